@@ -19,7 +19,7 @@ type Syndrome uint8
 const AckNoCredit Syndrome = 0x1F
 
 // NakSequenceError is the syndrome of a NAK for a packet that is ahead of the one that should
-// come (IBTA Volume 1, 9.7.5.2.8): all from that one on are to be sent again.
+// come (IBTA Volume 1, 9.7.5.2.8): all from that one on are to be retransmitted.
 const NakSequenceError Syndrome = 0x60
 
 // Append appends the AETHSize bytes of h to b. Only 24 bits of the MSN are

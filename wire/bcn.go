@@ -7,14 +7,14 @@ import (
 )
 
 // BCNSize is the size of a BCN message in front of the bytes of the sampled frame, in
-// bytes, and BCNSampled is how many of these it carries at the least: of a packet of RoCEv2 over IPv6 14
+// bytes, and BCNSampled is how many of these it carries at least: of a packet of RoCEv2 over IPv6 14
 // more, up to its BTH.
 const (
 	BCNSize    = 20
 	BCNSampled = 64
 )
 
-// BCNVersion is the version of a BCN message. It stands where a data frame, which has the
+// BCNVersion is the version of a BCN message. It is at the place where a data frame, which has the
 // same EtherType, has DataVersion.
 const BCNVersion = 2
 
@@ -38,8 +38,8 @@ func (f *Frame) sampledSize() int {
 	return max(BCNSampled, EthernetHeaderSize-2+of.SampledOctets())
 }
 
-// bcnPoint returns the CPID of a congestion point at a port of the machine that sends f: the port, 16
-// bits, and the MAC of the machine.
+// bcnPoint returns the CPID of a congestion point at a port of the node that sends f: the port, 16
+// bits, and the MAC of the node.
 func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) }
 
 // appendBCN appends a message of Backward Congestion Notification, but for the zeros behind the head
@@ -73,13 +73,13 @@ func appendBCN(b []byte, f *Frame, _ Body) []byte {
 	return appendSampled(binary.BigEndian.AppendUint16(b, s.Bottleneck), &of)
 }
 
-// appendSampled appends the begin of a frame that a BCN message is about.
+// appendSampled appends the start of a frame that a BCN message is about.
 func appendSampled(b []byte, of *Frame) []byte {
 	return appendHead(appendVLAN(appendMAC(appendMAC(b, of.Dst.MAC()), of.Src.MAC()), of.Lane), of)
 }
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
-// congestion point must be of the machine that has sent the message; the sampled frame must be
+// congestion point must be of the node that has sent the message; the sampled frame must be
 // a data frame, a data packet of RoCEv2 or a TCP segment, from where the message goes, and of the flow that the
 // CN-TAG names if there is one.
 func parseBCN(f *Frame, _ *Body, b []byte, at int) error {

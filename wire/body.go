@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Body is the content of a Data frame in place of padding: a packet of a kernel's TCP, a
-// program's datagram. On InfiniBand it stands behind the header that IP over InfiniBand has
+// Body is the content of a Data frame instead of padding: a packet of a kernel's TCP, a
+// program's datagram. On InfiniBand it is behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
 // zeros; so it does on RoCEv2. On Ethernet its type is in the header of data frames. Without a body the type is 0.
 type Body struct {
@@ -25,7 +25,7 @@ const (
 	congested = 3 // CE, in the ECN field
 )
 
-// ip returns the packet of IP of a body, which may stand in a frame of Ethernet and behind tags, and the shift of its
+// ip returns the packet of IP of a body, which may be in a frame of Ethernet and behind tags, and the shift of its
 // ECN field in its second byte. It returns nil for another body.
 func (b *Body) ip() (packet []byte, shift uint) {
 	kind, p := b.Type, b.Bytes
@@ -89,7 +89,7 @@ func (f *Frame) checkPayload(body Body) {
 	}
 }
 
-// BodyRoom returns how long the body of a Data frame with so much payload can be.
+// BodyRoom returns how long the body of a Data frame with this much payload can be.
 func (f Family) BodyRoom(payload uint32) int {
 	if f == Ethernet {
 		return int(payload) - MinMSDU
@@ -115,17 +115,17 @@ func (b *Body) parse(payload []byte, pad int) bool {
 	return b.Type >= LeastBodyType && allZero(payload[2:4]) && allZero(payload[end:])
 }
 
-// Bodies holds the bodies of the frames that the machines of one driver have in hand: a
+// Bodies holds the bodies of the frames that the nodes of one driver have in hand: a
 // Frame with a body has its number there. So a Frame stays as small as it is, without a
 // pointer. It fills a line of the cache, is copied at each hop, and waits in queues: a run on
 // the virtual clock (BenchmarkVirtual) was slower by 3 to 5 % with a string in it, by 9 to 12 %
 // with a pointer, and by 5 to 8 % with four bytes more that are neither.
 //
-// A body belongs to the machine that holds its frame, and there is one such frame at a time: a
-// machine that hands a frame on no longer has it. It ends, with Free, where the frame does:
+// A body belongs to the node that holds its frame, and there is one such frame at a time: a
+// node that hands a frame on no longer has it. It ends, with Free, where the frame does:
 // when its bytes have been sent (package emu/run/drive), when it is dropped (port.Port), and when
 // it has come to its endpoint (package node). Nothing is allocated once there is memory for
-// as many bodies as are on their way.
+// as many bodies as are in flight.
 //
 // The zero value is ready; it belongs to one goroutine.
 type Bodies struct {
@@ -157,7 +157,7 @@ func (s *Bodies) Put(f *Frame, b Body) {
 	to.Type, to.Bytes = b.Type, append(to.Bytes[:0], b.Bytes...)
 }
 
-// Copy gives a copy of a frame a body of its own, if the frame has one.
+// Copy gives a copy of a frame its own body, if the frame has one.
 func (s *Bodies) Copy(f *Frame) {
 	if !f.HasBody() {
 		return
@@ -167,7 +167,7 @@ func (s *Bodies) Copy(f *Frame) {
 	to.Type, to.Bytes = from.Type, append(to.Bytes[:0], from.Bytes...)
 }
 
-// packet reports whether there is a body that stands in the payload: telemetry does not.
+// packet reports whether there is a body that is in the payload: telemetry does not.
 func (b *Body) packet() bool { return b.Type > telemetryBody }
 
 // take gives a frame a place for a body.

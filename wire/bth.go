@@ -20,7 +20,7 @@ type BTH struct {
 	Pad       uint8  // how many pad bytes follow the payload, 0 to 3
 	TVer      uint8  // version of the transport, 0 to 15; 0 is the only one
 	PKey      uint16 // partition key
-	FECN      bool   // F: met congestion on the way here
+	FECN      bool   // F: met congestion on the path here
 	BECN      bool   // B: the packet in the other direction met congestion
 	DestQP    uint32 // destination queue pair, 24 bits
 	AckReq    bool   // A: an acknowledgement is asked for
@@ -58,7 +58,7 @@ func (h BTH) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, bthAckReq))|h.PSN&0xFFFFFF)
 }
 
-// Where the flags and the pad of a BTH stand in its first eight bytes as a word, and the last of them in
+// Where the flags and the pad of a BTH are in its first eight bytes as a word, and the last of them in
 // the four behind.
 const (
 	bthSolicited = 55

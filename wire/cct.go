@@ -19,18 +19,18 @@ const (
 	maxCCTMultiplier = 1<<14 - 1
 )
 
-// Delay returns the pause behind a packet that takes so long on the line: (packet >> shift) x
+// Delay returns the pause behind a packet that takes so long on the link: (packet >> shift) x
 // multiplier (drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg).
 func (e CCTEntry) Delay(packet unit.Duration) unit.Duration {
 	return packet >> e.Shift * unit.Duration(e.Multiplier)
 }
 
-// Slowdown returns the divisor of the rate of the line where each packet has its pause.
+// Slowdown returns the divisor of the rate of the link where each packet has its pause.
 func (e CCTEntry) Slowdown() float64 {
 	return 1 + float64(e.Multiplier)/float64(int(1)<<e.Shift)
 }
 
-// ParseCCTEntry reads an entry as opensm.conf has it, shift:multiplier, and returns a message that describes a mistake
+// ParseCCTEntry reads an entry as in opensm.conf, shift:multiplier, and returns a message that describes a mistake
 // with it. Numbers are as in C: 0x10 and 020 are 16.
 func ParseCCTEntry(text string) (e CCTEntry, wrong string) {
 	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")

@@ -114,7 +114,7 @@ func (t *crcTable) padding(s uint32, n int) uint32 {
 
 // FCS returns the frame check sequence of the bytes of an Ethernet frame from the
 // first of the destination address to the last in front of it (IEEE 802.3, 3.2.9):
-// the CRC-32 that starts at all ones and is inverted at the end. It stands last, the
+// the CRC-32 that starts at all ones and is inverted at the end. It is last, the
 // low byte first.
 func FCS(p []byte) uint32 {
 	const head, tail = 96, ICRCSize // no headers are longer, and behind the payload there is an ICRC at most
@@ -126,8 +126,8 @@ func FCS(p []byte) uint32 {
 
 // VCRC returns the variant CRC of the bytes of a packet from the first of the
 // LRH to the last of the ICRC: the CRC-16 with polynomial 0x100B, reflected,
-// that starts at FFFF and is inverted at the end. It stands behind the ICRC, the
-// low byte first. A switch that changes a packet computes it anew.
+// that starts at FFFF and is inverted at the end. It is behind the ICRC, the
+// low byte first. A switch that changes a packet computes it again.
 //
 // The LPCRC of a flow control packet is the same function of its first four
 // bytes.
@@ -148,7 +148,7 @@ func vcrcOf(p []byte, padding bool) uint16 {
 // bytes from the first of the LRH to the last of the payload and its pad, which
 // must be HeaderSize at least. It is the CRC-32 of Ethernet over these bytes
 // with all that a switch may change set to ones: the VL and the byte of the BTH
-// with FECN and BECN. So a mark on the way leaves it as it is. It stands behind
+// with FECN and BECN. So a mark on the path leaves it as it is. It is behind
 // the payload, the low byte first.
 func ICRC(p []byte) uint32 { return icrcOf(p, false) }
 

@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// bitwise is a reflected CRC as the definition has it, one bit at a time.
+// bitwise is a reflected CRC as in the definition, one bit at a time.
 func bitwise(s, poly uint32, p []byte) uint32 {
 	for _, v := range p {
 		s ^= uint32(v)

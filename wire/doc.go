@@ -1,8 +1,8 @@
 // Package wire holds the frames of the fabric, as values and as bytes.
 //
 // A frame as a value is a Frame: small, comparable, copied freely. Its payload
-// is a length; the content is padding, or a Body, which stands elsewhere (Bodies). A
-// frame as bytes stands in a datagram, and Wireshark decodes it:
+// is a length; the content is padding, or a Body, which is elsewhere (Bodies). A
+// frame as bytes is in a datagram, and Wireshark decodes it:
 //
 //	data packet   LRH 8 | BTH 12 | payload | ICRC 4 | VCRC 2
 //	  with a body                  type 2 | 0 0 | body | pad
@@ -32,9 +32,9 @@
 //
 // Behind the frame's own bytes stands the link trailer (64 bytes, found from the
 // end), which carries the facts that a cable would have shown to the receiver: when the
-// frame was on the line, and in which order.
+// frame was on the link, and in which order.
 //
-// Each kind has a row in kinds.go and a file of its own with Append, Parse and the table of its fields. Append writes exactly
+// Each kind has a row in kinds.go and its own file with Append, Parse and the table of its fields. Append writes exactly
 // WireSize bytes. Parse never panics, never allocates, and refuses bytes that it does
 // not understand with a *ParseError that names the field and its offset. Bytes that
 // Parse accepts, Append writes again byte for byte.
@@ -43,12 +43,12 @@
 // a link; a link is the path between two ports; a line is the transmitter that
 // serialises; flow control is credit (or PAUSE) on a link; a flow is traffic
 // from one endpoint to another, with its own rate limiter; a lane is a virtual
-// lane (VL); a mark is the ECN bit: FECN on data, CE in an IP header, BECN on the way back.
+// lane (VL); a mark is the ECN bit: FECN on data, CE in an IP header, BECN on the return path.
 //
 // # Limitations
 //
 // Of InfiniBand, packets with local routing (no GRH): reliable connected SEND-only
-// packets and their ACKs. Of Ethernet, frames between machines of the fabric, on no
+// packets and their ACKs. Of Ethernet, frames between nodes of the fabric, on no
 // VLAN but with a priority; a PFC frame stops all its classes for one time. Of RoCEv2, SEND-only
 // packets, ACKs, NAKs for a packet out of sequence, and CNPs; the ECN field is never ECT(1). A
 // notification carries the headers of the sampled frame, as in a frame without a body,

@@ -18,7 +18,7 @@ const (
 // 802.3, 4A.4.2): a shorter one is filled up with zeros.
 const MinFrame = 64
 
-// LinkOverhead is how much a frame takes on an Ethernet line beside its own bytes:
+// LinkOverhead is how much a frame takes on an Ethernet line in addition to its own bytes:
 // preamble and start delimiter, 8, and the gap between frames, 12 (IEEE 802.3,
 // 4A.4.2).
 const LinkOverhead = 20
@@ -68,27 +68,27 @@ type MAC uint64
 // the link, whatever its address is, and nobody behind it (IEEE 802.3, 31B.1).
 const ControlAddress MAC = 0x0180C2000001
 
-// localMAC is the part of a MAC that is the same for all machines of a fabric: an
+// localMAC is the part of a MAC that is the same for all nodes of a fabric: an
 // individual address, administered locally. The LID is the rest.
 const localMAC MAC = 0x020000000000
 
-// MAC returns the address on Ethernet of the machine with address l:
+// MAC returns the address on Ethernet of the node with address l:
 // 02:00:00:00 and l, the high byte first.
 func (l LID) MAC() MAC { return localMAC | MAC(l) }
 
-// LID returns the machine whose address m is, and false if it is nobody's.
+// LID returns the node whose address m is, and false if it is nobody's.
 func (m MAC) LID() (LID, bool) { return LID(m), m&^0xFFFF == localMAC }
 
 func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", byte(m>>40), byte(m>>32), byte(m>>24), byte(m>>16), byte(m>>8), byte(m))
 }
 
-// appendMAC appends the six bytes of the address of a machine.
+// appendMAC appends the six bytes of the address of a node.
 func appendMAC(b []byte, m MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// macAt reads the address of a machine that starts at b[at], and reports false if it is nobody's.
+// macAt reads the address of a node that starts at b[at], and reports false if it is nobody's.
 func macAt(b []byte, at int) (LID, bool) {
 	return (MAC(binary.BigEndian.Uint16(b[at:]))<<32 | MAC(binary.BigEndian.Uint32(b[at+2:]))).LID()
 }
@@ -105,7 +105,7 @@ func appendVLAN(b []byte, priority uint8) []byte {
 	return binary.BigEndian.AppendUint32(b, typeVLAN<<16|uint32(priority&7)<<13)
 }
 
-// The fields of such a tag beside the priority.
+// The fields of such a tag in addition to the priority.
 const (
 	vlanDropEligible = 1 << 12
 	vlanID           = 1<<12 - 1
@@ -206,7 +206,7 @@ func parseAddresses(f *Frame, b []byte) (kind uint16, at int, err error) {
 	return kind, at, nil
 }
 
-// appendFlow appends the begin of a data frame, a message or a probe: version, QP, flags, PSN.
+// appendFlow appends the start of a data frame, a message or a probe: version, QP, flags, PSN.
 func appendFlow(b []byte, f *Frame, version uint32, flags uint8) []byte {
 	b = binary.BigEndian.AppendUint32(b, version<<24|f.QP&0xFFFFFF)
 	return binary.BigEndian.AppendUint32(b, uint32(flags)<<24|f.PSN&0xFFFFFF)

@@ -23,7 +23,7 @@ var notified = wire.Frame{
 }
 
 // backward is the BCN message that a frame of flow 0x561234 has caused: the queue is 240
-// units of 64 octets above Qeq and has grown by 32, and the line has 10 Gb/s.
+// units of 64 octets above Qeq and has grown by 32, and the link has 10 Gb/s.
 var backward = wire.Frame{
 	Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, FECN: true, Payload: 1500,
 	Flags: wire.BCNMild, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000}), CPID: 0x00190200000000AA,
@@ -191,7 +191,7 @@ var ethernetGolden = []struct {
 	},
 }
 
-// credits returns a CC_Update of machine 1 with counters: a channel and its counter, in turns.
+// credits returns a CC_Update of node 1 with counters: a channel and its counter, in turns.
 func credits(upper bool, counters ...uint32) wire.Frame {
 	p := wire.CCOf(upper)
 	for i := 0; i < len(counters); i += 2 {

@@ -8,7 +8,7 @@ import (
 )
 
 // A Field is a field of a frame: its names, its place, and how it is read. Each kind has the table of its fields in its
-// own file, beside the picture of its bytes. From them come the words of "fabemu dump" (AppendWords), the recordings
+// own file, in addition to the picture of its bytes. From them come the words of "fabemu dump" (AppendWords), the recordings
 // of feedback (package emu/watch/feedback), and the fields of the add-on for Wireshark (package
 // emu/watch/capture/dissector). Words and recordings have the order of the table.
 type Field struct {
@@ -45,7 +45,7 @@ const (
 	Flag            // 1 or 0
 	Instant         // a unit.Time
 	Bottleneck      // a rate in units of BottleneckUnit
-	Address         // the address of a machine
+	Address         // the address of a node
 	Octets          // bytes of any meaning
 )
 
@@ -102,7 +102,7 @@ var (
 		{Key: "dst", access: number(func(f *Frame) *LID { return &f.Dst })},
 		{Key: "qp", access: ofQP},
 	}
-	// The begin of data frames, messages and probes (appendFlow).
+	// The start of data frames, messages and probes (appendFlow).
 	versionField = Field{Filter: "version", Title: "Version", Size: 1}
 	qpField      = Field{access: ofQP, Filter: "qp", Title: "Queue pair (flow)", At: 1, Size: 3}
 	psnField     = Field{access: ofPSN, Key: "psn", Filter: "psn", Title: "Packet sequence number", At: 5, Size: 3}
@@ -111,7 +111,7 @@ var (
 // Fields returns the fields of frames of a kind.
 func (k Kind) Fields() []Field { return kinds[k].fields }
 
-// AppendWords appends the content of f for people, beside its kind, its addresses, its flow and
+// AppendWords appends the content of f for people, in addition to its kind, its addresses, its flow and
 // its PSN: " key=value" for each field, and words for flags.
 func (f *Frame) AppendWords(b []byte) []byte {
 	fields := f.Kind.Fields()

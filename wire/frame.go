@@ -98,18 +98,18 @@ type Frame struct {
 	Family Family // of Data, Ack and CNP; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
 	Tagged bool   // Ethernet Data, Notification, BCN, Message, Probe: has a CN-TAG, whose flow identifier is the low 16 bits of QP
-	FECN   bool   // Data, Ack, CNP, TCP: met congestion on its way (set by switches); of an IP packet this is CE (RFC 3168)
+	FECN   bool   // Data, Ack, CNP, TCP: met congestion on its path (set by switches); of an IP packet this is CE (RFC 3168)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474); Data and Ack of InfiniBand: service level (SL), 4 bits
 
-	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the machine that sends it
+	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the node that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
 	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; TCP: any
 
-	Window uint16     // TCP: as it stands there, not scaled
+	Window uint16     // TCP: as it is there, not scaled
 	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
 	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 
@@ -182,7 +182,7 @@ func (f *Frame) Immediate() (v uint32, ok bool) {
 	return f.MSN, f.Bits&bitImmediate != 0 && f.Kind == Data
 }
 
-// behindBTH returns how many bytes stand between the BTH of a Data frame and its ICRC.
+// behindBTH returns how many bytes are between the BTH of a Data frame and its ICRC.
 func (f *Frame) behindBTH() uint32 {
 	if f.Bits&bitImmediate != 0 {
 		return f.Payload + ImmediateSize

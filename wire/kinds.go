@@ -9,7 +9,7 @@ import (
 )
 
 // This file is the table of kinds: which bytes a frame of each kind has, how long it is, and how
-// it is written, read and printed. Each kind has a file of its own for what only that kind needs.
+// it is written, read and printed. Each kind has its own file for what only that kind needs.
 
 // A row is what differs from kind to kind. Which kinds are link control or traffic is in frame.go.
 type row struct {
@@ -117,7 +117,7 @@ func lent[T Frame | Body](p *T) *T {
 	return *(**T)(unsafe.Pointer(&hidden))
 }
 
-// Delimiter is the symbol that stood in front of a frame on a real link, where it
+// Delimiter is the symbol that was in front of a frame on a real link, where it
 // separates data packets from link packets; Ethernet has one for all frames. In a
 // datagram the trailer carries it. The zero value is invalid on purpose.
 type Delimiter uint8
@@ -139,7 +139,7 @@ func (d Delimiter) String() string { return unit.Word(d, delimiterWords[:]) }
 // Delimiter returns the delimiter of f; a frame of no kind has 0.
 func (f *Frame) Delimiter() Delimiter { return f.form().delimiter }
 
-// sizes returns how many bytes f has in a datagram, and how long papers count it on the line
+// sizes returns how many bytes f has in a datagram, and how long papers count it on the link
 // (PaperFraming).
 func (f *Frame) sizes() (bytes, paper unit.Size) {
 	form := f.form()
@@ -171,7 +171,7 @@ func (f *Frame) WireSize() unit.Size {
 	return n
 }
 
-// Framing is how the length of a frame on the line is counted, the one that paces it.
+// Framing is how the length of a frame on the link is counted, the one that paces it.
 type Framing uint8
 
 const (
@@ -182,7 +182,7 @@ const (
 	// are their bytes, FCS included, and control ordered sets OrderedSetSize.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet the further time that
-	// the line needs for a frame: LineOverhead.
+	// the link needs for a frame: LineOverhead.
 	WireFraming
 )
 
@@ -191,7 +191,7 @@ func (Framing) Words() []string { return []string{"paper", "wire"} }
 
 func (g Framing) String() string { return unit.Word(g, g.Words()) }
 
-// Length returns the length of f on the line.
+// Length returns the length of f on the link.
 func (g Framing) Length(f *Frame) unit.Size {
 	bytes, paper := f.sizes()
 	switch {
@@ -206,7 +206,7 @@ func (g Framing) Length(f *Frame) unit.Size {
 // Append appends the bytes of f to b: WireSize of them, every one written. It
 // does not allocate if b has room. Of a field that is too large only the bits
 // that fit are written, and of fields that depend on each other nothing twice: a class that
-// stops, but that the frame does not speak of, or for 0 quanta, goes on. It
+// stops, but that the frame does not speak of, or for 0 quanta, continues. It
 // panics if the payload of a Data frame is above MaxPayload or not a multiple of 4,
 // on Ethernet outside MinMSDU to MaxMSDU, which would be an error of the program. A
 // frame of no kind has no bytes. Nor has one with a body here: AppendBody writes it.

@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// OrderedSetPart is the part of a control ordered set of Ultra Ethernet: all that it carries beside its
+// OrderedSetPart is the part of a control ordered set of Ultra Ethernet: all that it carries in addition to its
 // type, which is the kind of the frame.
 type OrderedSetPart struct {
 	First  uint32 // 20 bits: LLR: a sequence number; CF_Update: a ChannelWord
 	Second uint32 // 24 bits: LLR_INIT, LLR_INIT_ECHO: data, 16 bits; CF_Update: a ChannelWord
 }
 
-// OrderedSetSize is the size of a control ordered set on the line, in bytes: one block of 64B/66B.
+// OrderedSetSize is the size of a control ordered set on the link, in bytes: one block of 64B/66B.
 const OrderedSetSize = 8
 
 // The bytes of a control ordered set that never change (Ultra Ethernet, tables 5-28 and 5-30).
@@ -21,7 +21,7 @@ const (
 	orderedSetOCode = 0x6  // the low half of its fifth lane
 )
 
-// orderedSets are the kinds of control ordered sets, from CFUpdate on: their types on the line (Ultra
+// orderedSets are the kinds of control ordered sets, from CFUpdate on: their types on the link (Ultra
 // Ethernet, table 5-29), and the bits of Second that they use.
 var orderedSets = [...]struct {
 	code   uint8
@@ -52,8 +52,8 @@ func ChannelOf(word uint32) (channel uint8, freed uint32) {
 
 // appendOrderedSet appends a control ordered set of Ultra Ethernet behind its EtherType. A real one is a block
 // of 64B/66B, below all that a capture can show. Here its eight lanes, as the table of xMII has them, follow
-// the EtherType for local experiments in a frame from machine to machine, and zeros follow them. Its length
-// on the line is OrderedSetSize all the same.
+// the EtherType for local experiments in a frame from node to node, and zeros follow them. Its length
+// on the link is OrderedSetSize all the same.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -64,7 +64,7 @@ func ChannelOf(word uint32) (channel uint8, freed uint32) {
 //	+-------+-------+-----------------------------------------------+
 //
 // First and Second have the high byte first. Of LLR, First is the sequence number; of LLR_INIT and its echo,
-// the data stand in Second with the low byte first, and a zero behind. Of CF_Update, each half is a
+// the data are in Second with the low byte first, and a zero behind. Of CF_Update, each half is a
 // ChannelWord, and the last four bits are zero. The layout is quoted from tables 5-7, 5-8, 5-20, 5-21 and 5-28
 // to 5-30 of the specification 1.0.1 by public descriptions of the formats. They give the counts of CF_Update
 // 15 bits; that these are the low ones is ours. So is the frame around.

@@ -161,7 +161,7 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		switch {
 		case len(rest) > MaxPayload || len(rest)%4 != 0:
 			return refuse("payload", BTHSize, ErrRange)
-		case !padding && (body.Type != 0 || !body.parse(rest, int(h.Pad))): // nothing beside telemetry
+		case !padding && (body.Type != 0 || !body.parse(rest, int(h.Pad))): // nothing in addition to telemetry
 			return refuse("payload", BTHSize, ErrPayload)
 		}
 		f.Kind, f.Last, f.Payload = Data, h.Solicited, uint32(len(rest))

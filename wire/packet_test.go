@@ -485,7 +485,7 @@ func TestReasonsHaveWords(t *testing.T) {
 	}
 }
 
-// Each kind has a row with a word of its own, and its frames have a delimiter.
+// Each kind has a row with its own word, and its frames have a delimiter.
 func TestKindsHaveRows(t *testing.T) {
 	words := map[string]wire.Kind{wire.Kind(0).String(): 0}
 	for k := wire.Data; k <= wire.LLRInitEcho; k++ {

@@ -4,9 +4,9 @@ import "encoding/binary"
 
 // PausePart is the part of a PAUSE or PFC frame.
 type PausePart struct {
-	Quanta  uint16 // for how long to stop, in units of Quantum; 0 lets go
+	Quanta  uint16 // for how long to stop, in units of Quantum; 0 releases it
 	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
-	Stopped uint8  // PriorityPause: the priorities whose time is Quanta; of Classes these stop, and the others may go on
+	Stopped uint8  // PriorityPause: the priorities whose time is Quanta; of Classes these stop, and the others may continue
 }
 
 // The opcodes of MAC control frames.
@@ -15,7 +15,7 @@ const (
 	opcodePriorityPause = 0x0101 // IEEE 802.1Qbb, IEEE 802.3, annex 31D
 )
 
-// Quantum is the unit of the times in PAUSE and PFC frames, in bits of the line
+// Quantum is the unit of the times in PAUSE and PFC frames, in bits of the link
 // that they stop (IEEE 802.3, 31B.2).
 const Quantum = 512
 

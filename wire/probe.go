@@ -17,12 +17,12 @@ type ProbePart struct {
 // ProbeSize is the size of a probe behind its EtherType, in bytes.
 const ProbeSize = 32
 
-// ProbeVersion is the version of a probe. It stands where a data frame has DataVersion.
+// ProbeVersion is the version of a probe. It is at the place where a data frame has DataVersion.
 const ProbeVersion = 4
 
 // The flags of a probe.
 const (
-	ProbeAnswer  uint8 = 1 << 7 // it has been to the destination, and is on its way back
+	ProbeAnswer  uint8 = 1 << 7 // it has been to the destination, and is on its return path
 	ProbeCounted uint8 = 1 << 6 // an answer: the destination has counted the bytes
 )
 

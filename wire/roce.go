@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The sizes of the parts of a RoCEv2 packet beside the parts of InfiniBand and IPv4Size, in bytes.
+// The sizes of the parts of a RoCEv2 packet in addition to the parts of InfiniBand and IPv4Size, in bytes.
 const (
 	IPv6Size = 40 // RFC 8200
 	UDPSize  = 8  // RFC 768
@@ -126,7 +126,7 @@ func entropy(qp uint32) (label uint32, port uint16) {
 	return label, 0xC000 | uint16(label&0x3FFF^label>>14)
 }
 
-// linkLocal is the first half of the IPv6 address of a machine, and interfaceID the second but
+// linkLocal is the first half of the IPv6 address of a node, and interfaceID the second but
 // for its LID: the link-local address that belongs to its MAC (RFC 4291, 2.5.6 and appendix A).
 const (
 	linkLocal   = 0xFE80 << 48
@@ -145,7 +145,7 @@ func appendRoCE(b []byte, f *Frame, body Body) []byte {
 	return binary.LittleEndian.AppendUint32(b, sealRoCE(b[ip:head], payload, zeros))
 }
 
-// appendUDP appends the IP and UDP headers of a packet of RoCEv2 of so many bytes. There is no UDP
+// appendUDP appends the IP and UDP headers of a packet of RoCEv2 of this many bytes. There is no UDP
 // checksum yet.
 func appendUDP(b []byte, f *Frame, size int) []byte {
 	label, port := entropy(f.QP)
@@ -294,7 +294,7 @@ func parseIPv6(f *Frame, p []byte) error {
 	return nil
 }
 
-// isNode reports whether p begins with the IPv6 address of a machine.
+// isNode reports whether p begins with the IPv6 address of a node.
 func isNode(p []byte, l LID) bool {
 	return binary.BigEndian.Uint64(p) == linkLocal && binary.BigEndian.Uint64(p[8:]) == interfaceID|uint64(l)
 }

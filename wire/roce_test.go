@@ -74,7 +74,7 @@ func TestRoCEComesBack(t *testing.T) {
 }
 
 // icrcOf computes the ICRC of a packet from its network header on, without it, as Annex A17
-// describes it and hash/crc32 does the rest: fields that change on the way count as ones.
+// describes it and hash/crc32 does the rest: fields that change on the path count as ones.
 func icrcOf(p []byte) uint32 {
 	ones := bytes.Repeat([]byte{0xFF}, 8)
 	m := append(ones, p...)

@@ -16,7 +16,7 @@ const (
 	TCPOverhead = IPv4Size + TCPSize
 )
 
-// MaxSACK is how many blocks a SACK option holds here: as many as fit beside a time stamp
+// MaxSACK is how many blocks a SACK option holds here: as many as fit in addition to a time stamp
 // (RFC 2018, section 3).
 const MaxSACK = 3
 
@@ -40,7 +40,7 @@ type SACKBlock struct{ Left, Right uint32 }
 // (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame, and
 // the ports from the flow: they name it at both ends.
 //
-// Data goes one way. Options stand where they count, in an order of their own: maximum
+// Data goes in one direction. Options are where they count, in an order of their own: maximum
 // segment size, SACK permitted and window scale in segments with SYN; SACK blocks in other
 // segments without payload.
 type Segment struct {
@@ -48,9 +48,9 @@ type Segment struct {
 	Seq    uint32 // of the first byte, or of SYN or FIN
 	Ack    uint32 // the next one that the sender waits for, if Flags has ACK
 	Flags  uint8  // control bits
-	Window uint16 // as it stands there: not scaled
+	Window uint16 // as it is there: not scaled
 	Length uint32 // of the payload, in bytes
-	ECT    bool   // the packet may be marked in place of being dropped: ECT(0) of RFC 3168
+	ECT    bool   // the packet may be marked instead of being dropped: ECT(0) of RFC 3168
 	CE     bool   // it was
 
 	MSS           uint16 // SYN: maximum segment size; 0: the option is absent
@@ -149,7 +149,7 @@ const (
 	timeToLive   = 64
 	protocolTCP  = 6
 	protocolUDP  = 17
-	localIP      = 10 << 24 // the address of a machine is 10.0.0.0 and its LID
+	localIP      = 10 << 24 // the address of a node is 10.0.0.0 and its LID
 
 	optionNop           = 1
 	optionMSS           = 2
@@ -158,7 +158,7 @@ const (
 	optionSACK          = 5
 )
 
-// appendIPv4 appends the header of an IPv4 packet of so many bytes.
+// appendIPv4 appends the header of an IPv4 packet of this many bytes.
 func appendIPv4(b []byte, f *Frame, protocol uint32, size int) []byte {
 	ip := len(b)
 	b = binary.BigEndian.AppendUint32(b, 0x45<<24|f.trafficClass()<<16|uint32(size)&0xFFFF)

@@ -12,7 +12,7 @@ import (
 // the telemetry that a Data packet of RoCEv2 collects, and that its ACK carries back (RoCE.Telemetry).
 type Hop struct {
 	Time  unit.Time // that instant
-	Sent  unit.Size // all that has left by the output before the packet, on the line
+	Sent  unit.Size // all that has left by the output before the packet, on the link
 	Queue unit.Size // all that waits behind it
 	Rate  unit.Rate // of the line
 }

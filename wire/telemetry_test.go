@@ -25,7 +25,7 @@ func hop(k int) wire.Hop {
 		Rate: 100e9}
 }
 
-// passed returns the body of a frame that has passed so many switches.
+// passed returns the body of a frame that has passed this many switches.
 func passed(f *wire.Frame, hops int) wire.Body {
 	var s wire.Bodies
 	s.PutTelemetry(f)
@@ -95,7 +95,7 @@ func TestTelemetryComesBack(t *testing.T) {
 }
 
 // Telemetry that is cut, or that has another number of entries than it says, is refused, and so is
-// anything beside it.
+// anything in addition to it.
 func TestTelemetryRefusals(t *testing.T) {
 	const ip4, bth4 = wire.EthernetHeaderSize, wire.EthernetHeaderSize + wire.IPv4Size + wire.UDPSize
 	const at = bth4 + wire.BTHSize + wire.StampSize

@@ -16,8 +16,8 @@ const TrailerMagic = 0xFAB1
 // of model time.
 const MaxTrailerDuration unit.Duration = 1<<48 - 1
 
-// Trailer stands behind a frame in its datagram. It has all that the receiver of a
-// real link would see on the line, and it distinguishes a datagram of this link from
+// Trailer is behind a frame in its datagram. It has all that the receiver of a
+// real link would see on the link, and it distinguishes a datagram of this link from
 // any other. It is found from the end, so that a dissector reads the frame in
 // front of it as it is. 64 bytes, the high byte of each field first:
 //
@@ -53,15 +53,15 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 //
 // No checksum covers it: the fabric between two ports is a kernel, not a cable.
 //
-// On a link with retry the PreambleSize bytes of the frame's preamble stand in front of the trailer, if
+// On a link with retry the PreambleSize bytes of the frame's preamble are in front of the trailer, if
 // that has a sequence; then the highest bit of Delimiter is set.
 type Trailer struct {
 	Secret    Secret        // of the run
 	Head      unit.Time     // first bit left the sender's line; not negative
 	Due       unit.Time     // when the receiver may act on the frame; not negative
 	Promise   unit.Time     // nothing with an earlier Due will follow on this link; not negative, unit.Never if nothing follows at all
-	Duration  unit.Duration // how long the frame takes on the line, 0 to MaxTrailerDuration
-	Length    unit.Size     // of the frame on the line, 0 to 65535 bytes; not always its size in the datagram
+	Duration  unit.Duration // how long the frame takes on the link, 0 to MaxTrailerDuration
+	Length    unit.Size     // of the frame on the link, 0 to 65535 bytes; not always its size in the datagram
 	Seq       uint32        // counts the frames of this direction of the link, modulo 2^32
 	Run       uint32        // distinguishes one run from another
 	Port      uint16        // number of the sending port in the fabric
@@ -69,7 +69,7 @@ type Trailer struct {
 	Preamble  Preamble      // of the frame
 }
 
-// Secret is shared by the machines of one run and nobody else. It stands in no file,
+// Secret is shared by the nodes of one run and nobody else. It is in no file,
 // and on the virtual clock it is zero.
 type Secret [2]uint64
 
@@ -102,7 +102,7 @@ func (t *Trailer) Append(b []byte) []byte {
 }
 
 // ParseTrailer reads the trailer from the end of a datagram and returns all that
-// stands in front of it: the bytes of the frame, for Parse. If it accepts bytes,
+// is in front of it: the bytes of the frame, for Parse. If it accepts bytes,
 // AppendPreamble writes again byte for byte. Offsets in its errors count from the first
 // byte of the trailer. It does not check whether the datagram belongs to
 // this link: the caller compares Secret, Run and Port.
@@ -128,7 +128,7 @@ func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 		return nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
 		return nil, refuse("Trailer.Version", 61, ErrUnsupported)
-	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they stand side by side
+	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they are side by side
 		return nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
 	case uint16(last>>32) != 0:
 		return nil, refuse("Trailer.Reserved", 58, ErrReserved)

@@ -127,7 +127,7 @@ func TestNothingIsDue(t *testing.T) {
 	}
 }
 
-// The whole range of instants may stand in an agenda: the beginning of the run,
+// The whole range of instants may be in an agenda: the beginning of the run,
 // what was due before it, and the last instant before Never. "A slot that is set later"
 // than Last, "if not to Never, is due then".
 func TestEndsOfTime(t *testing.T) {

@@ -3,7 +3,7 @@ package agenda
 import "fabemu/wire/unit"
 
 // Part is some slots of an agenda, in a row: the slots of one of several users. In the
-// beginning it is an agenda of its own; Move has it share another.
+// beginning it is its own agenda; Move has it share another.
 type Part struct {
 	all    *Agenda
 	base   int32

@@ -33,7 +33,7 @@ type Config struct {
 	Every       int           // so many frames lie between one that it selects and the next; 0: it selects one
 	Burst       float64       // mean length of a bad period in frames; 0: there are no bad periods
 	Within      float64       // with Burst: the share of frames that it hits in a bad period; Share is the mean
-	Rise        unit.Duration // Share grows from 0 in so long
+	Rise        unit.Duration // Share grows from 0 in this time
 	Seed        uint64
 	Stream      uint64 // of the seed
 }
@@ -135,7 +135,7 @@ func chanceOf(p float64) chance {
 	return chance(math.Ldexp(p, 64))
 }
 
-// times returns the part n/of of a chance; n is less than of.
+// times returns the part n/of a chance; n is less than of.
 func (c chance) times(n, of uint64) chance {
 	hi, lo := bits.Mul64(uint64(c), n)
 	q, _ := bits.Div64(hi, lo, of)

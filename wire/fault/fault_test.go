@@ -106,7 +106,7 @@ func TestRise(t *testing.T) {
 	}
 }
 
-// "A late frame holds up the frames behind it": frames keep their order and their length on the line.
+// "A late frame holds up the frames behind it": frames keep their order and their length on the link.
 func TestDelayKeepsOrder(t *testing.T) {
 	var d fault.Direction
 	d.Add(fault.Config{Until: unit.Never, Share: 1, Delay: 100, Jitter: 5000, Seed: 3})

@@ -44,7 +44,7 @@ var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 
 // Split finds the datagrams of a packet of UDP in which a Train has put several. They stand one behind the other, then
 // the length of each in two bytes, then their number in one byte, then a zero. The lengths are big-endian. Split
-// returns where the first datagram begins, which is 0 if nothing stands in front, and the lengths; none if b is no
+// returns where the first datagram begins, which is 0 if nothing is in front, and the lengths; none if b is no
 // such packet.
 func Split(b []byte) (begin int, lengths []byte) {
 	if len(b) < 2 || b[len(b)-1] != 0 {
@@ -124,7 +124,7 @@ func copied(b []byte, from Batch) (int, error) {
 }
 
 // Batched returns a Batch of any link: the link itself if it is one, and otherwise one
-// that sends and receives datagram by datagram, of at most so many bytes.
+// that sends and receives datagram by datagram, of at most this many bytes.
 func Batched(l Link, longest int) Batch {
 	if b, ok := l.(Batch); ok {
 		return b

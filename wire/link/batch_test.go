@@ -168,7 +168,7 @@ func TestTrainsComeWholeAndInOrder(t *testing.T) {
 	})
 }
 
-// Several trains wait before any is read, with single datagrams between them, and are read in both ways.
+// Several trains wait before any is read, with single datagrams between them, and are read in both directions.
 func TestTrainsAndSinglesKeepTheirOrder(t *testing.T) {
 	eachBatch(t, func(t *testing.T, from, to link.Batch) {
 		all := trainOf(60, mixes[2].size)
@@ -203,7 +203,7 @@ func TestImpossibleDatagramsAreNotPut(t *testing.T) {
 				}
 			}
 		}
-		train := trainOf(3, mixes[2].size) // and what is put beside them leaves
+		train := trainOf(3, mixes[2].size) // and what is put next to them leaves
 		put(t, from, train)
 		came(t, to, train)
 	})

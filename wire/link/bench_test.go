@@ -26,7 +26,7 @@ func trainOf(n int, size func(i int) int) (train [][]byte) {
 }
 
 // BenchmarkTrain is what a datagram costs that is sent and received with others, and compared with what was
-// sent. The least of many rounds is ns/datagram: others work on the computer too.
+// sent. The least of many rounds is ns/datagram: others work on the machine too.
 func BenchmarkTrain(b *testing.B) {
 	for _, k := range batches {
 		for _, mix := range mixes {

@@ -45,7 +45,7 @@ func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
 }
 
 // Connect fixes the other end of one that BindUDP has opened, and returns how long a
-// datagram may be that is not cut into fragments on the way, as far as this host has learned.
+// datagram may be that is not cut into fragments on the path, as far as this host has learned.
 func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
 	if !to.Addr().IsValid() || to.Port() == 0 {
 		return 0, fmt.Errorf("connect UDP port %d to %v: an address and a port are wanted", u.port, to)

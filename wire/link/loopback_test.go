@@ -77,7 +77,7 @@ func loopbackWithoutIPv4(t *testing.T) {
 	crosses(t, e, f)
 }
 
-// crosses sends a datagram each way, and closes the link.
+// crosses sends a datagram in each direction, and closes the link.
 func crosses(t *testing.T, a, b link.Link) {
 	defer a.Close()
 	defer b.Close()

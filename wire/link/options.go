@@ -54,7 +54,7 @@ type VethOptions struct {
 	Tail uint16
 
 	// Buffer is the receive buffer to ask for, as in UDPOptions. The kernel takes
-	// about 1 KiB for each frame beside its bytes.
+	// about 1 KiB for each frame in addition to its bytes.
 	Buffer unit.Size
 }
 

@@ -22,7 +22,7 @@ type socket struct {
 	// kernel sees it through pointers within it.
 	in      unix.Msghdr
 	vector  unix.Iovec
-	control [8]uint64 // the control data beside a datagram: 64 bytes, aligned for their headers
+	control [8]uint64 // the control data of a datagram: 64 bytes, aligned for their headers
 }
 
 // call calls the kernel for the socket, and again when a signal has interrupted the call.

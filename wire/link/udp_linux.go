@@ -234,7 +234,7 @@ func (u *UDP) come(buf []byte) ([]byte, error) {
 // LocalPort returns the UDP port of this end.
 func (u *UDP) LocalPort() int { return u.port }
 
-// Lost returns how many datagrams the kernel has dropped on their way into this
+// Lost returns how many datagrams the kernel has dropped on the path into this
 // end since it was opened, modulo 2^32. Nearly always its buffer was full.
 func (u *UDP) Lost() (uint32, error) {
 	var info [unix.SK_MEMINFO_VARS]uint32

@@ -262,7 +262,7 @@ func (v *Veth) frame() ([]byte, error) {
 		return nil, err
 	}
 	var aux unix.TpacketAuxdata
-	// Nothing else was asked for, so it is the first that came beside the frame, or there is none.
+	// Nothing else was asked for, so it is the first that came in addition to the frame, or there is none.
 	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
 	if int(v.in.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(aux))) &&
 		head.Level == unix.SOL_PACKET && head.Type == unix.PACKET_AUXDATA {
@@ -293,7 +293,7 @@ func (v *Veth) Peer() []byte { return slices.Clone(v.header[:6]) }
 // frames that end otherwise) is not among them.
 func (v *Veth) Foreign() uint64 { return v.foreign }
 
-// Lost returns how many frames the kernel has dropped on their way into this end
+// Lost returns how many frames the kernel has dropped on the path into this end
 // since it was opened, modulo 2^32, because its buffer was full (tp_drops of
 // PACKET_STATISTICS). Frames that a queue in front of the socket drops are not among them:
 // only a count of sent and received frames shows them.

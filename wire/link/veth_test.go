@@ -364,7 +364,7 @@ func TestVethLostCountsWhatTheKernelDropped(t *testing.T) {
 		if n > 0 {
 			received++
 		}
-		l, err := b.Lost() // the kernel counts from the last time on, Lost from the begin
+		l, err := b.Lost() // the kernel counts from the last time on, Lost from the start
 		if err != nil {
 			t.Fatal(err)
 		}

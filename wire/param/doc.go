@@ -1,7 +1,7 @@
-// Package param declares the parameters of a file: of a law, of a congestion point, of a
+// Package param declares the parameters of a file: of an algorithm, of a congestion point, of a
 // link, of a flow.
 //
-// A parameter is a field of a plain struct, which stands beside the code that uses it. The
+// A parameter is a field of a plain struct, which is next to the code that uses it. The
 // tags of the field, and the comment above it, are its only declaration:
 //
 //	key       its name in a file; a field without a key is not a parameter
@@ -30,7 +30,7 @@
 //	source    the source of the default
 //	also      names of other programs for it, with "|" between
 //
-// A long doc is the comment above the field, and a source beside it the last lines there, behind "Source: ". They are
+// A long doc is the comment above the field, and a source in addition to it the last lines there, behind "Source: ". They are
 // copied into docs.txt, because a program cannot read its own comments:
 //
 //	go test ./wire/param -update

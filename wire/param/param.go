@@ -79,12 +79,12 @@ type Form struct {
 	Wanted  string
 	Pattern string // a regular expression of the whole text; it accepts all texts that Read accepts
 	Units   []string
-	Words   []string // allowed beside other values
+	Words   []string // allowed in addition to other values
 	Listed  bool     // a value may have commas
 	Read    func(text string) (any, error)
 }
 
-// Formed is a type whose values are written in a form of its own. Form.Read returns one. Its
+// Formed is a type whose values are written in its own form. Form.Read returns one. Its
 // error may have a method Offset() int that returns the offset of the mistake in the text, in
 // bytes.
 type Formed interface{ Form() Form }
@@ -92,7 +92,7 @@ type Formed interface{ Form() Form }
 // Forms are parameters by the name of their form. The tags of a field add to them.
 type Forms map[string]Param
 
-// Part is a key of a mapping that stands for a field beside that mapping.
+// Part is a key of a mapping that stands for a field in addition to that mapping.
 type Part struct{ Key, Field string }
 
 // Condition holds if another field has one of some values, or with Not none of them.
@@ -102,7 +102,7 @@ type Condition struct {
 	Values []string
 }
 
-// String prints a condition as messages have it: "kind: a or b".
+// String prints a condition as in messages: "kind: a or b".
 func (c Condition) String() string {
 	last := len(c.Values) - 1
 	text := c.Values[last]

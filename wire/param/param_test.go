@@ -181,7 +181,7 @@ var shout = param.Forms{"shout": {Kind: param.Own, Form: &param.Form{
 	Wanted: "a name", Pattern: "^[A-Z]$", Read: func(s string) (any, error) { return strings.ToUpper(s), nil },
 }}}
 
-// What nests, has a form of its own, counts with another value only, or is a word of a type.
+// What nests, has its own form, counts with another value only, or is a word of a type.
 func TestNested(t *testing.T) {
 	of := param.Of(car{}, shout)
 	var paths []string
@@ -231,13 +231,13 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// presets is a struct whose defaults go with a word.
+// presets is a struct whose defaults belong to a word.
 type presets struct {
 	Preset word          `key:"preset" def:"one" words:"one|two|three" doc:"Whose defaults hold."`
 	Span   unit.Duration `key:"span" by:"preset=5us|none|5us" none:"none" doc:"How long it lasts."`
 }
 
-// A default that goes with a word is that of the word which was chosen, and gives way to what
+// A default that belongs to a word is that of the word which was chosen, and gives way to what
 // was given; what it is by word is told.
 func TestDefaultsByWord(t *testing.T) {
 	s := param.Of(presets{})

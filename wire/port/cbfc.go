@@ -95,7 +95,7 @@ func (c *CBFC) Most() int {
 	return min(most, c.Reserved+free)
 }
 
-// Credits returns how many credits a frame takes, given its length on the line.
+// Credits returns how many credits a frame takes, given its length on the link.
 func (c *CBFC) Credits(n unit.Size) int { return int((n + c.Overhead + c.Credit - 1) / c.Credit) }
 
 // Least returns the number of channels and the number of credits for which the receiver must have room.
@@ -505,7 +505,7 @@ func (s *channels) repeats(p *Port) unit.Time {
 
 func (s *channels) asked() uint8 { return 0 }
 
-// receive accounts for a frame of the machine, which ends here if there is no room for it, and takes in the messages of
+// receive accounts for a frame of the node, which ends here if there is no room for it, and takes in the messages of
 // the peer.
 func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ID is the number of a port within its machine, from 0.
+// ID is the number of a port within its node, from 0.
 type ID uint16
 
 // AnyPort stands for all ports.
@@ -18,7 +18,7 @@ type End struct {
 	Port ID
 }
 
-// Arrival is a frame that has arrived at a port. The machine may act on it from the instant at which it receives it.
+// Arrival is a frame that has arrived at a port. The node may act on it from the instant at which it receives it.
 type Arrival struct {
 	Frame  wire.Frame
 	Head   unit.Time // when the first bit left the peer's port
@@ -28,7 +28,7 @@ type Arrival struct {
 	Preamble wire.Preamble // its sequence, on a link with retry
 }
 
-// Transmission is a frame that a machine sends on a link.
+// Transmission is a frame that a node sends on a link.
 type Transmission struct {
 	Port     ID
 	Preamble wire.Preamble // its sequence, on a link with retry
@@ -144,7 +144,7 @@ type Answer struct {
 	Until unit.Time
 }
 
-// Wait describes a frame that waits in a machine for an output. The detection of deadlock uses it.
+// Wait describes a frame that waits in a node for an output. The detection of deadlock uses it.
 type Wait struct {
 	In    ID        // the port by which it arrived: it occupies memory of that input
 	Out   ID        // where it is to leave

@@ -271,7 +271,7 @@ func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
 func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	if p.faulty {
 		if at, idle := p.controlRetry(now); !idle {
-			c.owe(p, now) // it waits for the line now, and for no instant that has passed
+			c.owe(p, now) // it waits for the link now, and for no instant that has passed
 			return at
 		}
 	}

@@ -24,7 +24,7 @@ func tell(from, to *Credit) {
 	to.Receive(&f)
 }
 
-// The law of the counters (IBTA Volume 1, 7.9.4), on four packets of 33 blocks, 132
+// The algorithm of the counters (IBTA Volume 1, 7.9.4), on four packets of 33 blocks, 132
 // in all:
 //
 //	init: FCCL = 132.

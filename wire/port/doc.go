@@ -9,18 +9,18 @@
 //   - one of three kinds of flow control, behind one interface: with credits, a Credit
 //     for each virtual lane, InfiniBand's link-level flow control, with absolute
 //     counters, so that a lost or repeated flow control packet does no lasting harm;
-//   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the machine decides
+//   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the node decides
 //     when the peer must Stop and when it may Resume, and Headroom computes how much
 //     room that needs;
 //   - or the credits of virtual channels of Ultra Ethernet (CBFC);
-//   - an Outbox, shared by the ports of a machine, from which the driver polls; it
-//     holds the bodies of the frames that are in the machine (wire.Bodies).
+//   - an Outbox, shared by the ports of a node, from which the driver polls; it
+//     holds the bodies of the frames that are in the node (wire.Bodies).
 //
-// The package also defines the terms of the contract between machines and drivers:
+// The package also defines the terms of the contract between nodes and drivers:
 // Arrival, Transmission, Event, and Answer, the typed reply to "may I send?".
 //
-// The machine that owns a port calls, in this order: Receive for each frame that
-// arrives on the link; Free when a frame has left the machine's buffer; and then,
+// The node that owns a port calls, in this order: Receive for each frame that
+// arrives on the link; Free when a frame has left the node's buffer; and then,
 // once it has decided, Control, which sends the flow control packets that are owed,
 // MaySend and Start. Line.Free is the deadline of a frame that waits for the link,
 // Resend that of the flow control packets.

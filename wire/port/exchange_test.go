@@ -24,7 +24,7 @@ type exchange struct {
 	quiet bool
 }
 
-// An end is a port and what a machine would have around it.
+// An end is a port and what a node would have around it.
 type end struct {
 	name   string
 	peer   *end
@@ -195,7 +195,7 @@ func (x *exchange) deliver(e *end, tr *Transmission) {
 	}
 }
 
-// check counts the credits: what a sender has left, what is on its way, what is in
+// check counts the credits: what a sender has left, what is in flight, what is in
 // the receiver's buffer, and what was freed and not yet told, are together never
 // more than the buffer.
 func (x *exchange) check() {

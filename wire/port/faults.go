@@ -158,7 +158,7 @@ func (s *faults) leave(f *wire.Frame, head, tail unit.Time, asked uint8) unit.Du
 	return late
 }
 
-// Strained reports whether the machine may hold more of the peer's frames than it should, because a fault kept the
+// Strained reports whether the node may hold more of the peer's frames than it should, because a fault kept the
 // peer from stopping. All classes then have less room, and in a shared pool so do the other ports: a frame that
 // finds no room is a consequence of the fault.
 func (p *Port) Strained() bool {

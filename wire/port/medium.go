@@ -42,7 +42,7 @@ func (t *timing) after(control bool) unit.Duration {
 	return t.read
 }
 
-// media is the set of kinds of transmitters that the ports of a driver's machines have.
+// media is the set of kinds of transmitters that the ports of a driver's nodes have.
 type media struct{ all []*medium }
 
 // of returns the medium of a kind.

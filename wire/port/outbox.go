@@ -2,9 +2,9 @@ package port
 
 import "fabemu/wire"
 
-// Outbox is the queue of a machine's transmissions, in the order in which they were started. The driver empties it
-// after each call, so all machines of a driver can share one, which then stays in the cache even in a large fabric.
-// The machines also share the kinds of their links through it, and the bodies of their frames.
+// Outbox is the queue of a node's transmissions, in the order in which they were started. The driver empties it
+// after each call, so all nodes of a driver can share one, which then stays in the cache even in a large fabric.
+// The nodes also share the kinds of their links through it, and the bodies of their frames.
 type Outbox struct {
 	Bodies wire.Bodies
 
@@ -24,7 +24,7 @@ func (o *Outbox) place() *Transmission {
 	return &o.queue[n]
 }
 
-// Poll takes the next transmission. It is valid until a machine is called again.
+// Poll takes the next transmission. It is valid until a node is called again.
 func (o *Outbox) Poll() (*Transmission, bool) {
 	if o.next == o.end { // the next transmission is written to the same memory again
 		o.next, o.end = 0, 0

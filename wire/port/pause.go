@@ -54,7 +54,7 @@ const allClasses = 1<<Priorities - 1
 type pausing struct {
 	kind     FlowControl
 	mask     uint8 // the bits of a priority that are its class: none if there is only one class
-	stopped  uint8 // receiver: the classes that the machine wants stopped
+	stopped  uint8 // receiver: the classes that the node wants stopped
 	storm    uint8 // receiver: the classes that are stopped in any case
 	last     uint8 // the classes that the peer was last asked to stop
 	again    bool  // the last PAUSE must be repeated
@@ -258,14 +258,14 @@ func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 	return Answer{Open, now}
 }
 
-// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be an error of the machine.
+// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be an error of the node.
 func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
 	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 }
 
 func (s *pausing) free(*Port, unit.Time, *wire.Frame) {}
 
-// receive passes frames to the machine, but for PAUSE frames and frames of no priority.
+// receive passes frames to the node, but for PAUSE frames and frames of no priority.
 func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	switch {
@@ -386,21 +386,21 @@ func (p *Port) excused(a *Arrival) bool {
 	return ok && s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
-// Stored reports a frame that Receive has passed and that is now in the machine's memory; used is the number of
-// bytes that the port's frames of that kind occupy, this one included. It is for Ethernet, where the machine
+// Stored reports a frame that Receive has passed and that is now in the node's memory; used is the number of
+// bytes that the port's frames of that kind occupy, this one included. It is for Ethernet, where the node
 // accounts for its memory.
 func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	f := &a.Frame
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
 }
 
-// Released reports a frame that has left the machine's memory; used is the memory that is occupied without it. It
-// does not return the credits of a port that is Credited: the machine has to call GiveBack too.
+// Released reports a frame that has left the node's memory; used is the memory that is occupied without it. It
+// does not return the credits of a port that is Credited: the node has to call GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
 }
 
-// Refused reports a frame that is lost because the machine's memory has no room for it. If flow control should have
+// Refused reports a frame that is lost because the node's memory has no room for it. If flow control should have
 // prevented that (lossless), it is a violation. Otherwise, and if the link was down in between or has a fault, it is
 // a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {

@@ -12,7 +12,7 @@ import (
 const tenGigabit = 10_000_000_000 * unit.BitPerSecond
 
 // A pair is two Ethernet ports, joined: tx sends data of the priorities in order
-// whenever it may, rx stores what comes in a buffer for each class, stops and lets go
+// whenever it may, rx stores what comes in a buffer for each class, stops and releases it
 // by their watermarks, and sends frames of its own whenever it may.
 type pair struct {
 	t       *testing.T
@@ -93,7 +93,7 @@ func (p *pair) act() unit.Time {
 	return next
 }
 
-// run lets time go on until t.
+// run lets time continue until t.
 func (p *pair) run(t unit.Time) {
 	p.t.Helper()
 	for {
@@ -174,7 +174,7 @@ func sent(seen []Transmission, k wire.Kind) (out []Transmission) {
 }
 
 // A PAUSE is said when the watermark is reached, again before it runs out, and taken
-// back at the low watermark: the peer stands still in between, however long.
+// back at the low watermark: the peer is stopped in between, however long.
 func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
 	for _, quanta := range []uint16{0, LeastQuanta(wire.PaperFraming), 200, 1000} {
 		t.Run(fmt.Sprint(quanta), func(t *testing.T) {
@@ -220,8 +220,8 @@ func TestPauseHoldsUntilItIsTakenBack(t *testing.T) {
 	}
 }
 
-// The rate of both ends changes while the peer stands still: the quanta that it was
-// told are others now, and it stands still all the same.
+// The rate of both ends changes while the peer is stopped: the quanta that it was
+// told are others now, and it is stopped all the same.
 func TestPauseHoldsWhenTheRateChanges(t *testing.T) {
 	for _, rate := range []unit.Rate{tenGigabit / 10, tenGigabit * 4} {
 		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 100_000, High: 30_000, Low: 15_000})
@@ -242,7 +242,7 @@ func TestPauseHoldsWhenTheRateChanges(t *testing.T) {
 }
 
 // However few quanta there are, the receiver's own frames have their turn between the
-// PAUSE frames, and the sender stands still.
+// PAUSE frames, and the sender is stopped.
 func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 	for _, framing := range []wire.Framing{wire.PaperFraming, wire.WireFraming} {
 		c := etherLink(PauseFrames)
@@ -251,7 +251,7 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 		p.back = 9000
 		p.ports[1].Stop(0, 0)
 		p.run(at(1000 * us))
-		// A frame takes 7.2 us and a little, and a PAUSE frame follows each.
+		// A frame takes 7.2 µs and a little, and a PAUSE frame follows each.
 		if n := len(sent(p.seen[1], wire.Data)); n < 130 {
 			t.Errorf("%d frames in 1 ms, between %d PAUSE frames", n, len(sent(p.seen[1], wire.Pause)))
 		}
@@ -262,13 +262,13 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 }
 
 // When the rate falls as many quanta are left as there were; when it rises the peer stands
-// still for as long as it would have, also for a PAUSE that was under way then.
+// still for as long as it would have, also for a PAUSE that was in flight then.
 func TestStopWhenTheRateChanges(t *testing.T) {
-	const quanta = 100 // 5.12 us
+	const quanta = 100 // 5.12 µs
 	pause := wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: quanta})}
 	for _, c := range []struct {
 		rate          unit.Rate
-		change, until unit.Duration // the PAUSE leaves at 0 and comes at 1 us
+		change, until unit.Duration // the PAUSE leaves at 0 and comes at 1 µs
 	}{
 		{tenGigabit / 10, 2 * us, 2*us + 10*(5120*ns-us)},
 		{tenGigabit * 4, 2 * us, us + 5120*ns},
@@ -295,7 +295,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 // came, to the picosecond; and it acts at a frame boundary.
 func TestPauseRunsOut(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
-	p.run(at(10*us + 1)) // a frame is on the line
+	p.run(at(10*us + 1)) // a frame is on the link
 	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 100})}, Head: p.now, Length: 64}
 	if p.ports[0].Receive(p.now, &a) {
 		t.Fatal("a PAUSE frame was passed on")
@@ -318,7 +318,7 @@ func TestPauseRunsOut(t *testing.T) {
 	}
 }
 
-// PFC stops a class, and the other goes on; PAUSE stops both.
+// PFC stops a class, and the other continues; PAUSE stops both.
 func TestPFCStopsOneClass(t *testing.T) {
 	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
 		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
@@ -350,7 +350,7 @@ func TestPFCStopsOneClass(t *testing.T) {
 	}
 }
 
-// What the machine wanted and wants no more before the line is idle is not said.
+// What the node wanted and wants no more before the link is idle is not said.
 func TestPauseTakenBackBeforeItIsSaid(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
 	p.ports[1].Stop(0, 0)
@@ -421,13 +421,13 @@ func TestHeadroomBehindAnotherPFCFrame(t *testing.T) {
 	}
 }
 
-// While a slow frame of the receiver is on the line the link becomes fast.
+// While a slow frame of the receiver is on the link the link becomes fast.
 func TestHeadroomWhenTheRateRises(t *testing.T) {
 	h := Headroom{Rate: 10 * tenGigabit, Slowest: tenGigabit, There: 500 * ns, Back: 500 * ns, Frame: 1500, Reverse: 9000, Pause: 64}
 	const high = 30_001
 	for room, want := range map[unit.Size]bool{high + h.Bytes(): false, high + (Headroom{Rate: h.Rate, There: h.There, Back: h.Back, Frame: 1500, Reverse: 9000, Pause: 64}).Bytes(): true} {
 		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: room, High: high})
-		p.back, p.quiet = 9000, at(20*1200*ns+500*ns) // it is on the line when the watermark is reached
+		p.back, p.quiet = 9000, at(20*1200*ns+500*ns) // it is on the link when the watermark is reached
 		p.run(p.quiet + 1)
 		for _, pt := range p.ports {
 			pt.Apply(p.now, Event{Kind: RateChange, Rate: h.Rate})
@@ -456,7 +456,7 @@ func TestNoFlowControlDrops(t *testing.T) {
 	}
 }
 
-// In a pause storm the peer stands still for as long as it lasts, and no longer.
+// In a pause storm the peer is stopped for as long as it lasts, and no longer.
 func TestPauseStorm(t *testing.T) {
 	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
 		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
@@ -476,7 +476,7 @@ func TestPauseStorm(t *testing.T) {
 	}
 }
 
-// A storm of frames that a port with PFC has to ignore stops nothing, and PFC works beside it.
+// A storm of frames that a port with PFC has to ignore stops nothing, and PFC works alongside it.
 func TestInvalidStorm(t *testing.T) {
 	for _, kind := range []wire.Kind{wire.Pause, wire.PriorityPause} {
 		p := newPair(t, etherLink(PriorityPauseFrames), BufferConfig{Room: 1 << 30})
@@ -504,7 +504,7 @@ func TestInvalidStorm(t *testing.T) {
 	}
 }
 
-// "A new incarnation, flow control initialised anew": what is under way is lost, the
+// "A new incarnation, flow control initialised anew": what is in flight is lost, the
 // pause is forgotten by who was paused, and said again by who still wants it.
 func TestLinkDownAndUp(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
@@ -570,14 +570,14 @@ func TestLinkUpWithoutRoom(t *testing.T) {
 	}
 }
 
-// The same with credit: the counters begin anew, and the buffer keeps what it has.
+// The same with credit: the counters begin again, and the buffer keeps what it has.
 func TestLinkDownAndUpWithCredit(t *testing.T) {
 	c := paperLink()
 	c.CutThrough = false
 	x := newExchange(t, c)
 	x.b.hold, x.quiet = true, true
 	x.queue(x.a, data(0, 3))
-	x.run(5 * us) // two are there, the third is under way
+	x.run(5 * us) // two are there, the third is in flight
 	for _, e := range []*end{x.a, x.b} {
 		e.port.Apply(x.now, Event{Kind: LinkDown})
 	}

@@ -39,7 +39,7 @@ type Config struct {
 	HeadLife unit.Duration // Credits, of a switch: how long a frame may wait for credit at the head of its lane; 0: for ever
 
 	FlowControl FlowControl // how the peer is kept from sending more than there is room for
-	Station     wire.LID    // Ethernet: the machine's address, from which PAUSE frames come
+	Station     wire.LID    // Ethernet: the node's address, from which PAUSE frames come
 	Disobeyed   bool        // Ethernet: the peer may send although it is stopped, because its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
 	CBFC        CBFC        // ChannelCredits; it must satisfy CBFC.Check
@@ -81,7 +81,7 @@ type control interface {
 	asked() uint8
 
 	// restart resets flow control, because neither end has received anything from the other yet. The content of the
-	// buffer stays there, and so do the classes that the machine wants stopped.
+	// buffer stays there, and so do the classes that the node wants stopped.
 	restart(p *Port, now unit.Time)
 	// empty forgets the content of the buffer.
 	empty(p *Port, now unit.Time)
@@ -121,9 +121,9 @@ func (p *Port) Framing() wire.Framing { return p.transmitter.medium.framing }
 func (p *Port) Propagation() unit.Duration { return p.transmitter.medium.propagation }
 
 // Receive takes in a frame from the link at its due time. Control frames end here. If
-// pass is true the frame belongs to the machine, and is in the buffer until Free. A
+// pass is true the frame belongs to the node, and is in the buffer until Free. A
 // frame that the buffer has no room for is reported as a violation and dropped. On
-// Ethernet the memory is the machine's: it calls Stored or Refused for each frame that
+// Ethernet the memory is the node's: it calls Stored or Refused for each frame that
 // is passed.
 //
 // A fault of the link may lose the frame, or delay it: then its instants in a are later.
@@ -144,7 +144,7 @@ func (p *Port) loses(now unit.Time, a *Arrival) bool {
 	return false
 }
 
-// Lost reports a frame that ends here with its body: one that was refused, or one that was in the machine's memory
+// Lost reports a frame that ends here with its body: one that was refused, or one that was in the node's memory
 // and is lost with it.
 func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
@@ -167,7 +167,7 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 }
 
 // Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames that were never in
-// the machine's memory, and returns their credits, if any; Released is for the others.
+// the node's memory, and returns their credits, if any; Released is for the others.
 func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(p, now, f) }
 
 // MaySend answers whether f, which has n bytes on the link, may start now.

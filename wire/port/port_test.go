@@ -149,7 +149,7 @@ func TestCreditForACKsComesInBatches(t *testing.T) {
 }
 
 // "An FCP for each operational VL at least every 65,536 symbol times": nothing
-// happens, and there is one for each lane every 262.144 us, from each end.
+// happens, and there is one for each lane every 262.144 µs, from each end.
 func TestResendInterval(t *testing.T) {
 	x := newExchange(t, paperLink())
 	type sent struct {
@@ -176,7 +176,7 @@ func TestResendInterval(t *testing.T) {
 }
 
 // "Cost: at most one resend interval of stalled credit": with each of its flow
-// control packets lost but those of the timer, a sender goes on when the timer's
+// control packets lost but those of the timer, a sender continues when the timer's
 // comes.
 func TestLostFCPsHealAtTheResendInterval(t *testing.T) {
 	x := newExchange(t, paperLink())
@@ -338,8 +338,8 @@ func TestStartWithoutCreditPanics(t *testing.T) {
 	mustPanic(t, "the fifth packet", func() { x.a.port.Start(x.now, &frames[4], x.a.port.Framing().Length(&frames[4]), Note{}) })
 }
 
-// Start says all that captures and events need: the length that paces the line, the
-// credit left, and the note of the machine.
+// Start says all that captures and events need: the length that paces the link, the
+// credit left, and the note of the node.
 func TestStartIsReported(t *testing.T) {
 	for _, tc := range []struct {
 		framing wire.Framing
@@ -389,7 +389,7 @@ func TestDiscardFreesTheRoom(t *testing.T) {
 	}
 }
 
-// On a busy line an owed flow control packet waits, and goes before the next frame.
+// On a busy link an owed flow control packet waits, and goes before the next frame.
 func TestControlGoesNext(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.run(us)
@@ -402,13 +402,13 @@ func TestControlGoesNext(t *testing.T) {
 		}
 		return 1
 	}
-	x.run(4 * us) // b's first two headers are in after 21 ns and 2.1 us
+	x.run(4 * us) // b's first two headers are in after 21 ns and 2.1 µs
 	if diff := cmp.Diff([]wire.Kind{wire.Data, wire.FlowControl, wire.Data}, kinds); diff != "" {
 		t.Errorf("a sends (-want +got):\n%s", diff)
 	}
 }
 
-// A scenario may change the rate of a line: it is reported, and acts at the next
+// A scenario may change the rate of a link: it is reported, and acts at the next
 // frame.
 func TestApplyRateChange(t *testing.T) {
 	x := newExchange(t, paperLink())

@@ -59,7 +59,7 @@ func (p *Port) owesRetry(now unit.Time) bool {
 }
 
 // RetryPending reports, once, whether the link needs to send something although nothing was due before, or releases
-// a frame that it held back: the machine then has to serve the port.
+// a frame that it stopped: the node then has to serve the port.
 func (p *Port) RetryPending() bool {
 	r := p.retries()
 	if r == nil {

@@ -13,7 +13,7 @@ const (
 	us       = unit.Microsecond
 )
 
-// newTransmitter returns an idle line.
+// newTransmitter returns an idle link.
 func newTransmitter(r unit.Rate, propagation unit.Duration, cut bool) Transmitter {
 	return Transmitter{medium: new(media).of(kind{rate: r, propagation: propagation, cut: cut})}
 }
@@ -144,7 +144,7 @@ func TestRateChangeActsAtTheNextFrame(t *testing.T) {
 	}
 }
 
-// Property: whatever is sent as soon as the line is free, at whatever rates, frames
+// Property: whatever is sent as soon as the link is free, at whatever rates, frames
 // never overlap, none is due before its last bit for it has come, and due never
 // decreases.
 func TestFramesNeverOverlap(t *testing.T) {

@@ -84,13 +84,13 @@ type Profile struct {
 }
 
 // AckTime returns how long after the tail of a frame the ACK of it is there at the latest, on a link of a rate and
-// a propagation whose largest frames take so many bytes of the line: the way there and back, the spacing of
-// ACKs, a frame that has just begun the other way, and the ordered set.
+// a propagation whose largest frames take this many bytes of the link: the way there and back, the spacing of
+// ACKs, a frame that has just begun in the other direction, and the ordered set.
 func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest unit.Size) unit.Duration {
 	return 2*propagation + rate.Serialise(p.Spacing+largest+orderedSet)
 }
 
-// orderedSet is the length of a control ordered set on the line.
+// orderedSet is the length of a control ordered set on the link.
 const orderedSet = 8
 
 // smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
@@ -110,7 +110,7 @@ func (p *Profile) Complete(rate unit.Rate, propagation unit.Duration, largest un
 	}
 }
 
-// BytesIn returns how many bytes leave by a line in a time, rounded up.
+// BytesIn returns how many bytes leave by a link in a time, rounded up.
 func BytesIn(rate unit.Rate, d unit.Duration) unit.Size {
 	hi, lo := bits.Mul64(uint64(max(rate, 0)), uint64(max(d, 0)))
 	whole := uint64(8 * unit.Second)

@@ -168,7 +168,7 @@ func (e *End) eligible(f *wire.Frame) bool {
 	return f.Kind.Control() || e.profile.Eligible>>(f.Lane&7)&1 == 1
 }
 
-// Permits returns whether a frame that takes n bytes of the line may leave.
+// Permits returns whether a frame that takes n bytes of the link may leave.
 func (e *End) Permits(f *wire.Frame, n unit.Size) Verdict {
 	action := e.profile.Init
 	switch {
@@ -193,13 +193,13 @@ func (e *End) Permits(f *wire.Frame, n unit.Size) Verdict {
 	return Closed
 }
 
-// Opens reports whether any frame that takes n bytes of the line may leave, protected or not. It may be false although
+// Opens reports whether any frame that takes n bytes of the link may leave, protected or not. It may be false although
 // Lets lets it.
 func (e *End) Opens(n unit.Size) bool {
 	return e.tx == Advance && len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes
 }
 
-// Keep numbers a frame that is Protected, leaves now and takes n bytes of the line until end. The copy belongs
+// Keep numbers a frame that is Protected, leaves now and takes n bytes of the link until end. The copy belongs
 // to the End.
 func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uint32) {
 	if e.head == len(e.kept) {
@@ -232,8 +232,8 @@ func (e *End) oldest() uint32 {
 	return e.mod(e.next + e.modulus - uint32(len(e.kept)-e.head))
 }
 
-// Next returns the set, or the frame to be sent again with its sequence, that is due on an idle line, ahead of all
-// other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the line.
+// Next returns the set, or the frame to be retransmitted with its sequence, that is due on an idle link, ahead of all
+// other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the link.
 func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, sequence uint32, due bool) {
 	e.stale()
 	e.expire(now)
@@ -543,7 +543,7 @@ func (e *End) LinkDown(now unit.Time) (anew bool) {
 	return true
 }
 
-// LinkUp notes that the link is up, and reports whether it begins anew.
+// LinkUp notes that the link is up, and reports whether it begins again.
 func (e *End) LinkUp(now unit.Time) (anew bool) {
 	e.news = true
 	e.stale()

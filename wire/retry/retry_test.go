@@ -14,13 +14,13 @@ const (
 	testGap   = 200 * unit.Nanosecond
 )
 
-// profile is one for the line of the rig: about 8 frames fit into a round trip.
+// profile is one for the link of the rig: about 8 frames fit into a round trip.
 func profile() Profile {
 	return Profile{Frames: 16, Bytes: 1 << 20, Timer: 3 * unit.Microsecond, Count: 3, Spacing: 2048, Reinit: true,
 		Init: Block, Flush: Block, Eligible: 0xFF}
 }
 
-// carried is a frame or a set on a line.
+// carried is a frame or a set on a link.
 type carried struct {
 	due      unit.Time
 	set      Set
@@ -80,14 +80,14 @@ func newRig(p Profile, modulus uint32) *rig {
 	return r
 }
 
-// put puts something on a line.
+// put puts something on a link.
 func (s *station) put(now unit.Time, c carried, d unit.Duration) {
 	s.line = now.Add(d)
 	c.due, c.fate = s.line.Add(flight), s.spoils(&c)
 	s.out = append(s.out, c)
 }
 
-// serve fills the line of a station.
+// serve fills the link of a station.
 func (s *station) serve(now unit.Time) {
 	if s.line > now {
 		return
@@ -358,7 +358,7 @@ func TestLimitsAndFlush(t *testing.T) {
 	}
 }
 
-// The scale-up plan's LLR-09: with RE_INIT_ON_FLUSH the sender begins anew, and all that was lost is reported once.
+// The scale-up plan's LLR-09: with RE_INIT_ON_FLUSH the sender begins again, and all that was lost is reported once.
 func TestReinit(t *testing.T) {
 	r := newRig(profile(), Modulus).ready()
 	r.a.toSend = 200
@@ -539,10 +539,10 @@ func FuzzEnd(f *testing.F) {
 	})
 }
 
-// Of n attempts of the frame that is next, n p fail, and each failure takes w frames of the line, from the bad frame to its
-// replay: the goodput is (1-p)/(1-p+pw). Here a bad frame is known when all of it has come; its NACK is on the line for
+// Of n attempts of the frame that is next, n p fail, and each failure takes w frames of the link, from the bad frame to its
+// replay: the goodput is (1-p)/(1-p+pw). Here a bad frame is known when all of it has come; its NACK is on the link for
 // 1 ns, and waits behind nothing; then the frame that has begun leaves: 100 + 250 + 1 + 250 ns, rounded up to whole frames of
-// 100 ns, are w = 7. The null result, one frame of the line for each failure, is 1-p, and not within 2 % of any.
+// 100 ns, are w = 7. The null result, one frame of the link for each failure, is 1-p, and not within 2 % of any.
 func TestGoodput(t *testing.T) {
 	const w, frames = 7, 200_000
 	for _, p := range []float64{0.005, 0.01, 0.02} {

@@ -29,7 +29,7 @@ func (e *Event) Append(b []byte) []byte {
 }
 
 // ParseEvent reads an event that Append has written from the front of b. It does not judge
-// it: whether there is such a machine, port or kind is the reader's matter.
+// it: whether there is such a node, port or kind is the reader's matter.
 func ParseEvent(b []byte) (e Event, err error) {
 	if len(b) < EventSize {
 		return e, ErrTruncated

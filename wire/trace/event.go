@@ -12,8 +12,8 @@ type Kind uint8
 // [Kind.Fields].
 const (
 	_             Kind = iota
-	Start              // a frame begins on the line of Port
-	Arrive             // a frame was handed to the machine by Port
+	Start              // a frame begins on the link of Port
+	Arrive             // a frame was handed to the node by Port
 	Release            // a frame left the buffer of Port
 	Trigger            // congestion was detected on behalf of egress Port
 	Mark               // a data frame was marked as it left by Port
@@ -21,7 +21,7 @@ const (
 	Feedback           // the source of Flow took in an ACK, or a notification
 	FlowStart          // the source of Flow became active
 	FlowStop           // it ended
-	Stall              // the reason that keeps Flow at its source (not zero), or the frames that wait on Lane for the line of Port, changed
+	Stall              // the reason that keeps Flow at its source (not zero), or the frames that wait on Lane for the link of Port, changed
 	Control            // an event of the scenario was applied
 	Drop               // a frame was discarded by Port
 	TransferStart      // a transfer arrived at the source of Flow; PSN is the number of its last packet, by which TransferEnd names it
@@ -40,7 +40,7 @@ const (
 	CongestionLog      // the reaction point of Flow made an entry in its log of congestion
 	Round              // a rank has ended a round of a collective operation
 	Backlog            // the number of transfers that wait for a source of a workload at an endpoint has changed
-	Wait               // a rank has waited for long at the end of the run, or cannot go on
+	Wait               // a rank has waited for long at the end of the run, or cannot continue
 	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
 	Retry              // the retry of the link at Port has counted something
 )
@@ -63,12 +63,12 @@ const (
 	NoSuchLane            // dropped: a frame of a virtual lane that is not in use
 	SentPaused            // violated: a frame was sent although the peer had sent PAUSE
 	BufferFull            // dropped: no room, where no flow control promises it
-	LinkWasDown           // dropped: the link went down while the frame was under way, or its sender has forgotten a PAUSE because it was down
+	LinkWasDown           // dropped: the link went down while the frame was in flight, or its sender has forgotten a PAUSE because it was down
 	Restarted             // dropped: it was in a switch that was restarted
-	NotInTurn             // dropped: a packet before it is missing, and will be sent again
+	NotInTurn             // dropped: a packet before it is missing, and will be retransmitted
 	EgressFull            // dropped: its source had no room for it
 	Stranger              // dropped: a frame from one end of a flow to the other, and its sender is neither
-	NotAwaited            // dropped: an answer that is late, or of another time, or comes again
+	NotAwaited            // dropped: an answer that is late, or of another time, or is received again
 	NoLimiter             // dropped: congestion was to be answered, and all rate limiters were in use
 	EarlyDrop             // dropped: a congestion point discarded it to keep a queue short
 	EarlyMark             // marked: a congestion point would have discarded it
@@ -82,9 +82,9 @@ const (
 	WasReset              // refused: the segment has reset the connection
 	SequenceError         // sent again: a NAK asks for it (RoCEv2)
 	NotCapable            // violated: a packet that may not be marked was marked
-	BadProgram            // violated: the program of a rank cannot go on
+	BadProgram            // violated: the program of a rank cannot continue
 	RequiresItself        // a rank cannot continue: an operation indirectly requires itself
-	TooManyOpen           // a rank cannot go on: more operations, dependencies or messages are open than it can hold
+	TooManyOpen           // a rank cannot continue: more operations, dependencies or messages are open than it can hold
 	NoMessage             // a rank waits: a receive has no message
 	NoReceive             // a rank waits: a message has come and no receive has taken it
 	NotSent               // a rank waits: a message has not left, or was not acknowledged
@@ -120,12 +120,12 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-// Event is something that happened in a machine.
+// Event is something that happened in a node.
 type Event struct {
 	At    unit.Time // when, in model time
-	Seq   uint32    // number of the event in its machine, from 0
-	Node  int32     // index of the machine in the fabric
-	Port  uint16    // index of the port in the machine
+	Seq   uint32    // number of the event in its node, from 0
+	Node  int32     // index of the node in the fabric
+	Port  uint16    // index of the port in the node
 	Kind  Kind
 	Lane  uint8
 	Flow  uint32 // queue pair that names the flow; 0 where there is none
@@ -138,15 +138,15 @@ type Event struct {
 // a later one.
 type Sink interface{ Record(*Event) }
 
-// Recorder stamps the events of one machine and writes them down for its sink. The
+// Recorder stamps the events of one node and writes them down for its sink. The
 // zero value records nothing.
 type Recorder struct {
 	batch *Batch
-	seq   uint32 // of the next event: it lies before machine, as in an Event, and both are copied at once
+	seq   uint32 // of the next event: it lies before node, as in an Event, and both are copied at once
 	node  int32
 }
 
-// NewRecorder returns the recorder of a machine. A nil sink is silence. Recorders that
+// NewRecorder returns the recorder of a node. A nil sink is silence. Recorders that
 // are used one at a time may have a Batch in common.
 func NewRecorder(node int, sink Sink) Recorder {
 	batch, ok := sink.(*Batch)

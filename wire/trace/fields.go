@@ -20,7 +20,7 @@ const (
 	Occupancy      // a number of blocks; of bytes where the port is on Ethernet
 )
 
-// Field is something that events of a kind have beside when, where and of which flow.
+// Field is something that events of a kind have in addition to when, where and of which flow.
 type Field struct {
 	Key     string
 	Form    Form
@@ -85,13 +85,13 @@ func with(fields []Field, more ...Field) []Field {
 	return append(fields[:len(fields):len(fields)], more...)
 }
 
-// meaning returns a field with a meaning of its own.
+// meaning returns a field with its own meaning.
 func (f Field) meaning(doc string) Field {
 	f.Doc = doc
 	return f
 }
 
-// kinds has the fields of each kind of event: the meanings of its A and B stand here alone.
+// kinds has the fields of each kind of event: the meanings of its A and B are here alone.
 var kinds = [...]about{
 	Start: {"start", "the port starts to send a frame", always, with(frame,
 		Field{Key: "credit_blocks", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "credit left on its lane; absent on lanes without credit"})},
@@ -215,5 +215,5 @@ func (e *Event) Occupancy() int64 { return e.B }
 func (e *Event) Waiting() int64 { return e.B }
 
 // HasPort reports whether the port of e means something: an event of a flow at its
-// source, or to a machine, has none.
+// source, or to a node, has none.
 func (e *Event) HasPort() bool { return !e.Kind.known() || kinds[e.Kind].port(e) }

@@ -7,14 +7,14 @@ import (
 )
 
 // Key is the place of an event of a driver in the one order of a run. Several loops or processes each
-// report in their own order the events of their machines; keys put them into the order of the virtual
+// report in their own order the events of their nodes; keys put them into the order of the virtual
 // clock. Reports have the key of the event in which they are made, and a merge sorts them stably by Compare.
-// An event is of one machine, so no two loops have the same key, and the reports of one loop under one
+// An event is of one node, so no two loops have the same key, and the reports of one loop under one
 // key keeps its order.
 //
 // Reports before the first event have the zero Key.
 type Key struct {
-	At    unit.Time // the instant, as the machine is handed it
+	At    unit.Time // the instant, as the node is handed it
 	Place Place
 }
 

@@ -19,7 +19,7 @@ type log []trace.Event
 // Record keeps an event.
 func (l *log) Record(e *trace.Event) { *l = append(*l, *e) }
 
-// "Each machine numbers its own events", from 0, whatever the machine says itself.
+// "Each machine numbers its own events", from 0, whatever the node says itself.
 func TestRecorderNumbersTheEventsOfANode(t *testing.T) {
 	var got log
 	a, b := trace.NewRecorder(3, &got), trace.NewRecorder(4, &got)
@@ -49,7 +49,7 @@ func TestRecorderWithoutSink(t *testing.T) {
 }
 
 // A FrameWord says what a frame is and which marks it bears, and nothing is lost on
-// the way back.
+// the return path.
 func TestFrameWordRoundTrip(t *testing.T) {
 	seen := map[int64]bool{}
 	for kind := range 256 {
@@ -100,7 +100,7 @@ func constants(t *testing.T, first string) []string {
 	return nil
 }
 
-// Every kind of event has a name of its own, and nothing else has one.
+// Every kind of event has its own name, and nothing else has one.
 func TestKindsHaveNames(t *testing.T) {
 	n := len(constants(t, "Start"))
 	if trace.Retry != trace.Kind(n) {
@@ -109,7 +109,7 @@ func TestKindsHaveNames(t *testing.T) {
 	testNames(t, func(i int) string { return trace.Kind(i).String() }, 1, n, 255)
 }
 
-// Every reason has a name of its own, and nothing else has one.
+// Every reason has its own name, and nothing else has one.
 func TestReasonsHaveNames(t *testing.T) {
 	n := len(constants(t, "NoReason"))
 	testNames(t, func(i int) string { return trace.Reason(i).String() }, 0, n-1, 300)

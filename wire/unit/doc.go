@@ -10,7 +10,7 @@
 // package that speaks a protocol.
 //
 // The package also holds the seeded random generator (PCG), so that a run draws
-// the same numbers on every machine and in every release of Go.
+// the same numbers on every node and in every release of Go.
 //
 // # Limitations
 //

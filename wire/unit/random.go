@@ -5,12 +5,12 @@ import "math/bits"
 // Random is a seeded generator of random numbers: PCG XSL RR 128/64 (M. E.
 // O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
 // Algorithms for Random Number Generation", HMC-CS-2014-0905). Two generators
-// with the same seed and stream give the same numbers for ever; the standard
+// with the same seed and stream give the same numbers forever; the standard
 // library's promises less.
 type Random struct{ hi, lo, incHi, incLo uint64 }
 
-// NewRandom returns the generator for one stream of a seed. Each machine and
-// each flow has a stream of its own, so that adding one does not change the numbers that
+// NewRandom returns the generator for one stream of a seed. Each node and
+// each flow has its own stream, so that adding one does not change the numbers that
 // the others draw.
 func NewRandom(seed, stream uint64) *Random {
 	r := &Random{incHi: stream >> 63, incLo: stream<<1 | 1}

@@ -28,7 +28,7 @@ const (
 	BytePerSecond      = 8 * BitPerSecond
 )
 
-// Serialise returns how long n bytes take on a line of rate r, rounded up to a
+// Serialise returns how long n bytes take on a link of rate r, rounded up to a
 // whole picosecond, so that a line never runs faster than its rate. It returns
 // a span that never ends when r is not positive.
 func (r Rate) Serialise(n Size) Duration {

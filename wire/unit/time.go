@@ -8,7 +8,7 @@ import (
 // Time is an instant of model time, in picoseconds since the run began.
 type Time int64
 
-// Never is the instant that does not come: the deadline of a machine that waits
+// Never is the instant that does not come: the deadline of a node that waits
 // for nothing but frames.
 const Never Time = math.MaxInt64
 

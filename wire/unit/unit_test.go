@@ -37,7 +37,7 @@ func TestSerialise(t *testing.T) {
 }
 
 // TestSerialiseExact compares with big integers: the time is the least whole
-// number of picoseconds in which the line does not exceed its rate.
+// number of picoseconds in which the link does not exceed its rate.
 func TestSerialiseExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100000 {
