@@ -37,7 +37,7 @@ func measuring(p node.RoCEParams, window unit.Size, r unit.Rate) (node.Flow, *me
 	return f, m
 }
 
-// A packet of 1024 B has 1080 B on the line, with 12 B of its stamp; its ACK 68 B, with 20 B. A byte lasts a
+// A packet of 1024 B has 1080 B on the link, with 12 B of its stamp; its ACK 68 B, with 20 B. A byte lasts a
 // nanosecond, and the way a microsecond.
 const (
 	stampedData = 1080 * ns
@@ -131,7 +131,7 @@ func TestLostOfAAlgorithm(t *testing.T) {
 	}
 }
 
-// A flow with stamps takes no packet without, and the other way round; a stamp that cannot be is none.
+// A flow with stamps takes no packet without, and in the other direction round; a stamp that cannot be is none.
 func TestStampsThatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		ack     bool

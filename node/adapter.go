@@ -48,7 +48,7 @@ func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
 	return in
 }
 
-// credited reports whether the port counts credits, whose timers end only on an idle line.
+// credited reports whether the port counts credits, whose timers end only on an idle link.
 func (e *Endpoint) credited() bool {
 	return e.ingress == nil || e.ingress.kind == port.Credits || e.ingress.kind == port.ChannelCredits
 }
@@ -136,7 +136,7 @@ func (e *Endpoint) drain(now unit.Time) {
 	}
 }
 
-// take ends the taking out of a frame: it is delivered, and the switch may go on if
+// take ends the taking out of a frame: it is delivered, and the switch may continue if
 // that reaches the low watermark, or has credit again.
 func (e *Endpoint) take(now unit.Time, in *ingress) {
 	a := in.frames.front() // it stays there until another one comes

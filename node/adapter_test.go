@@ -38,8 +38,8 @@ func newAdapter(t *testing.T, kind port.FlowControl, a node.AdapterConfig, flows
 	return b
 }
 
-// pacer is a law that has nothing to say but a probe each 10 us, and answers each data
-// frame, 5 us apart.
+// pacer is an algorithm that has nothing to say but a probe each 10 µs, and answers each data
+// frame, 5 µs apart.
 type pacer struct {
 	*rp.Fixed
 	next, free unit.Time
@@ -181,7 +181,7 @@ func TestNoBodyAfterAll(t *testing.T) {
 	}
 }
 
-// Frames of a scheme's own that wait for the line leave by priority: that of the flow or a
+// Frames of a scheme's own that wait for the link leave by priority: that of the flow or a
 // higher one, before data of the same and behind data of a higher one.
 func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
 	b := &bench{t: t}
@@ -198,7 +198,7 @@ func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
 	if b.e, err = node.New(c, b); err != nil {
 		t.Fatal(err)
 	}
-	// Each flow has a frame each 4 us; of flow 8 it starts at 8 us, of flow 7 at 9 us.
+	// Each flow has a frame each 4 µs; of flow 8 it starts at 8 µs, of flow 7 at 9 µs.
 	b.step(at(10 * us))
 	var got []uint32
 	for _, tr := range b.sent {
@@ -397,7 +397,7 @@ func TestSlowReceiverPausesTheSwitch(t *testing.T) {
 	if len(pauses) != 1 || pauses[0].Pause().Quanta != port.MaxQuanta || pauses[0].Src != here {
 		t.Fatalf("after 5000 bytes: %+v", pauses)
 	}
-	b.step(at(29 * us)) // 5, less the 2 that are out at 20 us
+	b.step(at(29 * us)) // 5, less the 2 that are out at 20 µs
 	if got := b.frames(wire.Pause); len(got) != 1 {
 		t.Errorf("with 3000 bytes: %+v", got)
 	}
@@ -454,7 +454,7 @@ func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
 		if kind == port.PauseFrames {
 			pause = wire.Frame{Kind: wire.Pause, Src: there, Part: wire.PartOf(wire.PausePart{Quanta: 100})}
 		}
-		b.hand(pause) // 100 quanta are 6.4 us
+		b.hand(pause) // 100 quanta are 6.4 µs
 		b.step(at(20*us) - 1)
 		count := map[uint8]int{}
 		first := unit.Never
@@ -477,7 +477,7 @@ func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
 	}
 }
 
-// A link that goes down keeps what waits, and what comes up goes on with it.
+// A link that goes down keeps what waits, and what comes up continues with it.
 func TestEndpointWaitsForItsLink(t *testing.T) {
 	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{}, greedy(t, 2, gigabyte))
 	b.step(at(5500 * ns))
@@ -567,7 +567,7 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 	return l
 }
 
-// sent lets so many frames leave, and returns how many of each flow.
+// sent lets this many frames leave, and returns how many of each flow.
 func (l *adapterLink) sent(frames int) map[uint32]int {
 	l.t.Helper()
 	n := make(map[uint32]int)
@@ -603,7 +603,7 @@ func (d *dropLog) Record(e *trace.Event) {
 
 func (d dropLog) countDrops(why trace.Reason) int { return d[why] }
 
-// A PAUSE is said again before it is over, also when the line becomes faster, and its
+// A PAUSE is said again before it is over, also when the link becomes faster, and its
 // quanta shorter.
 func TestPauseIsRefreshedAtAHigherRate(t *testing.T) {
 	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{})

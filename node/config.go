@@ -15,8 +15,8 @@ import (
 
 // Config describes an endpoint.
 type Config struct {
-	Index  int          // of the machine in the fabric, for events
-	Outbox *port.Outbox // where its frames wait for the driver; may be shared with other machines; nil: one of its own
+	Index  int          // of the node in the fabric, for events
+	Outbox *port.Outbox // where its frames wait for the driver; may be shared with other nodes; nil: one of its own
 	LID    wire.LID     // its address
 	Port   port.Config  // its one port
 	Flows  []Flow       // the flows that begin here

@@ -1,4 +1,4 @@
-// Package node is the endpoint: the machine at which traffic begins and ends.
+// Package node is the endpoint: the node at which traffic begins and ends.
 //
 // A rate limiter only has to implement RateLimiter; InterPacketDelay and TokenBucket are two
 // of them. The rest is the endpoint in which limiters work.

@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the machine at which flows begin and end. The fields that every frame needs are in its first cache
+// Endpoint is the node at which flows begin and end. The fields that every frame needs are in its first cache
 // lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port        port.Port
@@ -96,7 +96,7 @@ func newSlots(numbers [owners]int) *slots {
 	return s
 }
 
-// of returns the slot of the i-th owner of a kind other than machine.
+// of returns the slot of the i-th owner of a kind other than node.
 func (s *slots) of(kind owner, i int) int { return int(s[kind-1]) + i }
 
 // owner returns whose slot it is: the i-th of a kind.
@@ -346,7 +346,7 @@ func (e *Endpoint) serve(now unit.Time) {
 			left = e.waiting | e.owesControl
 			continue
 		}
-		wake = min(wake, until) // a lane that is paused may go on then
+		wake = min(wake, until) // a lane that is paused may continue then
 		left &^= 1 << lane
 	}
 	if e.waiting|e.owesControl != 0 {
@@ -441,7 +441,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 // the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LinkBusy && until > now {
-		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle line either
+		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle link either
 	}
 	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LinkBusy {
 		s.report(now, b, &e.rec)

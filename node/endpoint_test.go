@@ -48,7 +48,7 @@ func TestSinkEchoesTheMark(t *testing.T) {
 	}
 }
 
-// Two flows that end here have numbers of their own.
+// Two flows that end here have their own numbers.
 func TestSinksAreApart(t *testing.T) {
 	b := newBench(t).open()
 	for psn := range uint32(3) {
@@ -145,7 +145,7 @@ func TestUnwantedFramesAreDropped(t *testing.T) {
 	}
 }
 
-// "Control frames, then ACKs, then data": what waits while a packet is on the line
+// "Control frames, then ACKs, then data": what waits while a packet is on the link
 // goes in that order when its tail has left.
 func TestACKsGoBeforeData(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
@@ -199,7 +199,7 @@ func TestACKsAndDataDoNotWaitForEachOthersCredit(t *testing.T) {
 }
 
 // An endpoint that has nothing to do waits for the resend interval alone: one flow
-// control packet for each lane, every 262.144 us.
+// control packet for each lane, every 262.144 µs.
 func TestIdleEndpoint(t *testing.T) {
 	b := newBench(t).open()
 	b.run(at(unit.Millisecond))
@@ -219,7 +219,7 @@ func TestIdleEndpoint(t *testing.T) {
 	}
 }
 
-// "A rate change acts at the next frame start", on the line of an endpoint as well.
+// "A rate change acts at the next frame start", on the link of an endpoint as well.
 func TestApplyRateChange(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
 	flow.Transport = acked(10)
@@ -312,7 +312,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// The limiter follows the reaction point from the begin on, whatever rate it was made
+// The limiter follows the reaction point from the start on, whatever rate it was made
 // with.
 func TestLimiterFollowsTheController(t *testing.T) {
 	f := greedy(t, 7, gigabyte/4)
@@ -372,7 +372,7 @@ func TestControllerIsAdvanced(t *testing.T) {
 	if diff := cmp.Diff([]unit.Time{at(5 * us), at(15 * us), at(25 * us)}, p.advanced); diff != "" {
 		t.Errorf("advanced at (-want +got):\n%s", diff)
 	}
-	// At 1 GB/s until 5 us, at half until 15, at a quarter until 25, then an eighth; each
+	// At 1 GB/s until 5 µs, at half until 15, at a quarter until 25, then an eighth; each
 	// change counts for the delay that runs.
 	want := []unit.Time{0, at(tp), at(2 * tp), at(4 * tp), at(6 * tp), at(10 * tp)}
 	if diff := cmp.Diff(want, p.sent); diff != "" {

@@ -55,8 +55,8 @@ func (s *script) frame() wire.Frame {
 }
 
 // FuzzEndpoint: whatever the network sends, and however late the driver is, an
-// endpoint does not panic, keeps the contract of machines, never starts a frame on a
-// busy line, and its reports fit together. (It panics by itself when it would send
+// endpoint does not panic, keeps the contract of nodes, never starts a frame on a
+// busy link, and its reports fit together. (It panics by itself when it would send
 // without credit.)
 func FuzzEndpoint(f *testing.F) {
 	f.Add([]byte{})
@@ -83,9 +83,9 @@ func FuzzEndpoint(f *testing.F) {
 		s := script(in)
 		for len(s) > 0 {
 			switch op := s.byte(); op % 8 {
-			case 0: // time goes on, each deadline met
+			case 0: // time continues, each deadline met
 				b.fuzzRun(b.now.Add(unit.Duration(s.next(2)) * ns))
-			case 1: // time goes on, and the driver is late
+			case 1: // time continues, and the driver is late
 				b.now = b.now.Add(unit.Duration(s.next(2)) * ns)
 				b.fuzzAdvance()
 			case 2: // the peer tells its room as it should

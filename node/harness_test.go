@@ -27,7 +27,7 @@ func at(d unit.Duration) unit.Time { return unit.Time(d) }
 
 // A bench holds one endpoint and plays its peer, in model time of its own: it gives
 // frames, keeps what the endpoint sends and reports, and watches after every call
-// that the contract between a machine and its driver is kept.
+// that the contract between a node and its driver is kept.
 type bench struct {
 	t      testing.TB
 	e      *node.Endpoint
@@ -76,12 +76,12 @@ func algorithm(t testing.TB, name string, r unit.Rate) rp.Controller {
 // acked is the transport of InfiniBand.
 func acked(window int) node.Transport { return node.Acknowledged{Window: window} }
 
-// greedy is a flow that always has a packet, from the begin of the run.
+// greedy is a flow that always has a packet, from the start of the run.
 func greedy(t testing.TB, qp uint32, r unit.Rate) node.Flow {
 	return node.Flow{QP: qp, Dst: there, Payload: 2048, Transport: acked(1), Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
 }
 
-// constant is the traffic of packets of n bytes on the line at rate r, from start on.
+// constant is the traffic of packets of n bytes on the link at rate r, from start on.
 func constant(t testing.TB, start unit.Time, r unit.Rate, n unit.Size) traffic.Generator {
 	return generated(t, traffic.Config{Kind: traffic.Constant, Start: start, Rate: r, Length: n})
 }
@@ -292,7 +292,7 @@ func (b *bench) later(t unit.Time, f wire.Frame) {
 	b.due = append(b.due[:i], append([]given{{t, f}}, b.due[i:]...)...)
 }
 
-// run lets time go on to t: at each instant first the frames of that instant, then
+// run lets time continue to t: at each instant first the frames of that instant, then
 // Advance. With echo the peer also frees what it has received.
 func (b *bench) run(t unit.Time) {
 	b.t.Helper()

@@ -23,7 +23,7 @@ import "fabemu/wire/unit"
 // often it is asked before. Package emu/limitertest checks both sides. If a limiter has a method
 // Rate() unit.Rate, this reports its mean rate, which results then give as the limit of the flow,
 // instead of the rate that it was set to. If it has a method Burst() unit.Size, it promises that
-// at most so many bytes start at once, in excess of its rate.
+// at most this many bytes start at once, in excess of its rate.
 type RateLimiter interface {
 	// Next returns the earliest instant at which n bytes may start: now or later; unit.Never if only a change of the
 	// rate would permit them.

@@ -11,7 +11,7 @@ import (
 )
 
 // Packets of 2068 bytes at a quarter of 1 GB/s, whenever the flow is ready for the
-// next one: 8.272 us from start to start, and time that passes unused is not made
+// next one: 8.272 µs from start to start, and time that passes unused is not made
 // up for.
 func ExampleInterPacketDelay() {
 	l := node.NewInterPacketDelay(2e9)
@@ -169,7 +169,7 @@ func TestASharedLimiterOfALateEndpointIsToldTheTimeInOrder(t *testing.T) {
 func TestSegments(t *testing.T) {
 	l := node.NewSegments(gigabyte/2, 3500)
 	for i, c := range []struct{ ready, start unit.Duration }{
-		{0, 0}, {us, us}, {2 * us, 2 * us}, // a segment of 6 us
+		{0, 0}, {us, us}, {2 * us, 2 * us}, // a segment of 6 µs
 		{3 * us, 6 * us}, {7 * us, 7 * us}, // the next
 		{30 * us, 30 * us},                     // its time is over: another
 		{31 * us, 31 * us}, {31 * us, 31 * us}, // it is full
@@ -181,7 +181,7 @@ func TestSegments(t *testing.T) {
 		}
 		l.Sent(start, 1000)
 	}
-	if l.SetRate(at(37*us), gigabyte); l.Next(at(37*us), 3000) != at(37*us) { // 1000 B at 36 us, now over at 37 us
+	if l.SetRate(at(37*us), gigabyte); l.Next(at(37*us), 3000) != at(37*us) { // 1000 B at 36 µs, now over at 37 µs
 		t.Errorf("a change of the rate: %v", l.Next(at(37*us), 3000))
 	}
 	if l.SetRate(at(37*us), 0); l.Next(at(37*us), 1000) != unit.Never {

@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// paced is a source that offers one packet in 10 us.
+// paced is a source that offers one packet in 10 µs.
 func paced(t *testing.T) node.Flow {
 	f := greedy(t, 7, gigabyte)
 	f.Transport, f.Pace = acked(100), unit.Rate(2068*8*100_000)

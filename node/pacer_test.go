@@ -28,7 +28,7 @@ func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
 // last goes to another destination. cycle is that of the byte counter.
 func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
 	q := reaction(t, cycle)
-	g := &node.Pacer{Controller: q, Limiter: &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t}} // a packet that waits for the line, and the next
+	g := &node.Pacer{Controller: q, Limiter: &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t}} // a packet that waits for the link, and the next
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		f := &flows[i]
@@ -63,7 +63,7 @@ func TestFlowsThatHaveReceivedFeedbackShareALimiter(t *testing.T) {
 	cnm.QP = 3
 	b.hand(cnm)
 	b.step(at(1100 * us))
-	rate := q.Rate() // 0.508^2 of the line, and no cycle has ended
+	rate := q.Rate() // 0.508^2 of the link, and no cycle has ended
 	if want := gigabyte * 65 / 128 * 65 / 128; rate < want-2 || rate > want+2 {
 		t.Fatalf("the rate is %v, want %v", rate, want)
 	}

@@ -19,7 +19,7 @@ type packets struct {
 	egress  *egress         // Ethernet: the room that the source shares with the other flows, if there is a limit
 }
 
-// transfer is a finite one on its way.
+// transfer is a finite one on its path.
 type transfer struct {
 	last   uint64    // number of its last packet
 	rest   uint32    // payload of that packet
@@ -165,7 +165,7 @@ func (p *packets) acked(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.R
 	return news
 }
 
-// spare goes on behind packets that are acknowledged and need not be retransmitted. A packet that has its place for
+// spare continues behind packets that are acknowledged and need not be retransmitted. A packet that has its place for
 // the link is sent all the same.
 func (p *packets) spare(n int) {
 	s := p.source

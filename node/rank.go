@@ -13,7 +13,7 @@ type ranked struct {
 	rank *schedule.Rank
 	rec  *trace.Recorder
 	flow uint32           // the first queue pair of the rank
-	sent []queue[message] // by source, its messages that are under way
+	sent []queue[message] // by source, its messages that are in flight
 	came queue[arrived]   // messages that the rank has not got yet
 
 	round      int       // of the collective operation; 0: none has begun
@@ -28,7 +28,7 @@ type arrived struct {
 	tag  uint32
 }
 
-// message is a message under way.
+// message is a message in flight.
 type message struct {
 	id  uint32
 	end uint64 // sender.reach behind it
@@ -100,7 +100,7 @@ func (e *Endpoint) Interrupt(now unit.Time) {
 // mostWaits is how many operations a rank reports at most, and how many messages.
 const mostWaits = 8
 
-// reportWaits reports the messages that the rank has waited for so long, those that it could not send, and those that no
+// reportWaits reports the messages that the rank has waited for this long, those that it could not send, and those that no
 // receive has taken, unless the rank is still at work.
 func (e *Endpoint) reportWaits(now unit.Time, p *workloadRun, long unit.Duration) {
 	r, n := p.ranked, 0
@@ -124,7 +124,7 @@ func (e *Endpoint) reportWaits(now unit.Time, p *workloadRun, long unit.Duration
 	}
 }
 
-// wait reports that the rank waits, or cannot go on.
+// wait reports that the rank waits, or cannot continue.
 func (e *Endpoint) wait(now unit.Time, p *workloadRun, why trace.Reason, w schedule.Wait) {
 	v := trace.Event{At: now, Kind: trace.Wait, Flow: p.flow, PSN: w.Tag, A: int64(w.Since), B: int64(w.Line)<<8 | int64(why)}
 	if w.Peer >= 0 {

@@ -97,7 +97,7 @@ func lostNAK() func(int, *wire.Frame) bool {
 	}
 }
 
-// Transfers end once, with all their bytes, also when their last packets are sent again; an ACK
+// Transfers end once, with all their bytes, also when their last packets are retransmitted; an ACK
 // is asked for by each fourth packet and by the last.
 func TestRoCETransfers(t *testing.T) {
 	flow := roceFlow(node.RoCEParams{AckEvery: 4, Timeout: 50 * us})

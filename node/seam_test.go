@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// few is a transport that is not in the table: a flow may send so many packets, and its destination refuses all.
+// few is a transport that is not in the table: a flow may send this many packets, and its destination refuses all.
 type few struct {
 	Datagrams
 	most uint64

@@ -146,7 +146,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// A flow whose end comes before its begin does nothing, and time goes on.
+// A flow whose end comes before its begin does nothing, and time continues.
 func TestStopBeforeStart(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
 	f.Start, f.Stop = at(20*us), at(10*us)
@@ -176,7 +176,7 @@ func TestConstantTrafficCatchesUp(t *testing.T) {
 	}
 }
 
-// Constant traffic is exact in the mean over any time, also where its interval is no
+// Constant traffic is exact on average over any time, also where its interval is no
 // whole number of picoseconds: offer k comes k packets after the start, rounded up
 // once.
 func TestConstantTrafficIsExact(t *testing.T) {
@@ -249,8 +249,8 @@ func TestStallTimesAddUp(t *testing.T) {
 		b.tell(lane) // the peer is late: no credit until now
 	}
 	b.run(at(100 * us))
-	// Packets start at 25 us and every 2 tp from then on, the sixth at 45.68 us; the
-	// end is at 46.36 us. Each waits 3 us for its ACK, then for the limiter.
+	// Packets start at 25 µs and every 2 tp from then on, the sixth at 45.68 µs; the
+	// end is at 46.36 µs. Each waits 3 µs for its ACK, then for the limiter.
 	got := stalls(b, 7)
 	want := map[port.Block]unit.Duration{
 		port.Idle:        5*us + 100*us - 46360*ns, // before it starts, and after its end
@@ -271,7 +271,7 @@ func TestStallTimesAddUp(t *testing.T) {
 }
 
 // Of several flows with a packet the first one waits for what keeps it, and those
-// behind it for the line, which it will have first; their times add up too.
+// behind it for the link, which it will have first; their times add up too.
 func TestStallTimesOfSeveralFlows(t *testing.T) {
 	flows := []node.Flow{greedy(t, 7, gigabyte), greedy(t, 8, gigabyte), greedy(t, 9, gigabyte/8)}
 	b := newBench(t, flows...).echoing(2200 * ns).open()
@@ -293,7 +293,7 @@ func TestStallTimesOfSeveralFlows(t *testing.T) {
 	}
 }
 
-// Without credit the first flow waits for that, and those behind it for the line.
+// Without credit the first flow waits for that, and those behind it for the link.
 func TestOnlyTheFirstFlowWaitsForCredit(t *testing.T) {
 	b := newBench(t, greedy(t, 7, gigabyte), greedy(t, 8, gigabyte), greedy(t, 9, gigabyte))
 	b.advance()

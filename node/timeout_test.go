@@ -104,7 +104,7 @@ func (l events) count(k trace.Kind) (n int) {
 	return n
 }
 
-// A packet that is lost, or its ACK, is sent again after the timeout, and all behind it:
+// A packet that is lost, or its ACK, is retransmitted after the timeout, and all behind it:
 // what is delivered is whole and in its order.
 func TestTimeoutSendsAgain(t *testing.T) {
 	const timeout = 50 * unit.Microsecond
@@ -130,7 +130,7 @@ func TestTimeoutSendsAgain(t *testing.T) {
 	}
 }
 
-// Where nothing is lost nothing is sent again, and the timeout changes nothing.
+// Where nothing is lost nothing is retransmitted, and the timeout changes nothing.
 func TestTimeoutWithoutLoss(t *testing.T) {
 	keep := func(int, *wire.Frame) bool { return false }
 	plain, _ := lossy(t, node.Acknowledged{Window: 2}, unit.Time(unit.Millisecond), keep)
@@ -140,7 +140,7 @@ func TestTimeoutWithoutLoss(t *testing.T) {
 	}
 }
 
-// Without a timeout the window stays closed for ever once a packet is lost.
+// Without a timeout the window stays closed forever once a packet is lost.
 func TestNoTimeoutWaitsForEver(t *testing.T) {
 	_, sink := lossy(t, node.Acknowledged{Window: 1}, unit.Time(3*unit.Millisecond), func(n int, f *wire.Frame) bool { return n == 21 })
 	if n := sink.inTurn(t); n != 10 {

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Packets of 1500 bytes at 1 Gb/s, 12 us each, from a bucket of 3000 bytes: two start
+// Packets of 1500 bytes at 1 Gb/s, 12 µs each, from a bucket of 3000 bytes: two start
 // at once; after a pause the bucket is full again, and no fuller.
 func ExampleTokenBucket() {
 	l := node.NewTokenBucket(1e9, 3000)

@@ -246,7 +246,7 @@ func TestNewRefusesTraffic(t *testing.T) {
 }
 
 // Two endpoints on one Ethernet link, every frame as bytes: a transfer is complete when
-// its last byte has crossed the line and the cable.
+// its last byte has crossed the link and the cable.
 func TestTransferCrossesALink(t *testing.T) {
 	config := port.Config{Rate: gigabyte, Propagation: 7 * ns, FlowControl: port.NoFlowControl}
 	f := greedy(t, 9, gigabyte)

@@ -71,7 +71,7 @@ type receiver interface {
 type receiving struct {
 	acks  bool      // each packet is acknowledged
 	again bool      // packets that are missing are retransmitted: those behind them must wait
-	loses bool      // packets may be missing: the machine that dropped them has reported it
+	loses bool      // packets may be missing: the node that dropped them has reported it
 	cnp   wire.RoCE // RoCEv2: the fields of CNPs
 
 	ackSL      uint8 // as in Acknowledged
@@ -105,7 +105,7 @@ func (Datagrams) receiver(*Sink, *Endpoint) (receiver, receiving) {
 // window.
 type Acknowledged struct {
 	Window  int           // packets that may await their ACK; at least 1
-	Timeout unit.Duration // all of them are retransmitted when no ACK has arrived for so long; 0: never
+	Timeout unit.Duration // all of them are retransmitted when no ACK has arrived for this long; 0: never
 	Loses   bool          // links may go down and lose packets: without a Timeout those stay missing
 
 	AckSL      uint8 // service level of ACKs, if they are as data
@@ -212,7 +212,7 @@ func (w *window) sent(at unit.Time, n unit.Size) {
 // its ACK. It reports whether that is news, and whether it is the one that should come. It also returns
 // how many packets need not be retransmitted: the ACK is for a packet that was sent before the source went back.
 //
-// Where packets can be lost an ACK is for all up to its own, and one that comes again means
+// Where packets can be lost an ACK is for all up to its own, and one that is received again means
 // nothing. Elsewhere it is the ACK of the oldest packet which awaits one: links are lossless and
 // keep their order.
 func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool, spared int) {

@@ -187,7 +187,7 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *workloadRun) {
 }
 
 // sourceTo returns a source to a member, which has something to do: the one that stays with the member, or else one with a
-// queue pair, a limiter and a reaction point of its own.
+// queue pair, a limiter and its own reaction point.
 func (e *Endpoint) sourceTo(now unit.Time, p *workloadRun, to int) *source {
 	i, stays := p.kept[to]
 	if !stays {

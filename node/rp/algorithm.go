@@ -32,13 +32,13 @@ type Algorithm struct {
 
 // Trial is a variant in which an algorithm is compared with others.
 type Trial struct {
-	Name string // of the variant: "without timer"; empty: the name of the law is enough
+	Name string // of the variant: "without timer"; empty: the name of the algorithm is enough
 	// Point is the scheme of the congestion points (cp.Points) of the trial; NoPoint: none. Empty:
 	// for an algorithm with Notifications the scheme of the same name, for one with Echoes every scheme that marks.
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
 	Marking []string // parameters of the congestion points: "octets=14"
-	Flow    []string // of the flows, that the law needs: "transport=rocev2"
+	Flow    []string // of the flows, that the algorithm needs: "transport=rocev2"
 }
 
 // NoPoint is the scheme of switches that give no feedback about congestion.
@@ -194,7 +194,7 @@ type Factor struct {
 	M float64 `key:"factor" def:"2" low:"above 1" doc:"Divisor of the rate per mark."`
 }
 
-// multiplicative is the common part of the laws that divide the rate by a factor for a mark.
+// multiplicative is the common part of the algorithms that divide the rate by a factor for a mark.
 type multiplicative struct {
 	ackClocked
 	r, min, max, m float64 // bits per second: the packet length cancels out

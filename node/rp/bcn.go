@@ -148,7 +148,7 @@ func (p BCNLimiter) warns(s Site) (doubts []Doubt) {
 	return doubts
 }
 
-// CheckSite refuses a lowest rate above the rate of the line, and gains that contradict alpha
+// CheckSite refuses a lowest rate above the rate of the link, and gains that contradict alpha
 // and beta.
 func (p BCNLimiter) CheckSite(s Site) (string, error) {
 	const same = 1e-9
@@ -180,7 +180,7 @@ func bcnAlgorithm() Algorithm {
 // where the slide prints "Min{0," for "max(0,". The first message with an Fb below 0 installs
 // a limiter. While it is there the frames of the flow carry the tag of the congestion point
 // that last lowered the rate, and an increase is taken from that point alone. It goes when
-// the rate reaches the rate of the line. A message of zeros, BCN(0,0), stops the flow for a
+// the rate reaches the rate of the link. A message of zeros, BCN(0,0), stops the flow for a
 // random time ("It asks source to stop and restart at 1/100th of the link capacity after
 // some random interval").
 type BCN struct {
@@ -189,7 +189,7 @@ type BCN struct {
 	rate    unit.Rate
 	cpid    uint64    // of the point that has installed the limiter, or lowered the rate last; 0: there is no limiter
 	ru      float64   // the rate unit, in bits per second
-	restart unit.Time // when the flow that was stopped goes on; unit.Never: it is not stopped
+	restart unit.Time // when the flow that was stopped continues; unit.Never: it is not stopped
 	drifts  unit.Time // when the rate drifts up next
 }
 
@@ -269,7 +269,7 @@ func (b *BCN) lower(share float64) {
 	b.rate = min(b.rate, max(unit.Rate(lowered), b.c.MinRate))
 }
 
-// raise adds to the rate; at the rate of the line the limiter goes.
+// raise adds to the rate; at the rate of the link the limiter goes.
 func (b *BCN) raise(by float64) {
 	b.rate += unit.Rate(min(by, float64(b.site.Line)))
 	if b.rate >= b.site.Line {

@@ -46,9 +46,9 @@ type CCAParams struct {
 	SL int `key:"sl" computed:"sl of the flow" low:"0" high:"15" also:"service-level"`
 }
 
-// The words of parameters that the law compares.
+// The words of parameters that the algorithm compares.
 const (
-	StartBECN  = "becn" // TimerStart: a BECN starts the timer anew; else it starts one that does not run
+	StartBECN  = "becn" // TimerStart: a BECN starts the timer again; else it starts one that does not run
 	CCAPerQP   = "qp"   // PortControl: the scope of a CCTI
 	CCAPerSL   = "sl"
 	CCAPerPort = "port" // as CCAPerSL, and the highest counts for all
@@ -257,7 +257,7 @@ func ccaAlgorithm() Algorithm {
 //	timer expires   CCTI := max(CCTI - 1, min), and it runs on while CCTI > min
 //	delay           (packet time >> shift) * multiplier, of entry CCTI, behind each packet
 //
-// so that the rate is the rate of the line over 1 + multiplier / 2^shift. Linux's driver of the
+// so that the rate is the rate of the link over 1 + multiplier / 2^shift. Linux's driver of the
 // adapter hfi1 is the source of each rule: rc.c (process_becn), init.c (cca_timer_fn,
 // set_link_ipg); a parameter covers other adapters. There the delay is that
 // of a packet of the MTU whatever comes before it, here of the packet itself: the same where

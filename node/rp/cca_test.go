@@ -18,7 +18,7 @@ import (
 // adapter hfi1: drivers/infiniband/hw/hfi1/rc.c, process_becn, and init.c, cca_timer_fn and
 // set_link_ipg; quoted are their comments.
 
-// timer is CCTI_Timer 150, in its units of 1.024 us.
+// timer is CCTI_Timer 150, in its units of 1.024 µs.
 const timer = 150 * 1024 * unit.Nanosecond
 
 func ccaOf(t *testing.T, change func(p *rp.CCAParams)) *rp.CCA {
@@ -97,7 +97,7 @@ func TestCCATimerDoesNotDrift(t *testing.T) {
 
 // "src = (max_pkt_time >> shift) * mult", the delay behind each packet; in the driver of the
 // adapter that followed: "the IBTA spec specifies the IPG to be (Tp >> shift) * mult", so that
-// the share of the line is "(2^shift)/(mult + 2^shift)".
+// the share of the link is "(2^shift)/(mult + 2^shift)".
 func TestCCADelays(t *testing.T) {
 	c := ccaOf(t, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:0,0:1,1:1,2:1,3:1,3:8,0:16383,3:16383,2:3", 8 })
 	tp := rmax.Serialise(packet)
@@ -134,7 +134,7 @@ func TestCCALog(t *testing.T) {
 }
 
 // "Select the largest ccti value over all SLs to determine the intra-packet gap for the link";
-// each has a timer, an increase and a minimum of its own.
+// each has a timer, an increase and its own minimum.
 func TestCCAPort(t *testing.T) {
 	of := func(sl, increase, minimum, timer int) rp.CCAParams {
 		p := param.Defaults(rp.CCAParams{})
@@ -150,7 +150,7 @@ func TestCCAPort(t *testing.T) {
 	if ccti(c) != 2 || c.Target() != c.Rate() {
 		t.Errorf("the lowest CCTI is %d, of which the higher one is 2", ccti(c))
 	}
-	// The timer of SL 5 ends after 307.2, 614.4, 921.6 and 1228.8 us.
+	// The timer of SL 5 ends after 307.2, 614.4, 921.6 and 1228.8 µs.
 	if got, want := play(c, "B B B b b +160 +150 +160 +1000 B B B B"), "2 2 3 6 10 10 9 9 6 6 6 6 6"; got != want {
 		t.Errorf("the highest CCTI is %s, want %s", got, want)
 	}
@@ -188,7 +188,7 @@ func TestCCADefaults(t *testing.T) {
 	}
 }
 
-// Tables are written as opensm reads them (opts_parse_cc_cct): numbers as strtoul has them with
+// Tables are written as opensm reads them (opts_parse_cc_cct): numbers as in strtoul with
 // base 0. What it would take in silence is refused, with its entry and its column.
 func TestCCTIsRead(t *testing.T) {
 	form := rp.CCT("").Form()
@@ -261,7 +261,7 @@ func TestCCAWarnings(t *testing.T) {
 		{"on a link of twice the rate", func(s *rp.Site) { s.Capacity *= 2 }, func(p *rp.CCAParams) { p.Limit = 9 }, nil},
 		{"a table that is never full speed", nil, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:1,0:31", 1 }, []string{"cct", "without any BECN the flow gets 1/2 of its link rate"}},
 		{"a table that turns round", nil, func(p *rp.CCAParams) { p.CCT, p.Limit = "0:0,0:31,0:30", 2 }, []string{"cct", "entry 3 of the table (CCTI 2)", "does not settle"}},
-		// 75 x 1.024 us x 1 GB/s / (20 x 2068 B) = 1.857 packets, half of them marked: 0.928
+		// 75 x 1.024 µs x 1 GB/s / (20 x 2068 B) = 1.857 packets, half of them marked: 0.928
 		{"a timer of 75", nil, func(p *rp.CCAParams) { p.Timer = 75 }, []string{"ccti-timer", "1.86 packets", "rises by 0.928", "a ccti-timer of 81 or more"}},
 		{"a timer of 81", nil, func(p *rp.CCAParams) { p.Timer = 81 }, nil},
 		{"a timer of 75 and an increase of 2", nil, func(p *rp.CCAParams) { p.Timer, p.Increase = 75, 2 }, nil},

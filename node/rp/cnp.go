@@ -8,7 +8,7 @@ import (
 )
 
 // NotificationPoint is the part of DCQCN at the destination of a flow (the paper's section 3.1,
-// "NP algorithm"): it answers marked packets by CNPs, one in each interval at the most.
+// "NP algorithm"): it answers marked packets by CNPs, one in each interval at most.
 type NotificationPoint struct {
 	c     DCQCNParams
 	begun bool

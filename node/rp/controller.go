@@ -6,11 +6,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Controller is a reaction point: the law that governs the rate of one flow, or of a
+// Controller is a reaction point: the algorithm that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
 // It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender, a Judge and an Acknowledged:
-// ExtrasOf returns which of these it is. A CNP is for a law with feedback by Marks, or for a Judge that does not refuse it;
+// ExtrasOf returns which of these it is. A CNP is for an algorithm with feedback by Marks, or for a Judge that does not refuse it;
 // other frames about the flow are for all.
 type Controller interface {
 	// Sent notes that n bytes have begun to leave.
@@ -93,7 +93,7 @@ type Judge interface {
 	Refuses(now unit.Time, f wire.Frame) trace.Reason
 }
 
-// Acknowledged is a Controller that goes by the ACKs of its flow, on RoCEv2: it receives each by Acked, in place of
+// Acknowledged is a Controller that goes by the ACKs of its flow, on RoCEv2: it receives each by Acked, instead of
 // Feedback. It shares no rate limiter.
 type Acknowledged interface {
 	// Acked takes in an ACK that acknowledges packets which awaited it.
@@ -101,7 +101,7 @@ type Acknowledged interface {
 	// Lost notes that the source goes back to the oldest packet that awaits its ACK, as a NAK asks for it or
 	// none has come in time, and sends it and all behind it again.
 	Lost(now unit.Time)
-	// Window returns how many bytes on the line may await their ACK; 0: there is no limit. It is asked after each
+	// Window returns how many bytes on the link may await their ACK; 0: there is no limit. It is asked after each
 	// call of another method. A packet leaves when it fits in, or when none awaits its ACK: a window below a
 	// packet works by the rate, of a packet in a round trip times packet over window.
 	Window() unit.Size
@@ -113,12 +113,12 @@ type Ack struct {
 	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Law.Feedback: Delays)
 	Held   unit.Duration // the time that the destination needed for it
 	Hops   []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
-	Bytes  unit.Size     // length on the line of the packets that it acknowledges
+	Bytes  unit.Size     // length on the link of the packets that it acknowledges
 	Oldest uint64        // the oldest packet that awaits its ACK now
 	Next   uint64        // the packet that is sent next
 }
 
-// Answerer is the part of a law at the destination of a flow. Time is handed to it and never
+// Answerer is the part of an algorithm at the destination of a flow. Time is handed to it and never
 // goes back. Its answers go to the source, whose Controller takes them in as Feedback.
 type Answerer interface {
 	Sender
@@ -161,7 +161,7 @@ type FixedParams struct{}
 // fixedAlgorithm is the row of Fixed.
 func fixedAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
-		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the law
+		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the algorithm
 			Marking: []string{"min=60KB", "max=60KB", "at=enqueue"},
 			Flow:    []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},
 		func(_ FixedParams, s Site) Controller { return NewFixed(s.Line) })

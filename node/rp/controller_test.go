@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// config is one of the laws of the HP papers, with the parameters that it has.
+// config is one of the algorithms of the HP papers, with the parameters that it has.
 type config struct {
 	algorithm string
 	line      unit.Rate
@@ -76,7 +76,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// Each row of the table makes a law of its defaults; its parameters are documented and
+// Each row of the table makes an algorithm of its defaults; its parameters are documented and
 // readable.
 func TestAlgorithms(t *testing.T) {
 	for _, l := range rp.Algorithms() {
@@ -92,7 +92,7 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// The laws of the HP papers change only when an ACK comes:
+// The algorithms of the HP papers change only when an ACK comes:
 // what is sent and what time it is mean nothing to them.
 func TestAlgorithmsAreACKClocked(t *testing.T) {
 	for _, name := range clocked {

@@ -18,7 +18,7 @@ import (
 //   - ns3-rdma: the simulator of its authors (github.com/bobzhuyb/ns3-rdma,
 //     qbb-net-device.cc), with its sample configuration (mix/config.txt).
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control,
-//     rdma-hw.cc: "Mellanox's version of DCQCN"), as its run.py has it for dcqcn. There the
+//     rdma-hw.cc: "Mellanox's version of DCQCN"), as in its run.py for dcqcn. There the
 //     ACK of each marked packet carries the notification; here that packet has a CNP.
 //   - connectx: the rules of hpcc with the defaults of NVIDIA ConnectX-4 and later (DOCA,
 //     "DCQCN CC Parameters"; mlxconfig). Its byte counter has a default whose unit is not
@@ -104,7 +104,7 @@ type DCQCNParams struct {
 	CNPPriority uint8 `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7"`
 }
 
-// The words of parameters that the rules of the law compare.
+// The words of parameters that the rules of the algorithm compare.
 const (
 	CutFirst            = "cut-first" // CutOrder
 	AlphaFirst          = "alpha-first"

@@ -207,19 +207,19 @@ func TestDCQCNOfNS3RDMATargetReduction(t *testing.T) {
 }
 
 // The simulator of HPCC, cnp_received_mlx: the first CNP sets alpha to 1 and starts both
-// timers, alpha's first; CheckRateDecreaseMlx cuts each 4 us if a CNP came, and sets the
+// timers, alpha's first; CheckRateDecreaseMlx cuts each 4 µs if a CNP came, and sets the
 // target only if a cycle of the timer has ended ("if (!m_EcnClampTgtRate) ... m_rpTimeStage
-// == 0"); UpdateAlphaMlx moves alpha each 1 us, up if a CNP came. RateIncEventMlx: stage 0 is
+// == 0"); UpdateAlphaMlx moves alpha each 1 µs, up if a CNP came. RateIncEventMlx: stage 0 is
 // fast recovery, 1 additive increase, all others hyper increase. run.py: ai = 5 bw/25, hai =
 // 50 bw/25, t_alpha=1, t_dec=4, t_inc=300, g=0.00390625, "FAST_RECOVERY_TIMES 1", "MIN_RATE
 // 1000Mb/s".
 func TestDCQCNOfHPCC(t *testing.T) {
 	a4 := math.Pow(kept, 4)                                // no CNP since the first
-	a8 := ((a4*kept+1.0/256)*kept + 1.0/256) * kept * kept // CNPs at 5 us, before alpha moves, and in the us up to 6
+	a8 := ((a4*kept+1.0/256)*kept + 1.0/256) * kept * kept // CNPs at 5 µs, before alpha moves, and in the us up to 6
 	r1 := 100000 * (1 - a4/2)
 	r2 := r1 * (1 - a8/2)
-	r3 := (r2 + 100000) / 2                                  // at 308 us
-	a312 := (a8*math.Pow(kept, 302) + 1.0/256) * kept * kept // from 8 to 312 us, with a CNP before 310
+	r3 := (r2 + 100000) / 2                                  // at 308 µs
+	a312 := (a8*math.Pow(kept, 302) + 1.0/256) * kept * kept // from 8 to 312 µs, with a CNP before 310
 	r4 := r3 * (1 - a312/2)
 	r5 := (r4 + r3) / 2
 	r6 := (r5 + r3 + 20) / 2
@@ -261,16 +261,16 @@ func TestDCQCNOfHPCCFloors(t *testing.T) {
 }
 
 // NVIDIA, DCQCN CC Parameters, defaults of ConnectX-4 and later: initial_alpha_value 1023 and
-// dce_tcp_g 1019, fixed point with 10 bits in the fraction part, dce_tcp_rtt 1 us,
+// dce_tcp_g 1019, fixed point with 10 bits in the fraction part, dce_tcp_rtt 1 µs,
 // rpg_min_dec_fac 50 % ("the maximal ratio of rate decrease in a single event"), rpg_ai_rate
-// 5 and rpg_hai_rate 50 Mb/s on any line, rpg_threshold 1, rpg_time_reset 300 us,
+// 5 and rpg_hai_rate 50 Mb/s on any line, rpg_threshold 1, rpg_time_reset 300 µs,
 // rpg_min_rate 1 Mb/s.
 func TestDCQCNOfConnectX(t *testing.T) {
 	const kept = 1019.0 / 1024
 	a := 1023.0 / 1024 * math.Pow(kept, 4)
 	r1 := 100000 * (1 - a/2)
 	r2 := (r1 + 100000) / 2
-	a2 := (a*math.Pow(kept, 302) + 5.0/1024) * kept * kept // from 4 to 308 us, with a CNP before 306
+	a2 := (a*math.Pow(kept, 302) + 5.0/1024) * kept * kept // from 4 to 308 µs, with a CNP before 306
 	r3 := r2 * (1 - a2/2)
 	d := sampleDCQCN(t, 100*gbps, preset("connectx"))
 	play(t, d, []step{
@@ -289,7 +289,7 @@ func TestDCQCNOfConnectX(t *testing.T) {
 }
 
 // Alpha that is computed when it is needed is that of a timer which goes all the time, however
-// often and late the law is told the time.
+// often and late the algorithm is told the time.
 func TestDCQCNAlphaIsThatOfItsTimer(t *testing.T) {
 	for _, name := range []string{"paper", "hpcc"} {
 		p := preset(name)
@@ -443,7 +443,7 @@ func newPoint(t *testing.T, beside Answerer, p DCQCNParams) *NotificationPoint {
 }
 
 // When CNPs are sent. The paper, section 3.1: a marked packet has a CNP, unless one was sent for
-// its flow in the last N = 50 us. ns3-rdma, CheckandSendQCN: begun with the first packet of a
+// its flow in the last N = 50 µs. ns3-rdma, CheckandSendQCN: begun with the first packet of a
 // flow, it schedules itself each "CNP_INTERVAL 50", and sends if ecnbits were seen since.
 func TestDCQCNNotifies(t *testing.T) {
 	packets := []unit.Duration{20 * us, 30 * us, 35 * us, 60 * us, 75 * us, 90 * us, 300 * us, 310 * us}

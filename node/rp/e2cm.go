@@ -22,7 +22,7 @@ import (
 //	Fb < 0:  R = R (1 - Gd |Fb|)
 //
 // with Qeq, Gi and Gd of the flow, on the limiter that the messages of ECM govern too. q and
-// its use are a reading: the proposal states Rx and Lf, and parameters of a law "per-flow"
+// its use are a reading: the proposal states Rx and Lf, and parameters of an algorithm "per-flow"
 // with the names of ECM's.
 //
 // Probes are sent while the flow is limited. A time under one limiter is a round: a probe
@@ -90,7 +90,7 @@ type E2CMParams struct {
 	Lost int `key:"lost-probes" def:"0" low:"0" high:"100"`
 }
 
-// The words of parameters that the law compares.
+// The words of parameters that the algorithm compares.
 const (
 	AtDestination    = "destination" // Accounting
 	ProbesAndAnswers = "both"        // Expedite

@@ -102,7 +102,7 @@ func TestE2CMProbes(t *testing.T) {
 	}
 }
 
-// "May vary due to imposed interval jitter": by 15 per cent up or down, 75 KB in the mean.
+// "May vary due to imposed interval jitter": by 15 per cent up or down, 75 KB on average.
 func TestE2CMJitter(t *testing.T) {
 	e := newE2CMWith(t, func(p *E2CMParams) { p.Jitter = 15 })
 	e.limit(0)
@@ -134,7 +134,7 @@ func TestE2CMQueueOfAFlow(t *testing.T) {
 	}
 	e.Sent(100*usec, 75000)
 	p1 := e.probe(t, 100*usec)
-	e.back(210*usec, p1, skew+305*usec) // 75 KB in 300 us, 100 us longer than the shortest
+	e.back(210*usec, p1, skew+305*usec) // 75 KB in 300 µs, 100 µs longer than the shortest
 	if want := 75000.0 / 300 * 100; math.Abs(e.queue-want) > 1e-6 || !e.measured {
 		t.Errorf("the queue of the flow is %v, want %v", e.queue, want)
 	}
@@ -172,7 +172,7 @@ func TestE2CMFeedback(t *testing.T) {
 }
 
 // "Gd = 2.5 / ((2*W+1)*Qeq), Gi = 0.025 * Gi0" with Gi0 = (Rlink/Runit)/((2*W+1)*Qeq). Qeq is
-// that of ECM, 75 KB: half of the rate down and 50 Mb/s up at the most, the steps of ECM
+// that of ECM, 75 KB: half of the rate down and 50 Mb/s up at most, the steps of ECM
 // ("Gd = 0.5 / ((2*W+1)*Qeq), Gi = 0.005 * Gi0"). Read as it is printed below "E2CM", with
 // 15 KB: 2.5 times the rate, which leaves "Rmin = 1 Mb/s", and 250 Mb/s.
 func TestE2CMGains(t *testing.T) {
@@ -201,7 +201,7 @@ func TestE2CMGains(t *testing.T) {
 }
 
 // Both inputs are on one limiter: a probe that finds nothing in the fabric raises the rate
-// that a message has lowered, up to that of the line, and then the limiter has gone.
+// that a message has lowered, up to that of the link, and then the limiter has gone.
 func TestE2CMOneLimiter(t *testing.T) {
 	e := newE2CMWith(t, nil)
 	e.limit(0)
@@ -287,7 +287,7 @@ func TestE2CMDestinationBased(t *testing.T) {
 		}
 		e.Feedback(c.now, a)
 	}
-	if want := 9000. / 160 * 60; math.Abs(e.queue-want) > 1e-6 { // 80 us on the way, 20 at the least
+	if want := 9000. / 160 * 60; math.Abs(e.queue-want) > 1e-6 { // 80 µs on the path, at least 20
 		t.Errorf("the queue is %v, want %v", e.queue, want)
 	}
 }
@@ -312,7 +312,7 @@ func TestE2CMPriorities(t *testing.T) {
 	}
 }
 
-// What is late, comes again, is of an earlier round, of the other direction or cannot be is
+// What is late, is received again, is of an earlier round, of the other direction or cannot be is
 // refused, and the rate stays.
 func TestE2CMRefuses(t *testing.T) {
 	e := newE2CMWith(t, nil)

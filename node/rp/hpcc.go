@@ -12,7 +12,7 @@ import (
 //
 //   - paper: Y. Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM 2019).
 //   - repository: its authors' simulator (github.com/alibaba-edu/High-Precision-Congestion-Control,
-//     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates in place of windows:
+//     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates instead of windows:
 //     here a window is that rate times the round trip.
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
 //     docs/notes/validation.md lists them.
@@ -75,7 +75,7 @@ func hpccAlgorithm() Algorithm {
 }
 
 // HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of every output
-// on the way,
+// on the path,
 //
 //	u = txRate/C + min(q, q')/(C T),   txRate = bytes sent over tau, since the ACK before
 //
@@ -88,7 +88,7 @@ func hpccAlgorithm() Algorithm {
 //
 // The reference Wc becomes W once in a round trip, with the first ACK of a packet that was sent after the last
 // time; stage becomes 0 where the window was scaled, and one more where it was not. The first window is as much
-// as the line carries in T, and no window is larger: in the simulator no rate is above the line.
+// as the link carries in T, and no window is larger: in the simulator no rate is above the line.
 type HPCC struct {
 	ackClocked
 	c           HPCCParams

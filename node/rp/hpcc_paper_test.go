@@ -65,7 +65,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// "W = Winit = B T": a flow begins at the rate of its line, with what that carries in T.
+// "W = Winit = B T": a flow begins at the rate of its link, with what that carries in T.
 func TestHPCCStarts(t *testing.T) {
 	h := hpccOf(t, "paper")
 	if h.Rate() != 100e9 || h.Window() != 162_500 {
@@ -109,7 +109,7 @@ func TestHPCCWindowByReference(t *testing.T) {
 }
 
 // maxStage: "at most maxStage times" the window only rises; then it is scaled, and it is scaled each time with
-// maxStage 0, as the simulator has it.
+// maxStage 0, as in the simulator.
 func TestHPCCStages(t *testing.T) {
 	for preset, stages := range map[string]int{"paper": 5, "repository": 0, "htsim": 5} {
 		h := hpccOf(t, preset)
@@ -135,7 +135,7 @@ func TestHPCCStages(t *testing.T) {
 	}
 }
 
-// A way with another number of switches begins anew, telemetry without time says nothing, and no window leaves
+// A way with another number of switches begins again, telemetry without time says nothing, and no window leaves
 // its range.
 func TestHPCCBounds(t *testing.T) {
 	h := hpccOf(t, "paper")
@@ -182,7 +182,7 @@ func TestHPCCRefusesSites(t *testing.T) {
 	}
 }
 
-// DCQCN with a window: it goes with the rate, or is that of the line.
+// DCQCN with a window: it belongs to the rate, or is that of the link.
 func TestDCQCNWindow(t *testing.T) {
 	for _, variable := range []bool{true, false} {
 		p := DCQCNWindowParams{DCQCNParams: preset("paper"), BaseRTT: 13 * us, Variable: variable}

@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// LIPD is linear inter-packet delay, the law of all figures of HPL-2002-224
+// LIPD is linear inter-packet delay, the algorithm of all figures of HPL-2002-224
 // (US 7,920,476; Santos, Turner, Janakiraman, INFOCOM 2003):
 //
 //	marked ACK     r := max(r / (1 + r/Rmax), Rmin)      the delay grows by one packet time

@@ -54,7 +54,7 @@ type QCNParams struct {
 // the cycle of the timer too. Hyper-active increase wants Threshold x ByteReset to have been sent
 // since the last notification ("at least 500 pkts have been transmitted since last ding");
 // with the standard it may be up to a cycle less, since a notification in the first cycle
-// of the byte counter lets that go on.
+// of the byte counter lets that continue.
 const Talk = "talk"
 
 // Traits puts flows that share under one reaction point, and tags data frames.
@@ -66,7 +66,7 @@ func (p QCNParams) Traits() Traits {
 	return t
 }
 
-// CheckSite refuses a lowest rate above the rate of the line.
+// CheckSite refuses a lowest rate above the rate of the link.
 func (p QCNParams) CheckSite(s Site) (string, error) {
 	if p.MinRate > s.Line {
 		return "min-rate", fmt.Errorf("the lowest rate, %v, is above the highest, %v", p.MinRate, s.Line)

@@ -337,7 +337,7 @@ func TestQCNTargetRateReductionOfTheTalk(t *testing.T) {
 	wantRates(t, q, (r+10*gbps/8)/2, 10*gbps/8)
 }
 
-// The talk, "Fb < 0 sends timer to FR": a notification begins both anew.
+// The talk, "Fb < 0 sends timer to FR": a notification begins both again.
 func TestQCNNotificationBeginsBothAnew(t *testing.T) {
 	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(63))
@@ -364,7 +364,7 @@ func TestQCNBasic(t *testing.T) {
 	wantRates(t, q, (r+10*gbps)/2, 10*gbps)
 }
 
-// A rate that has come back to the line's is not limited any more.
+// A rate that has come back to the link's is not limited any more.
 func TestQCNIsReleased(t *testing.T) {
 	q := sampleQCN(t, standard())
 	q.Feedback(0, cnm(1))

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// InPackets returns quantities of the law in packets of a length on a link, and seconds: the link's
+// InPackets returns quantities of the algorithm in packets of a length on a link, and seconds: the link's
 // capacity and the active increase in packets per second, and the byte counter in packets, infinite
 // where there is none.
 func (p *DCQCNParams) InPackets(link unit.Rate, packet unit.Size) (capacity, increase, bytes float64) {
@@ -22,7 +22,7 @@ func (p *DCQCNParams) InPackets(link unit.Rate, packet unit.Size) (capacity, inc
 	return link.BytesPerSecond() / size, increase, bytes
 }
 
-// HasRest reports whether the equations of DCQCN describe the law: alpha changes with CNPs, without a
+// HasRest reports whether the equations of DCQCN describe the algorithm: alpha changes with CNPs, without a
 // monitor period, and a timer drives the increases.
 func (p *DCQCNParams) HasRest() bool {
 	return p.AlphaUpdate == AlphaByCNP && p.Phases != PhasesOfTimer && p.MonitorPeriod == 0 && p.RateTimer > 0

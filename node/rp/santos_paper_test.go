@@ -10,9 +10,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The laws of Santos, Turner and Janakiraman, sentence by sentence. The sources:
+// The algorithms of Santos, Turner and Janakiraman, sentence by sentence. The sources:
 // HPL-2002-224 ("Evaluation of Congestion Detection Mechanisms for InfiniBand
-// Switches"), US 7,920,476 ("Network Congestion Control"), which claims the laws, and
+// Switches"), US 7,920,476 ("Network Congestion Control"), which claims the algorithms, and
 // the authors' report at INFOCOM 2003, which compares them.
 
 // HPL-2002-224, Table I: a link of 1 GB/s, a data packet of 2068 bytes.
@@ -63,7 +63,7 @@ func near(got unit.Rate, want float64) bool {
 	return math.Abs(float64(got)-want) <= 1+2e-6*want
 }
 
-// fInc and fDec are the laws as the sources state them, on real numbers.
+// fInc and fDec are the algorithms as the sources state them, on real numbers.
 func fInc(name string, r, ratio, m float64) float64 {
 	top := float64(rmax)
 	bottom := top / ratio
@@ -93,7 +93,7 @@ type caseOf struct {
 
 func (c caseOf) String() string { return fmt.Sprintf("%s, ratio %d, m %v", c.name, c.ratio, c.m) }
 
-// cases are the laws with the parameters that are tried; m means nothing to LIPD.
+// cases are the algorithms with the parameters that are tried; m means nothing to LIPD.
 func cases() []caseOf {
 	var all []caseOf
 	for _, ratio := range []int64{2, 16, 256, 1024, 65536} {
@@ -318,7 +318,7 @@ func TestAIMDRecoversSlower(t *testing.T) {
 // "A more efficient variation for this environment that we term LIPD" (HPL-2002-224,
 // footnote 1), in figures: with Rmax/Rmin = 1024, 1/Rmin is 2.1 ms; one mark at Rmax
 // halves the rate, and ln 2 * 1024, about 710, unmarked ACKs make it good. With 256
-// it is 529 us and 177 ACKs.
+// it is 529 µs and 177 ACKs.
 func TestLIPDInFigures(t *testing.T) {
 	for _, tc := range []struct {
 		ratio int64

@@ -63,7 +63,7 @@ type SwiftParams struct {
 	ResetAfter int `key:"reset-after" def:"5" low:"1" high:"1048576"`
 }
 
-// The words of parameters that the rules of the law compare.
+// The words of parameters that the rules of the algorithm compare.
 const (
 	SeparateWindows = "separate"      // Windows
 	WholePackets    = "whole-packets" // ScalingBy
@@ -148,7 +148,7 @@ func newSwift(p SwiftParams, s Site) *Swift {
 	return w
 }
 
-// Rate returns the rate of the line, or for a window below a packet the one that paces it.
+// Rate returns the rate of the link, or for a window below a packet the one that paces it.
 func (s *Swift) Rate() unit.Rate { return s.current }
 
 // Window returns the window in bytes.

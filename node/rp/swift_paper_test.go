@@ -25,7 +25,7 @@ func swiftPreset(name string, change ...func(*SwiftParams)) SwiftParams {
 	return p
 }
 
-// swiftSite is a line on which a packet of 1000 B takes 0.8 us, with one switch.
+// swiftSite is a line on which a packet of 1000 B takes 0.8 µs, with one switch.
 var swiftSite = Site{Line: 10e9, Length: 1000, Hops: 1}
 
 // delayed is an ACK at an instant, in microseconds, that acknowledges packets, and the window behind it in packets.
@@ -34,7 +34,7 @@ type delayed struct{ at, rtt, held, packets, window float64 }
 
 func TestSwift(t *testing.T) {
 	start := func(w float64) func(*SwiftParams) { return func(p *SwiftParams) { p.StartWindow = w } }
-	flat := func(p *SwiftParams) { p.ScalingRange, p.HopTarget = 0, 0 } // a target of 20 us
+	flat := func(p *SwiftParams) { p.ScalingRange, p.HopTarget = 0, 0 } // a target of 20 µs
 	for _, c := range []struct {
 		rule  string
 		p     SwiftParams
@@ -45,7 +45,7 @@ func TestSwift(t *testing.T) {
 		// "else: cwnd = cwnd + ai * num_acked": below a packet.
 		{"increase below a packet", swiftPreset("paper", flat, start(0.2), func(p *SwiftParams) { p.WindowIncrease = 0.25 }),
 			[]delayed{{1, 10, 0, 1, 0.45}, {2, 10, 0, 1, 0.7}, {3, 10, 0, 2, 1.2}}},
-		// "cwnd = max(1 - beta (delay - target)/delay, 1 - max_mdf) * cwnd": 0.8 of a fifth, and half at the most.
+		// "cwnd = max(1 - beta (delay - target)/delay, 1 - max_mdf) * cwnd": 0.8 of a fifth, and half at most.
 		{"a decrease by the excess", swiftPreset("paper", flat, start(10)), []delayed{{1, 25, 0, 1, 8.4}}},
 		{"a decrease by half", swiftPreset("paper", flat, start(10)), []delayed{{1, 1000, 0, 1, 5}}},
 		// "can_decrease: now - t_last_decrease >= rtt".
@@ -53,10 +53,10 @@ func TestSwift(t *testing.T) {
 			[]delayed{{1, 25, 0, 1, 8.4}, {2, 25, 0, 1, 8.4}, {25.9, 25, 0, 1, 8.4}, {26, 25, 0, 1, 7.056}}},
 		// At the target itself it falls, by nothing.
 		{"at the target", swiftPreset("paper", flat, start(10)), []delayed{{1, 20, 0, 1, 10}}},
-		// "target = base + #hops * h": 20 us and 3.053 us for one switch.
+		// "target = base + #hops * h": 20 µs and 3.053 µs for one switch.
 		{"the hop is in the target", swiftPreset("paper", start(100)), []delayed{{1, 23, 0, 1, 100.01}}},
 		{"and no more", swiftPreset("paper", start(100)), []delayed{{1, 24, 0, 1, 100 * (1 - 0.8*(24-23.053)/24)}}},
-		// Flow scaling: a/sqrt(1) + b with a = 100/(1/sqrt(0.1) - 1/10) = 32.656 and b = -3.266 is 29.39 us.
+		// Flow scaling: a/sqrt(1) + b with a = 100/(1/sqrt(0.1) - 1/10) = 32.656 and b = -3.266 is 29.39 µs.
 		{"a packet has 29.39 us more", swiftPreset("paper", start(1)), []delayed{{1, 23.053 + 29.38, 0, 1, 2}}},
 		{"and no more than that", swiftPreset("paper", start(1)), []delayed{{1, 23.053 + 29.40, 0, 1, 0.9998474}}},
 		// "clamp": all of it from scaling-min down.
@@ -64,7 +64,7 @@ func TestSwift(t *testing.T) {
 		// htsim computes cwnd/_mss in whole numbers: 1.9 packets are one.
 		{"htsim: by whole packets", swiftPreset("htsim", start(1.9)), []delayed{{1, 23.053 + 29.38, 0, 1.9, 2.9}}},
 		{"the paper's is as it is", swiftPreset("paper", start(1.9)), []delayed{{1, 23.053 + 29.38, 0, 1, 1.9 * (1 - 0.8*(52.433-43.478)/52.433)}}},
-		// "cwnd = min(fcwnd, ecwnd)": the time at the destination has a window and a target of its own.
+		// "cwnd = min(fcwnd, ecwnd)": the time at the destination has a window and its own target.
 		{"the endpoint's window", swiftPreset("paper", flat, start(10), func(p *SwiftParams) { p.MostWindow = 20 }),
 			[]delayed{{1, 10, 200, 1, 10}, {300, 10, 40, 1, 6}, {600, 10, 10, 6, 7}}},
 		// htsim has one window, and all of the delay in it.

@@ -12,9 +12,9 @@ import (
 //   - paper: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM 2015). It does
 //     not give alpha, which is here from Y. Zhu et al., "ECN or Delay" (CoNEXT 2016), nor a lowest rate, which is a
 //     guess.
-//   - snippet: the code that its authors published, as github.com/erpc-io/eRPC has it (src/cc/timely.h).
+//   - snippet: the code that its authors published, as in github.com/erpc-io/eRPC (src/cc/timely.h).
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
-//   - patched: the law that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
+//   - patched: the algorithm that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
 //     its values come from its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
 	// Source of the defaults and rules.
@@ -58,7 +58,7 @@ type TimelyParams struct {
 	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" low:"1b/s"`
 }
 
-// The words of parameters that the rules of the law compare.
+// The words of parameters that the rules of the algorithm compare.
 const (
 	HyperByFalls     = "falls" // Hyper
 	HyperByIncreases = "increases"

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The rules of TIMELY, by preset, each with its source. The snippet is the code of its authors as eRPC has it
+// The rules of TIMELY, by preset, each with its source. The snippet is the code of its authors as in eRPC
 // (src/cc/timely.h), hpcc the simulator of HPCC (rdma-hw.cc, UpdateRateTimely).
 
 // timelyPreset returns the parameters of a preset, some of them changed.
@@ -46,9 +46,9 @@ func TestTimely(t *testing.T) {
 		// "if new_rtt > T_high: rate *= 1 - beta (1 - T_high/new_rtt)": 0.8 (1 - 500/1000) is 0.4.
 		{"paper: above t-high it falls", timelyPreset("paper", start), 10e9, []trip{{100, 1000, 600}, {200, 1000, 360}}},
 		// "rtt_diff = (1-alpha) rtt_diff + alpha new_rtt_diff", "normalized_gradient = rtt_diff / minRTT": 0.875 of
-		// 4 us is 3.5 us, over 20 us is 0.175; times beta 0.14.
+		// 4 µs is 3.5 µs, over 20 µs is 0.175; times beta 0.14.
 		{"paper: a positive gradient", timelyPreset("paper", start), 10e9, []trip{{100, 100, 1010}, {200, 104, 868.6}}},
-		// "if normalized_gradient <= 0: rate += N delta": a queue that stands still is no reason to slow down.
+		// "if normalized_gradient <= 0: rate += N delta": a queue that is stopped is no reason to slow down.
 		{"paper: no gradient", timelyPreset("paper", start), 10e9, []trip{{100, 100, 1010}, {200, 100, 1020}, {300, 100, 1030}}},
 		// "N = 5 if gradient < 0 for five completion events, otherwise N = 1".
 		{"paper: hyper-active increase", timelyPreset("paper", start), 10e9,
@@ -59,7 +59,7 @@ func TestTimely(t *testing.T) {
 
 		// snippet: delta_factor = min(elapsed / minRTT, 1): half a microsecond is half a step of 40 Mb/s.
 		{"snippet: steps by time", timelyPreset("snippet", start), 10e9, []trip{{10, 20, 1040}, {10.5, 20, 1060}, {20, 20, 1100}}},
-		// snippet: new_rate = max(new_rate, rate * 0.5). 0.02 of 100 us over 1 us is a gradient of 2.
+		// snippet: new_rate = max(new_rate, rate * 0.5). 0.02 of 100 µs over 1 µs is a gradient of 2.
 		{"snippet: no less than half", timelyPreset("snippet", start), 10e9, []trip{{10, 100, 1040}, {20, 200, 520}}},
 		// snippet: N = 5 after five negative differences, and 0.8 (1 - 1000/2000) above T_high.
 		{"snippet: above t-high", timelyPreset("snippet", start), 10e9, []trip{{10, 2000, 600}}},

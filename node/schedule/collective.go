@@ -107,7 +107,7 @@ func (c Collective) Check() error {
 	return nil
 }
 
-// Chunk returns the bytes of chunk i of the vector. The chunks differ by one byte at the most,
+// Chunk returns the bytes of chunk i of the vector. The chunks differ by one byte at most,
 // the first ones are the larger ones, and their sum is Size.
 func (c Collective) Chunk(i int) unit.Size { return c.span(i, i+1, c.Ranks) }
 
@@ -133,7 +133,7 @@ func (c Collective) BusFactor() float64 {
 }
 
 // LeastTime returns a lower bound of the time of a round on an idle fabric: the bytes that this
-// algorithm must serialise one after another, on a line that carries so many bits of payload a
+// algorithm must serialise one after another, on a link that carries this many bits of payload a
 // second. It leaves out latencies: at least Steps times the latency of a message come on top,
 // but for Shift, where it is once.
 func (c Collective) LeastTime(line unit.Rate) unit.Duration {

@@ -248,7 +248,7 @@ func TestGoalExamples(t *testing.T) {
 }
 
 // dag is a random schedule that can end: each message has its send and its receive, and an
-// operation requires operations that stand before it in one order of all of them.
+// operation requires operations that are before it in one order of all of them.
 type dag struct {
 	ranks int
 	ops   [][]node // by rank
@@ -292,7 +292,7 @@ func randomDag(random *unit.Random, ranks, ops int) *dag {
 	return d
 }
 
-// text writes the schedule. late: so many operations at the most stand between an operation and
+// text writes the schedule. late: at most so many operations are between an operation and
 // its dependencies.
 func (d *dag) text(random *unit.Random, late int) string {
 	var b strings.Builder
@@ -386,7 +386,7 @@ func TestGoalDependencies(t *testing.T) {
 }
 
 // FuzzGoal: whatever the file, it is refused with a line, or its ranks run until they are done,
-// stuck or refuse to go on, and hold no more than the window.
+// stuck or refuse to continue, and hold no more than the window.
 func FuzzGoal(f *testing.F) {
 	f.Add(pair)
 	f.Add(strings.Replace(pair, "send: 1b", "send 1b", 1))

@@ -74,7 +74,7 @@ type Reach struct {
 	// at most so many before it. An operation without a dependency requires the beginning of
 	// the program, which stands one before the first operation. At least 1.
 	Ahead int
-	// Hold: between an operation and the last dependency by which it waits stand at most so
+	// Hold: between an operation and the last dependency by which it waits are at most so
 	// many other operations.
 	Hold int
 }

@@ -32,11 +32,11 @@ type Message struct {
 	To          int // rank
 	Tag         uint32
 	Size        unit.Size // payload, at least 1 byte
-	ID          uint32    // for Sent; no other message of the rank under way has it
+	ID          uint32    // for Sent; no other message of the rank in flight has it
 	Step, Round int       // of a collective operation, from 1; 0: of none
 }
 
-// Error is a fault of a program by which its rank cannot go on.
+// Error is a fault of a program by which its rank cannot continue.
 type Error struct {
 	Rank   int
 	Line   int          // of the file; 0: there is none
@@ -150,7 +150,7 @@ func (r *Rank) Advance(now unit.Time) {
 	}
 }
 
-// Deadline returns the end of the next calc. Nothing else of a rank has a time of its own.
+// Deadline returns the end of the next calc. Nothing else of a rank has its own time.
 func (r *Rank) Deadline() unit.Time {
 	if r.err != nil {
 		return unit.Never
@@ -328,7 +328,7 @@ func (r *Rank) admit(o Op) {
 	r.push(&r.held, s)
 }
 
-// release lets the held operations go that stand before place n of the program: all that they
+// release lets the held operations go that are before place n of the program: all that they
 // require is read.
 func (r *Rank) release(n int) {
 	for r.held.head != 0 && r.ops[r.held.head].index < n {

@@ -194,7 +194,7 @@ func dense(n int) string {
 	return b.String()
 }
 
-// A message that is not under way is a mistake of the caller.
+// A message that is not in flight is a mistake of the caller.
 func TestSentOfNothing(t *testing.T) {
 	for _, id := range []uint32{0, 1, 2, 99} {
 		func() {

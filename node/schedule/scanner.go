@@ -57,7 +57,7 @@ type scanner struct {
 	closed      bool
 }
 
-// newScanner returns a scanner of the file from an offset on, which stands in a line.
+// newScanner returns a scanner of the file from an offset on, which is in a line.
 func newScanner(file io.ReaderAt, offset, size int64, line, buffer int) *scanner {
 	return &scanner{
 		in:     bufio.NewReaderSize(io.NewSectionReader(file, offset, size-offset), buffer),

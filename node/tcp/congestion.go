@@ -12,15 +12,15 @@ type congestion struct {
 	threshold uint64 // ssthresh
 	grown     uint64 // bytes that were acknowledged since cwnd grew, in congestion avoidance
 	copies    int    // duplicate ACKs in a row
-	recovery  bool   // fast recovery goes on
+	recovery  bool   // fast recovery continues
 	recover   uint64 // the position that ends it, or before which none begins; RFC 6582, section 3.2
 	partial   bool   // a partial ACK has come in it
-	lost      bool   // the segment at una is to be sent again
+	lost      bool   // the segment at una is to be retransmitted
 	reduced   bool   // cwnd was halved by a mark, and CWR is owed
 	marked    uint64 // marks of bytes below are nothing new
 	timeouts  uint64 // the position of the last timeout, and one more
 	told      [2]uint64
-	why       trace.Reason // of the segment that is sent again now
+	why       trace.Reason // of the segment that is retransmitted now
 	before    uint64       // una before the last ACK of something new
 	fraction               // DCTCP
 }
@@ -32,7 +32,7 @@ const duplicates = 3
 // recovers reports whether fast recovery goes by the blocks that the receiver has.
 func (s *Sender) recovers() bool { return s.recovery && s.peerSACK }
 
-// allowed returns how much may be on the way now, beyond una.
+// allowed returns how much may be in flight now, beyond una.
 func (s *Sender) allowed(now unit.Time) uint64 {
 	// RFC 5681, section 4.1: after a timeout's time without a segment, cwnd is no more than
 	// the initial window.
@@ -80,7 +80,7 @@ func (s *Sender) changed(now unit.Time) {
 // half returns the threshold after a loss (RFC 5681, equation (4)).
 func (s *Sender) half(flight uint64) uint64 { return max(flight/2, 2*s.mss) }
 
-// acknowledge takes in an ACK of all up to a position, una at the least; with update it
+// acknowledge takes in an ACK of all up to a position, una at least; with update it
 // has changed the window.
 func (s *Sender) acknowledge(now unit.Time, g *wire.Segment, ack uint64, update bool) {
 	flight := s.nxt - s.una
@@ -176,7 +176,7 @@ func (s *Sender) copy(flight uint64) {
 			return
 		}
 	case s.una <= s.recover && (s.cwnd <= s.mss || s.una-s.before > 4*s.mss):
-		// RFC 6582, section 3.2, (2): the duplicates may be of segments that were sent again. By the
+		// RFC 6582, section 3.2, (2): the duplicates may be of segments that were retransmitted. By the
 		// heuristic of section 4.1 they are not if the last ACK has not gone far.
 		return
 	}
@@ -203,7 +203,7 @@ func (s *Sender) echoed(now unit.Time, flight uint64) {
 	s.changed(now)
 }
 
-// timeout begins anew behind the acknowledged bytes (RFC 5681, section 3.1; RFC 6582, section
+// timeout begins again behind the acknowledged bytes (RFC 5681, section 3.1; RFC 6582, section
 // 3.2, (4)).
 func (s *Sender) timeout(now unit.Time) {
 	if s.timeouts != s.una+1 { // "the value of ssthresh is held constant" for the same segment

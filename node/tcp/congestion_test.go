@@ -52,7 +52,7 @@ func TestTimeoutInRecovery(t *testing.T) {
 	if want := uint32(1 + 20*mss); sent != want {
 		t.Fatalf("an initial window up to %d, want %d", sent, want)
 	}
-	// The first segment is lost, and so is what it is sent again by. All others arrive.
+	// The first segment is lost, and so is what it is retransmitted by. All others arrive.
 	for right := uint32(1 + 2*mss); right <= sent && right < 60*mss; right += mss {
 		receive(wire.Segment{Back: true, Flags: wire.ACK, Seq: 1, Ack: 1, Window: 65535, SACK: [wire.MaxSACK]wire.SACKBlock{{Left: 1 + mss, Right: right}}})
 	}

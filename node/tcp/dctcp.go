@@ -7,8 +7,8 @@ import (
 )
 
 // Data Center TCP (RFC 8257): the receiver echoes each mark, the sender estimates the fraction
-// alpha of marked bytes, and a mark takes alpha/2 off the window in place of a half. The switches
-// on the way mark above one length of the queue.
+// alpha of marked bytes, and a mark takes alpha/2 off the window instead of a half. The switches
+// on the path mark above one length of the queue.
 
 // Congestion is the rule by which a sender lowers its window when a mark comes.
 type Congestion uint8
@@ -41,7 +41,7 @@ type fraction struct {
 	end           uint64 // the position that ends it
 }
 
-// observe takes in the ACK of so many bytes up to a position, with or without an echo. Everything below
+// observe takes in the ACK of this many bytes up to a position, with or without an echo. Everything below
 // nxt has been sent. Blocks of SACK do not count.
 func (f *fraction) observe(p *Params, ack, news, nxt uint64, echo bool) {
 	f.acked += news

@@ -13,7 +13,7 @@ import (
 // dctcp makes a flow one of RFC 8257.
 func dctcp(p *Params) { p.ECN, p.Congestion, p.Gain, p.InitialWindow = true, DCTCP, 1./16, 10 }
 
-// marking returns the source of such a flow, with its initial window of ten segments under way.
+// marking returns the source of such a flow, with its initial window of ten segments in flight.
 func marking(t *testing.T, change ...func(p *Params)) *script {
 	c := source(t, defaults(append([]func(p *Params){dctcp}, change...)...))
 	c.s.Greedy(true)
@@ -85,7 +85,7 @@ func TestAlphaIsUpdatedBeforeTheWindowIsLowered(t *testing.T) {
 	}
 }
 
-// The null result beside it: RFC 3168 halves for the same marks.
+// The null result for it: RFC 3168 halves for the same marks.
 func TestClassicHalves(t *testing.T) {
 	c := marking(t, func(p *Params) { p.Gain = 1 })
 	c.at(200 * ms)

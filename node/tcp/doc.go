@@ -1,5 +1,5 @@
 // Package tcp is the Transmission Control Protocol of a flow: a Sender at its source and a
-// Receiver at its destination, both pure machines that are handed the time and segments and
+// Receiver at its destination, both pure nodes that are handed the time and segments and
 // hand back segments.
 //
 //   - params.go: the parameters of a flow.
@@ -11,13 +11,13 @@
 //     then (RFC 6675).
 //   - receiver.go: reassembly, when to acknowledge, the window (RFC 9293, RFC 5681).
 //
-// Data goes one way, from the Sender to the Receiver. Positions in the stream are counted in
+// Data goes in one direction, from the Sender to the Receiver. Positions in the stream are counted in
 // 64 bits from SYN, which has position 0, so nothing wraps but the numbers in segments.
 //
 // # Limitations
 //
 // A connection lasts as long as its flow, and is opened by the Sender. There are no time
 // stamps, so that windows are sound up to the bytes that 32 bits of sequence numbers count in the time
-// for which a segment may be under way; no urgent data, no keep-alive, no path MTU discovery,
+// for which a segment may be in flight; no urgent data, no keep-alive, no path MTU discovery,
 // no Nagle: the bytes of an application leave as soon as the windows allow.
 package tcp

@@ -10,7 +10,7 @@ import (
 )
 
 // FuzzConnection hands both ends what they say to each other and anything else, at any time.
-// Neither panics nor goes on for ever at one instant; the Sender keeps within the window; the
+// Neither panics nor continues forever at one instant; the Sender keeps within the window; the
 // Receiver counts no byte twice; and once nothing strange comes any more, all bytes arrive,
 // unless a reset did.
 func FuzzConnection(f *testing.F) {

@@ -45,7 +45,7 @@ func newPair(p Params, seed uint64) *pair {
 	return c
 }
 
-// throw puts a segment on the way.
+// throw puts a segment on the path.
 func (c *pair) throw(g wire.Segment) {
 	if g.Length > 0 && c.sent == c.drop {
 		return
@@ -187,7 +187,7 @@ func anyPair(seed uint64) *pair {
 	return c
 }
 
-// Without loss nothing is sent again, and with one loss nothing but that: exactly what is lost
+// Without loss nothing is retransmitted, and with one loss nothing but that: exactly what is lost
 // by SACK, and by NewReno if it is not at the end.
 func TestNothingIsSentAgainInVain(t *testing.T) {
 	for seed := range uint64(30) {

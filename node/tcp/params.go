@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Recovery is how a sender goes on after a fast retransmit.
+// Recovery is how a sender continues after a fast retransmit.
 type Recovery uint8
 
 // The ways to recover.

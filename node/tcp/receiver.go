@@ -37,7 +37,7 @@ type Receiver struct {
 }
 
 // NewReceiver returns the destination of a connection whose packets, headers included, have packet
-// bytes at the most.
+// bytes at most.
 func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Receiver {
 	return &Receiver{
 		end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, shift: scale(p.ReceiveWindow),

@@ -10,7 +10,7 @@ import (
 type board struct {
 	has     spans
 	news    bool   // the last segment has reported something new
-	highest uint64 // HighRxt: bytes that were sent again in this recovery lie below
+	highest uint64 // HighRxt: bytes that were retransmitted in this recovery lie below
 }
 
 // forget forgets everything.
@@ -80,7 +80,7 @@ func (b *board) lostBelow(mss uint64) uint64 {
 // isLost reports whether a position counts as lost.
 func (b *board) isLost(at, mss uint64) bool { return at < b.lostBelow(mss) }
 
-// pipe returns how much is on the way (SetPipe of RFC 6675, section 4).
+// pipe returns how much is in flight (SetPipe of RFC 6675, section 4).
 func (s *Sender) pipe() (n uint64) {
 	lost, high := s.board.lostBelow(s.mss), min(s.board.highest, s.top)
 	at := s.una
@@ -92,7 +92,7 @@ func (s *Sender) pipe() (n uint64) {
 			n += to - max(at, lost) // not lost
 		}
 		if high := min(to, high, max(lost, at)); high > at {
-			n += high - at // lost, and sent again
+			n += high - at // lost, and retransmitted
 		}
 	}
 	for i := range s.board.has {
@@ -103,7 +103,7 @@ func (s *Sender) pipe() (n uint64) {
 	return n
 }
 
-// lostAfter returns the first part above una that is lost and was not sent again in this
+// lostAfter returns the first part above una that is lost and was not retransmitted in this
 // recovery (NextSeg of RFC 6675, section 4, rule 1).
 func (b *board) lostAfter(una, mss uint64) (span, bool) {
 	at := b.skip(max(una, b.highest))

@@ -213,7 +213,7 @@ func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	}
 	if from < s.top {
 		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(s.why)})
-		if s.timed > from { // Karn: nothing is measured of segments that are sent again
+		if s.timed > from { // Karn: nothing is measured of segments that are retransmitted
 			s.timed = 0
 		}
 		s.lost = s.lost && from != s.una
@@ -258,7 +258,7 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 	ack := s.una + uint64(int64(ahead))
 	switch {
 	case g.Flags&wire.SYN != 0, g.Length > 0:
-		// A SYN that comes again, or out of place, is answered (RFC 5961, section 4); data
+		// A SYN that is received again, or out of place, is answered (RFC 5961, section 4); data
 		// has no place here.
 		s.challenge(now, g, trace.NotAcceptable)
 		return

@@ -121,7 +121,7 @@ func TestFastRetransmit(t *testing.T) {
 		for range 5 {
 			c.in("A ack=1461")
 		}
-		c.first(0) // (11/2 + 8) mss are 13.5 of them, and 13 are on the way
+		c.first(0) // (11/2 + 8) mss are 13.5 of them, and 13 are in flight
 		c.in("A ack=1461")
 		c.want("200ms A 20441+1460 ack=1")
 		c.at(300 * ms)
@@ -140,7 +140,7 @@ func TestFastRetransmit(t *testing.T) {
 }
 
 // RFC 6582, section 3.2: a partial ACK retransmits the next segment, deflates by what it
-// acknowledges and adds a segment back; the first one alone starts the timer anew, or, slow
+// acknowledges and adds a segment back; the first one alone starts the timer again, or, slow
 // but steady (section 4), each.
 func TestPartialACK(t *testing.T) {
 	for _, steady := range []bool{false, true} {
@@ -186,7 +186,7 @@ func testPartialACK(t *testing.T, steady bool) {
 	}
 }
 
-// RFC 6582, section 3.2, (2): duplicates of what was sent again after a timeout do not
+// RFC 6582, section 3.2, (2): duplicates of what was retransmitted after a timeout do not
 // begin a recovery.
 func TestNoFalseFastRetransmit(t *testing.T) {
 	c := opened(t, defaults(func(p *Params) { p.InitialWindow = 10 }), wide)
@@ -204,7 +204,7 @@ func TestNoFalseFastRetransmit(t *testing.T) {
 // RFC 6298: (2.1) "the sender SHOULD set RTO <- 1 second"; (2.2) SRTT <- R, RTTVAR <- R/2, RTO
 // <- SRTT + max (G, K*RTTVAR); (2.3) RTTVAR <- (1 - 1/4) RTTVAR + 1/4 |SRTT - R'|, SRTT <- (1 -
 // 1/8) SRTT + 1/8 R'; (2.4) at least a second; (5.5) the timer backs off; Karn: nothing is
-// measured of what was sent again.
+// measured of what was retransmitted.
 func TestRetransmissionTimer(t *testing.T) {
 	c := opened(t, defaults(func(p *Params) { p.MinRTO = 1 * ms }), wide)
 	// 100 ms: 100 + 4 x 50.
@@ -254,7 +254,7 @@ func TestBoundsOfTheTimer(t *testing.T) {
 	}
 }
 
-// SYN is sent again after 1, 3, 7 s; then cwnd begins with one segment (RFC 5681, section
+// SYN is retransmitted after 1, 3, 7 s; then cwnd begins with one segment (RFC 5681, section
 // 3.1), and RTO with 3 s (RFC 6298, (5.7)).
 func TestSYNIsLost(t *testing.T) {
 	c := source(t, defaults())
@@ -291,7 +291,7 @@ func TestRestartAfterIdle(t *testing.T) {
 }
 
 // RFC 9293, section 3.8.6.1: a window that is closed is probed after RTO, then at growing
-// intervals, for ever, and the connection goes on when it opens.
+// intervals, forever, and the connection continues when it opens.
 func TestZeroWindow(t *testing.T) {
 	c := opened(t, defaults(), wide)
 	c.at(200 * ms)
@@ -381,7 +381,7 @@ func TestSegmentsThatDoNotFit(t *testing.T) {
 	c.first(0)
 }
 
-// RFC 3168: SYN has ECE and CWR; data is ECT, but not what is sent again; an echo halves cwnd
+// RFC 3168: SYN has ECE and CWR; data is ECT, but not what is retransmitted; an echo halves cwnd
 // once in a round trip, and CWR tells that.
 func TestECN(t *testing.T) {
 	p := defaults(func(p *Params) { p.ECN = true; p.InitialWindow = 10 })

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// bernoulli: time is divided into slots that a packet takes on the line; each has one
+// bernoulli: time is divided into slots that a packet takes on the link; each has one
 // with the same probability, whatever the others have.
 type bernoulli struct {
 	start  unit.Time
@@ -26,7 +26,7 @@ func newBernoulli(c Config, d draw) *bernoulli {
 	return g
 }
 
-// lastSlot keeps the begin of a slot within the range of a number of bytes.
+// lastSlot keeps the start of a slot within the range of a number of bytes.
 const lastSlot = 1 << 40
 
 func (g *bernoulli) Next() Arrival {

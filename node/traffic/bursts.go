@@ -25,7 +25,7 @@ func newBursts(c Config, d draw) *bursts {
 	// The mean of a Pareto distribution is its least value times shape/(shape-1).
 	least := -(2 * g.inverse) // (shape-1)/shape, times 2^64
 	g.on = ratio(uint64(c.Burst), uint64(c.Length)).times(span{0, least})
-	// In the mean, burst and silence together last as long as the burst at the rate.
+	// On average, burst and silence together last as long as the burst at the rate.
 	g.off = spanOf(c.Burst, c.Rate)
 	g.off.sub(spanOf(c.Burst, c.Peak))
 	g.off = g.off.times(span{0, least})

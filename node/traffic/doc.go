@@ -5,7 +5,7 @@
 // packet go is the matter of package node, where arrivals wait. The kinds:
 //
 //   - Constant: packets at equal distances;
-//   - Bernoulli: in each slot of the line a packet, or none;
+//   - Bernoulli: in each slot of the link a packet, or none;
 //   - Poisson: packets at exponential distances;
 //   - Bursts: on and off, both Pareto distributed, back to back while on;
 //   - Transfers: a number of bytes each, all at once or as a Poisson process.
@@ -13,7 +13,7 @@
 // Greedy traffic needs no generator: there is always a packet.
 //
 // Random numbers come from the generator of package unit, so that a seed gives the same
-// arrivals for ever. They are turned into distributions with integers only, never with
+// arrivals forever. They are turned into distributions with integers only, never with
 // the logarithms and powers of the floating-point library, whose last bits differ
 // between processors. A mean is kept to 2^-64 of a picosecond and times are rounded only
 // as they are handed out: rounding never adds up.

@@ -38,7 +38,7 @@ type Mesh struct {
 	Count        int // how many transfers a member sends, of AllToAll to each other, of Incast how many events there are; 0: without end, or at a Rate of 0 one
 	Senders      int // Incast: how many send at each event
 	Start, Stop  unit.Time
-	Seed, Stream uint64 // random numbers: each member has a stream of its own behind Stream, which all share
+	Seed, Stream uint64 // random numbers: each member has its own stream behind Stream, which all share
 }
 
 // mesh is the generator of all patterns.

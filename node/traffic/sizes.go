@@ -17,7 +17,7 @@ type Sizes struct {
 	mean   span // in bytes
 }
 
-// sizePoint is one point of a distribution: a share of the transfers, times 2^64, has at most so many bytes. The
+// sizePoint is one point of a distribution: a share of the transfers, times 2^64, has at most this many bytes. The
 // share of the last point is all of them, which 64 bits cannot hold: it counts as 2^64.
 type sizePoint struct {
 	size  unit.Size

@@ -11,7 +11,7 @@ import (
 // or of anything. A result that does not fit is the largest span, which as a time is Never.
 type span struct{ whole, frac uint64 }
 
-// instantOf returns t as the span from the begin of the run.
+// instantOf returns t as the span from the start of the run.
 func instantOf(t unit.Time) span { return span{whole: uint64(t)} }
 
 // spanOf returns how long n bytes take at rate r, which is not 0.

@@ -54,12 +54,12 @@ func (k Kind) String() string { return unit.Word(k, k.Words()) }
 type Config struct {
 	Kind  Kind
 	Start unit.Time // nothing arrives earlier
-	Rate  unit.Rate // the mean of the offered traffic, of the line; of Transfers the bytes of payload, 0: all arrive at Start
+	Rate  unit.Rate // the mean of the offered traffic, of the link; of Transfers the bytes of payload, 0: all arrive at Start
 
-	Length unit.Size // all but Transfers: of a packet on the line
-	Peak   unit.Rate // Bernoulli: of the line, a slot is a packet of it; Bursts: of a burst; at least Rate
+	Length unit.Size // all but Transfers: of a packet on the link
+	Peak   unit.Rate // Bernoulli: of the link, a slot is a packet of it; Bursts: of a burst; at least Rate
 
-	Burst unit.Size // Bursts: mean length on the line, at least Length
+	Burst unit.Size // Bursts: mean length on the link, at least Length
 	Shape float64   // Bursts: of both Pareto distributions, MinShape to MaxShape; the smaller, the longer the tail
 
 	Sizes Sizes // Transfers: of payload

@@ -14,7 +14,7 @@ import (
 const (
 	us     = unit.Microsecond
 	ten    = unit.Rate(10e9)
-	length = 1500 // 1.2 us at 10 Gb/s
+	length = 1500 // 1.2 µs at 10 Gb/s
 )
 
 // Three transfers, and nothing more.
@@ -308,7 +308,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzTraffic: no values that New accepts make times run back, panic, or go on for ever.
+// FuzzTraffic: no values that New accepts make times run back, panic, or go on forever.
 func FuzzTraffic(f *testing.F) {
 	for k := range uint8(6) {
 		f.Add(k, int64(5), int64(1e9), int64(1e10), int64(1500), int64(9000), 1.5, int64(64000), 10, 3, uint64(1))
