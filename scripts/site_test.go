@@ -135,7 +135,7 @@ func testQuestions(t *testing.T, dir string, site map[string]string) {
 	if err != nil {
 		t.Skip("there is no chromium")
 	}
-	// A page beside the search's index prints the first results of each question.
+	// A page in addition to the search's index prints the first results of each question.
 	wanted, err := json.Marshal(all)
 	if err != nil {
 		t.Fatal(err)

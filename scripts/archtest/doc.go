@@ -4,7 +4,7 @@
 // exported names are described, that files are formatted.
 //
 // They need only Go, so a clone has them, and "go test ./..." runs them. Their
-// rules stand where a person can read them: the layers in layers_test.go, the
+// rules are where a person can read them: the layers in layers_test.go, the
 // bans in bans_test.go. To add a package, give it a layer in layers_test.go.
 //
 // The tests read the sources and resolve names within one package at a time;

@@ -36,7 +36,7 @@ type pkg struct {
 	fset  *token.FileSet
 }
 
-// An imp is an import as it stands in a file.
+// An imp is an import as it is in a file.
 type imp struct {
 	path string
 	pos  token.Position

@@ -1,5 +1,5 @@
 // Command k8scheck reads objects of Kubernetes from standard input, as YAML documents, and
-// refuses kinds, fields and types that the API does not have, and fields that stand there
+// refuses kinds, fields and types that the API does not have, and fields that are there
 // twice. It prints a line for each object.
 package main
 

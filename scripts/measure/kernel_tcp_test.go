@@ -23,11 +23,11 @@ import (
 	"fabemu/emu/host/netns"
 )
 
-// A sample is the sender's state at an instant, as TCP_INFO has it.
+// A sample is the sender's state at an instant, as in TCP_INFO.
 type sample struct {
-	At     time.Duration // from the begin of the connection
+	At     time.Duration // from the start of the connection
 	Window uint32        // the congestion window, in segments
-	Resent uint32        // segments that were sent again so far
+	Resent uint32        // segments that were retransmitted so far
 	Acked  uint64        // bytes
 }
 
@@ -94,7 +94,7 @@ func (l *lab) start(ctx context.Context, namespace, what string) (c *exec.Cmd, s
 
 const ready = "ready\n"
 
-// run sends over a path for so long with the kernel's TCP.
+// run sends over a path for this long with the kernel's TCP.
 func (l *lab) run(ctx context.Context, p path, length time.Duration) (course, error) {
 	samples, drops, err := l.samples(ctx, p, length)
 	c := course{dropped: drops}
@@ -125,7 +125,7 @@ func (l *lab) samples(ctx context.Context, p path, length time.Duration) (sample
 		if c, _, err = l.start(ctx, l.router, "tcp-delay "+p.delay.String()); err != nil {
 			return nil, 0, err
 		}
-		defer func() { // the devices go with the program
+		defer func() { // the devices belong to the program
 			_ = c.Process.Kill()
 			_ = c.Wait()
 		}()
@@ -224,7 +224,7 @@ func reno(_, _ string, raw syscall.RawConn) error {
 	return errors.Join(err, failed)
 }
 
-// sendTCP sends for so long, and writes what TCP_INFO said meanwhile.
+// sendTCP sends for this long, and writes what TCP_INFO said meanwhile.
 func sendTCP(args []string) error {
 	length, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -298,11 +298,11 @@ func receiveTCP([]string) error {
 	return nil
 }
 
-// The ends of the way back that has a delay. Both are made at the router; one moves to the receiver.
+// The ends of the return path that has a delay. Both are made at the router; one moves to the receiver.
 const nearDevice, farDevice = "fabback0", "fabback1"
 
-// delayTCP takes packets from the receiver's end of the way back and gives each to the router's end
-// so much later. It stands in for netem, which few kernels are without, and this needs none.
+// delayTCP takes packets from the receiver's end of the return path and gives each to the router's end
+// so much later. It is in for netem, which few kernels are without, and this needs none.
 func delayTCP(args []string) error {
 	delay, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -351,7 +351,7 @@ func delayTCP(args []string) error {
 	}
 }
 
-// openTUN makes a device of IP packets; it goes with the process.
+// openTUN makes a device of IP packets; it belongs to the process.
 func openTUN(name string) (fd int, err error) {
 	if fd, err = unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
 		return 0, fmt.Errorf("/dev/net/tun: %w", err)
@@ -364,7 +364,7 @@ func openTUN(name string) (fd int, err error) {
 	return fd, unix.IoctlIfreq(fd, unix.TUNSETIFF, request)
 }
 
-// red is RED behind tbf, in place of the queue that tbf has: thresholds of 5 and 15 packets, as in
+// red is RED behind tbf, instead of the queue that tbf has: thresholds of 5 and 15 packets, as in
 // Floyd and Jacobson 1993.
 func (p path) red() string {
 	return fmt.Sprintf("parent 1:1 handle 10: red limit %d min %d max %d avpkt %d burst %d probability 0.02 bandwidth %dbit",

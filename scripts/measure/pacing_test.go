@@ -35,14 +35,14 @@ import (
 )
 
 // What is paced: a frame counts with its 14 bytes of Ethernet at the qdiscs, and with its
-// 2068 bytes of InfiniBand on the line of fabemu.
+// 2068 bytes of InfiniBand on the link of fabemu.
 const (
 	frameBytes = 2068
 	gapNs      = 206_800
 	rateBits   = frameBytes * 8 * 1_000_000_000 / gapNs // 80 Mbit/s
 )
 
-// skipped is how many gaps at the begin do not count: bursts that a qdisc grants at first,
+// skipped is how many gaps at the start do not count: bursts that a qdisc grants at first,
 // cold caches.
 const skipped = 100
 
@@ -52,7 +52,7 @@ type arrivals struct {
 	sent   int64
 }
 
-// BenchmarkPacing lets frames of 2068 bytes go out at one each 206.8 us, and says how far the
+// BenchmarkPacing lets frames of 2068 bytes go out at one each 206.8 µs, and says how far the
 // gaps between the kernel's receive time stamps are off, in us, and the mean rate, in percent:
 //
 //	fabemu       the line of an endpoint on the wall clock, at dilation 100, over UDP
@@ -109,12 +109,12 @@ func paced(ctx context.Context, run func(ctx context.Context, length time.Durati
 	}
 }
 
-// fabemu paces by the line of an endpoint: two endpoints that are joined directly, a greedy
+// fabemu paces by the link of an endpoint: two endpoints that are joined directly, a greedy
 // flow, the wall clock.
 func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error) {
 	const (
 		rate     = 8_000_000_000 * unit.BitPerSecond
-		dilation = 100 // makes 206.8 us of the 2.068 us that a frame takes
+		dilation = 100 // makes 206.8 µs of the 2.068 µs that a frame takes
 		pair     = 2
 	)
 	end := port.Config{Rate: rate, Propagation: unit.Nanosecond, Room: 16 * 33, Resend: 262_144 * unit.Nanosecond}
@@ -261,7 +261,7 @@ func do(ctx context.Context, commands ...string) error {
 	return nil
 }
 
-// htb paces by a class of a hierarchical token bucket with a burst of so many frames.
+// htb paces by a class of a hierarchical token bucket with a burst of this many frames.
 func (k *kernel) htb(frames int) func(context.Context, time.Duration) (arrivals, error) {
 	return k.through(
 		"qdisc add dev "+fromDevice+" root handle 1: htb default 1",
@@ -270,13 +270,13 @@ func (k *kernel) htb(frames int) func(context.Context, time.Duration) (arrivals,
 	)
 }
 
-// tbf paces by a token bucket filter with a burst of so many frames.
+// tbf paces by a token bucket filter with a burst of this many frames.
 func (k *kernel) tbf(frames int) func(context.Context, time.Duration) (arrivals, error) {
 	return k.through(fmt.Sprintf("qdisc add dev %s root tbf rate %dbit burst %d limit %d",
 		fromDevice, rateBits, frames*frameBytes, 1000*frameBytes))
 }
 
-// through makes a qdisc by commands of tc, sends through it for so long, and removes it.
+// through makes a qdisc by commands of tc, sends through it for this long, and removes it.
 func (k *kernel) through(qdisc ...string) func(context.Context, time.Duration) (arrivals, error) {
 	return func(ctx context.Context, length time.Duration) (out arrivals, err error) {
 		for _, line := range qdisc {
@@ -347,7 +347,7 @@ func send(text string) error {
 		return err
 	}
 	defer c.Close()
-	// Enough for about 400 datagrams with what the kernel needs beside them, 80 ms of sending:
+	// Enough for about 400 datagrams with what the kernel needs in addition to them, 80 ms of sending:
 	// the qdisc has always something to send. It holds 1000.
 	if err := option(c.(*net.UDPConn), syscall.SO_SNDBUFFORCE, 1<<20); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // or in one each, over UDP or over veth pairs between namespaces: the fabric of fabemu
 // generate hpl2002 with 58 endpoints, 10 ms of model time at dilation 500.
 //
-//   - start-up: wall time from the begin of the program to model time 0: to lay the fabric
+//   - start-up: wall time from the start of the program to model time 0: to lay the fabric
 //     out, to build its links and to start its processes;
 //   - tear-down: from the end of the model time to that of the program;
 //   - MB/machine: the most that its processes take together, their common pages counted once

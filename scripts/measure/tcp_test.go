@@ -28,7 +28,7 @@ import (
 type path struct {
 	name    string
 	room    int           // packets that the queue holds, with the one that is being sent
-	delay   time.Duration // of each ACK on its way back
+	delay   time.Duration // of each ACK on its return path
 	sack    bool
 	early   bool // the queue is RED
 	plain   bool // nothing that RFC 5681, 6582 and 6675 do not have; else what the kernel comes with
@@ -48,7 +48,7 @@ const (
 // course is what came of one connection.
 type course struct {
 	acked   []progress
-	resent  []time.Duration // when each segment was sent again, from the begin on
+	resent  []time.Duration // when each segment was retransmitted, from the start on
 	dropped int             // packets, by the queue
 }
 
@@ -61,13 +61,13 @@ type progress struct {
 // figures are those by which two courses are compared.
 type figures struct {
 	goodput float64       // bytes acknowledged in the steady state, over the most that cross the bottleneck
-	start   int           // segments sent again before the steady state
+	start   int           // segments retransmitted before the steady state
 	resent  int           // and in it
-	cuts    int           // of the window, in the steady state: groups of segments sent again
-	period  time.Duration // of the sawtooth: from one cut to the next, in the mean
+	cuts    int           // of the window, in the steady state: groups of segments retransmitted
+	period  time.Duration // of the sawtooth: from one cut to the next, on average
 }
 
-// figures leaves out of rates and periods what comes before the steady state. What is sent again
+// figures leaves out of rates and periods what comes before the steady state. What is retransmitted
 // within three times the longest round trip belongs to one cut: a recovery of NewReno repairs a loss
 // each round trip.
 func (c course) figures(p path, steady time.Duration) figures {
@@ -115,7 +115,7 @@ var paths = []path{
 	{name: "RED", room: 40, plain: true, initial: 2, sack: true, early: true},
 }
 
-// sawtooth is the period of Reno's window on a path by its law: from half of the largest window on,
+// sawtooth is the period of Reno's window on a path by its algorithm: from half of the largest window on,
 // one packet more in each round trip, which is the time that the window takes to cross the bottleneck,
 // or the shortest round trip if that is more; and a round trip for the recovery.
 func (p path) sawtooth() (period time.Duration) {
@@ -147,7 +147,7 @@ func (c *courseOf) Record(e *trace.Event) {
 	}
 }
 
-// fabric sends over a path for so long with the TCP of package node/tcp, on the wall clock at a
+// fabric sends over a path for this long with the TCP of package node/tcp, on the wall clock at a
 // dilation of 1, and returns the verdict too.
 func fabric(ctx context.Context, p path, length time.Duration) (course, report.Level, error) {
 	recovery, delayed, marking := "newreno", "none", "{scheme: none}"
@@ -189,7 +189,7 @@ flows:
 
 // TestWallTCPBesideTheKernel compares the fabric's TCP with Linux' Reno over a bottleneck made by
 // tc, with the same rate, queue, delay and segments: in the steady state throughput within 10 %, the
-// number of segments sent again within a factor of two, the period of the window's sawtooth within
+// number of segments retransmitted within a factor of two, the period of the window's sawtooth within
 // 20 %. docs/notes/validation.md has the results of a long run.
 func TestWallTCPBesideTheKernel(t *testing.T) {
 	if err := netns.Missing(); err != nil {

@@ -1,6 +1,6 @@
 // Command bare is the least that a simulation from event to event does: a heap of events, packets,
 // ports with a queue, and counters, of the dumbbell that scripts/bench.sh peers runs fabemu on.
-// It has no protocol, no checks and no results, so that it is a measure of the computer, not of
+// It has no protocol, no checks and no results, so that it is a measure of the machine, not of
 // a program that does the work of one.
 //
 //	bare SENDERS MS
@@ -79,7 +79,7 @@ func (h *heap) pop() event {
 	return first
 }
 
-// packet is one on its way.
+// packet is one on its path.
 type packet struct {
 	flow int32
 	next int32 // in the queue of its port

@@ -38,7 +38,7 @@ func others() []*limiters.Subject {
 	}
 }
 
-// instant is model time as these modules have it, whole nanoseconds. The epoch is not zero:
+// instant is model time as in these modules, whole nanoseconds. The epoch is not zero:
 // for one of them that is no time.
 func instant(t unit.Time) time.Time { return time.Unix(1e9, int64(t)/1000) }
 

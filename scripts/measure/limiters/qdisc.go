@@ -44,7 +44,7 @@ func qdiscs() []qdisc {
 var here, there = [4]byte{10, 231, 7, 1}, [4]byte{10, 231, 7, 2}
 
 // best measures several times and returns the result with the least error of the rate: other
-// work of the computer makes it worse, and nothing makes it better.
+// work of the machine makes it worse, and nothing makes it better.
 func (q qdisc) best(rate wire.Rate) (best *limiters.Result, err error) {
 	least := 0.0
 	for range 5 {
