@@ -134,7 +134,7 @@ func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) 
 }
 
 // endedEarly is the error of a call that did not come to its end. If the user ended it, a line on standard error
-// shows how to go on.
+// shows how to continue.
 func (f *campaignFlags) endedEarly(name string, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return failure{err}

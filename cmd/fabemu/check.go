@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checked is the outcome of the check of a scenario, as JSON has it.
+// checked is the outcome of the check of a scenario, as in JSON.
 type checked struct {
 	Scenario    string             `json:"scenario"` // as it was named in the call
 	OK          bool               `json:"ok"`
@@ -31,7 +31,7 @@ type checked struct {
 	DurationPs  int64              `json:"duration_ps"`
 	WallSeconds float64            `json:"wall_seconds"`
 
-	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --computer
+	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --machine
 }
 
 func checkCommand() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 	"fabemu/emu/host/netns"
 )
 
-// vethRun is a run over veth pairs, in a process of its own.
+// vethRun is a run over veth pairs, in its own process.
 type vethRun struct {
 	*exec.Cmd
 	said bytes.Buffer
@@ -104,11 +104,11 @@ func TestSmokeScript(t *testing.T) {
 	}
 }
 
-// nodes is how many machines hpl2002/fig2 has.
+// nodes is how many nodes hpl2002/fig2 has.
 const nodes = 25
 
-// A run is killed with kill -9 as it starts, while it goes on, and as it ends, while
-// another goes on beside it. What it leaves is listed and removed by cleanup; what
+// A run is killed with kill -9 as it starts, while it runs, and as it ends, while
+// another continues alongside it. What it leaves is listed and removed by cleanup; what
 // the other has stays, until that is told to stop.
 func TestCleanupAfterKilledRuns(t *testing.T) {
 	if err := netns.Missing(); err != nil {

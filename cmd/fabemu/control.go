@@ -160,7 +160,7 @@ func setCommand() *cobra.Command {
 	return c
 }
 
-// runCommandOf makes a command act on a run that goes on, which its first argument names.
+// runCommandOf makes a command act on an active run, which its first argument names.
 func runCommandOf(c *cobra.Command, act func(*cobra.Command, *runSite, []string) error) *cobra.Command {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ctx, stop := untilEnded(c)
@@ -185,7 +185,7 @@ const (
 // errSilent is the cause of a request that was given up after answerTime.
 var errSilent = errors.New("no answer")
 
-// runSite is the interface of a run that goes on.
+// runSite is the interface of an active run.
 type runSite struct {
 	ctx    context.Context
 	name   string        // as it was given

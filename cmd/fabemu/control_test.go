@@ -44,7 +44,7 @@ func started(t *testing.T, dir, run string, args ...string) *exec.Cmd {
 }
 
 // The commands and requests of docs/guide/live.md act on the run that it shows. The lines of the changes
-// stand in resolved.yaml, and the run with them has the same event log on the virtual clock.
+// are in resolved.yaml, and the run with them has the same event log on the virtual clock.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "curl")
@@ -61,7 +61,7 @@ func TestControl(t *testing.T) {
 			script.WriteString(strings.Join(b.lines, "\n") + "\n")
 		}
 	}
-	run := started(t, dir, "lab", "lab.yaml", "--link", "pipe", "--events", "--verify", "off", "--dilation", "3000") // a busy computer needs time
+	run := started(t, dir, "lab", "lab.yaml", "--link", "pipe", "--events", "--verify", "off", "--dilation", "3000") // a busy machine needs time
 	socket := filepath.Join(dir, "results/lab", live.SocketFile)
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
@@ -157,7 +157,7 @@ func logUntil(t *testing.T, dir string, until int64) (lines []string) {
 }
 
 // A run on the virtual clock answers, and gives the reason for which it takes no changes. Where it was killed its socket
-// is left: the message names that, and the next run there goes on.
+// is left: the message names that, and the next run there continues.
 func TestControlOfAVirtualRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -190,7 +190,7 @@ func TestControlOfAVirtualRun(t *testing.T) {
 	}
 }
 
-// A run that is stopped by a signal is named so at once, and answers again when it goes on.
+// A run that is stopped by a signal is named so at once, and answers again when it continues.
 func TestControlOfAStoppedRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// daemonCommand is node or switchd: each runs one part of a run whose machines
-// have processes of their own. They do the same; a list of processes shows the names.
+// daemonCommand is node or switchd: each runs one part of a run whose nodes
+// have their own processes. They do the same; a list of processes shows the names.
 func daemonCommand(name, short string) *cobra.Command {
 	var f commonFlags
 	c := &cobra.Command{

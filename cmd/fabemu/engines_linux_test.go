@@ -98,7 +98,7 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 }
 
 // On a Slurm of one node, what docs/guide/hosts.md has typed, of fewer seeds unless it is for soak: a task is killed
-// and put back into the queue while it runs, goes on where it was, and the table, which a
+// and put back into the queue while it runs, continues where it was, and the table, which a
 // job draws that waits for all, is that of one call. Another array, with gaps of its own,
 // tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
@@ -214,7 +214,7 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 	e.same(t, out, cells)
 }
 
-// The commands of --plan, run by xargs as docs/guide/hosts.md has them, leave the files of one call.
+// The commands of --plan, run by xargs as in docs/guide/hosts.md, leave the files of one call.
 func TestPlanByXargs(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

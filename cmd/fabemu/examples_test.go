@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// The examples are modules of their own, which import this one: they are built, their tests
+// The examples are their own modules, which import this one: they are built, their tests
 // pass, they run, and what their programs print on the virtual clock is as it was.
 func TestModelExamples(t *testing.T) {
 	modules, err := filepath.Glob("../../docs/examples/*/go.mod")
@@ -57,7 +57,7 @@ func TestModelExamples(t *testing.T) {
 				t.Errorf("go test: %v\n%s", err, out)
 			}
 			out, err := in(workspace, "run", ".")
-			if err != nil && !strings.Contains(out, "do not trust this line: ") { // this computer was too late
+			if err != nil && !strings.Contains(out, "do not trust this line: ") { // this machine was too late
 				t.Errorf("go run: %v\n%s", err, out)
 			}
 			if prints[name] == nil {

@@ -88,7 +88,7 @@ type changes struct {
 	Sets []string `flag:"set" group:"Scenario" arg:"PATH=VALUE" each:"true"`
 	// Run the short version of the scenario, if its section short describes one.
 	Short  bool   `flag:"short"`
-	source []byte // the scenario, in place of a name's; nil: there is none
+	source []byte // the scenario, instead of a name's; nil: there is none
 }
 
 // open reads a scenario and changes it; more changes come last.

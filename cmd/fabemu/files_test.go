@@ -311,8 +311,8 @@ func TestFilesAreFlushed(t *testing.T) {
 	}
 }
 
-// The power goes while a sweep goes on: nothing that was not flushed is there afterwards.
-// The same call goes on where the sweep was.
+// The power goes while a sweep runs: nothing that was not flushed is there afterwards.
+// The same call continues where the sweep was.
 func TestSweepAfterAPowerCut(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -377,7 +377,7 @@ func TestSweepAfterAPowerCut(t *testing.T) {
 		fmt.Sscan(m[1], &before)
 	}
 	// The last may have had its name, and not been flushed yet, when the power went; so may
-	// the one that was written beside it.
+	// the one that was written next to it.
 	if before < done-2 || before == 0 {
 		t.Errorf("%d runs were done, and %d were there after the power cut\n%s", done, before, again)
 	}

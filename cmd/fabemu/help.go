@@ -103,7 +103,7 @@ func valueOf(f *pflag.Flag) (value string) {
 	return value
 }
 
-// nameOf returns a flag and its value as a call has them.
+// nameOf returns a flag and its value as in a call.
 func nameOf(f *pflag.Flag) string {
 	switch value := valueOf(f); {
 	case value == "":

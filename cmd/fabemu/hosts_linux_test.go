@@ -40,7 +40,7 @@ flows:
   - {name: here, from: "b[1-3]", to: "c[1-3]", start: 0us + 10us}
 `
 
-// computers are network namespaces that stand for hosts, each at a router of its own network.
+// computers are network namespaces that stand for hosts, each at its own router network.
 type computers struct {
 	t        *testing.T
 	scenario string
@@ -164,7 +164,7 @@ func (c *computers) agent(host string, ahead int) *onHost {
 	return c.start(host, args...)
 }
 
-// wants waits for the end of a process, two minutes at the most, and checks how it ends and
+// wants waits for the end of a process, at most two minutes, and checks how it ends and
 // what it has said.
 func (p *onHost) wants(wantStatus int, said ...string) {
 	p.t.Helper()
@@ -199,7 +199,7 @@ func result(t *testing.T, dir string) (r report.Result) {
 	return r
 }
 
-// whileItRuns waits until the run of a folder is well on its way, which rank 0's share says.
+// whileItRuns waits until the run of a folder is well under way, which rank 0's share says.
 func whileItRuns(t *testing.T, out string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -221,7 +221,7 @@ func whileItRuns(t *testing.T, out string) {
 	t.Fatal("the run does not begin")
 }
 
-// Two and three hosts run one fabric, each by a clock of its own, days apart. Its figures are
+// Two and three hosts run one fabric, each by its own clock, days apart. Its figures are
 // those of the virtual clock, and the verdict knows the clocks.
 func TestHosts(t *testing.T) {
 	c := newComputers(t, 3)
@@ -247,7 +247,7 @@ func TestHosts(t *testing.T) {
 			t.Fatalf("placement %s, verdict %+v", r.Placement, v)
 		}
 		for i, h := range v.Clocks.Hosts {
-			// All namespaces have the clock of one computer beneath, and the ranks are those of the
+			// All namespaces have the clock of one machine beneath, and the ranks are those of the
 			// order of coming: each of the offsets is one of those.
 			days := math.Round(float64(h.OffsetUs) / 86400e6)
 			if off := math.Abs(float64(h.OffsetUs) - days*86400e6); days < 1 || days > 2 || off > float64(h.ErrorUs) {
@@ -346,7 +346,7 @@ func TestHostsAreInterrupted(t *testing.T) {
 	}
 }
 
-// A host that is stopped for a while is slow: the run goes on, and the verdict names it. The
+// A host that is stopped for a while is slow: the run continues, and the verdict names it. The
 // network between hosts that is cut for a second loses what is on it: the run is void.
 func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
 	c := newComputers(t, 2)
@@ -421,7 +421,7 @@ func TestHostsByLauncher(t *testing.T) {
 	task("0", "FABEMU_TOKEN=").wants(exitMistake, "set FABEMU_TOKEN before srun")
 }
 
-// On a Slurm of one node, srun starts the hosts as docs/guide/hosts.md has it typed, but for how
+// On a Slurm of one node, srun starts the hosts as in docs/guide/hosts.md typed, but for how
 // many nodes there are; and scancel ends them, with what was measured until then.
 func TestHostsOnSlurm(t *testing.T) {
 	runtest.NeedTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")

@@ -22,7 +22,7 @@ func TestStartUnderLimits(t *testing.T) {
 	startUnder(t, []string{"-n 20", "-n 32", "-n 40", "-n 44", "-n 52", "-n 64", "-v 1200000"})
 }
 
-// startUnder starts runs under limits, as ulimit has them.
+// startUnder starts runs under limits, as in ulimit.
 func startUnder(t *testing.T, limits []string) {
 	links := []string{"udp"}
 	if netns.Missing() == nil {

@@ -70,7 +70,7 @@ func linkCommand() *cobra.Command {
 // linkName is the name of the scenario of a link.
 const linkName = "link"
 
-// beside is the most that a packet of a flow has beside a guest's packet of IP: the fabric's header, the header of
+// beside is the most that a packet of a flow has in addition to a guest's packet of IP: the fabric's header, the header of
 // Ethernet and a tag, in whole words.
 const beside = 32
 
@@ -135,7 +135,7 @@ func showEnds(w io.Writer, s *scenario.Scenario) {
 	fmt.Fprintf(w, "%s: Ctrl-C ends it, or kill -INT %d\n", s.Name, os.Getpid())
 }
 
-// quoted returns a text as YAML has it.
+// quoted returns a text as in YAML.
 func quoted(text string) string {
 	if plain.MatchString(text) {
 		return text

@@ -23,7 +23,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listed is a scenario in the list, as JSON has it.
+// listed is a scenario in the list, as in JSON.
 type listed struct {
 	Name        string  `json:"name"`
 	Source      string  `json:"source"`

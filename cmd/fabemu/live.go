@@ -116,7 +116,7 @@ func saveFrom(path string) func(w io.Writer, from, until unit.Time) error {
 	}
 }
 
-// runPage is the interface of a run that goes on, for programs and, where one is wanted, with a page.
+// runPage is the interface of an active run, for programs and, where one is wanted, with a page.
 type runPage struct {
 	*live.Server
 	control *live.Control

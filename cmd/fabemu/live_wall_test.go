@@ -76,7 +76,7 @@ func momentsOf(address string, each func(atPs int64, late float64)) error {
 
 // TestWallReaders: a hundred readers of the page, and one that takes nothing, leave the share of
 // late frames of the run as it is without them: of one run, parts with them and parts without
-// are compared, since no two runs on a shared machine are alike. Where others use the machine, few
+// are compared, since no two runs on a shared node are alike. Where others use the machine, few
 // parts may differ by chance: then there are more, as far as the run goes.
 func TestWallReaders(t *testing.T) {
 	const (

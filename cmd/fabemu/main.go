@@ -4,7 +4,7 @@
 //	fabemu list                   show the scenarios that come with the program
 //	fabemu help [COMMAND]         list all commands, or explain one
 //
-// Each command is declared in a file of its own, with its flags and its help.
+// Each command is declared in its own file, with its flags and its help.
 package main
 
 import (

@@ -164,7 +164,7 @@ func (p *progress) Observe(s *observe.Snapshot) {
 	p.write(line)
 }
 
-// stage is how far a run is, as JSON has it.
+// stage is how far a run is, as in JSON.
 type stage struct {
 	Directory   string   `json:"directory"` // of the results
 	NowPs       int64    `json:"now_ps"`    // model time
@@ -183,7 +183,7 @@ func reached(dir string, s emu.Status) stage {
 	return stage{dir, int64(s.Now), int64(s.End), s.Wall.Seconds(), s.Left.Seconds(), s.Late, silent}
 }
 
-// show is called while the run goes on.
+// show is called while the run runs.
 func (p *progress) show(s emu.Status) {
 	if !p.due(s.Wall) && len(s.Silent) == p.silent {
 		return

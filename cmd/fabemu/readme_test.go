@@ -176,8 +176,8 @@ const notRun = "\x00"
 // exitStatus is the comment behind a command that does not succeed.
 var exitStatus = regexp.MustCompile(`exit status (\d+)`)
 
-// unprinted returns the first of the quoted lines that is not in a text behind the line before it, or "". Spaces
-// count as one. "..." stands for any part of a line, and alone for any number of lines.
+// unprinted returns the first of the quoted lines that is not in a text behind the link before it, or "". Spaces
+// count as one. "..." stands for any part of a link, and alone for any number of lines.
 func unprinted(quoted []string, text string) string {
 	lines := strings.Split(text, "\n")
 	for _, want := range quoted {
@@ -215,7 +215,7 @@ func TestUnprinted(t *testing.T) {
 // elsewhere are the lines of documents that other tests run.
 var elsewhere = []string{"./scripts/test.sh", "go run -C docs/examples/limiter .", "go install ./cmd/fabemu"}
 
-// withoutPlots puts a module into a folder that stands in for matplotlib, where Python has none: it takes the calls of
+// withoutPlots puts a module into a folder that is in for matplotlib, where Python has none: it takes the calls of
 // pyplot that the documents make and checks that curves have points, and it writes the name of the picture into its
 // file.
 func withoutPlots(t *testing.T, dir string) {

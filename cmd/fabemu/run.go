@@ -243,7 +243,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	return exit(f.status(result.Result))
 }
 
-// showInterfaces names the interfaces of this computer that the run is about to change.
+// showInterfaces names the interfaces of this machine that the run is about to change.
 func showInterfaces(s *scenario.Scenario) {
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Interface != "" {
@@ -285,7 +285,7 @@ func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 	return o.Check()
 }
 
-// runFiles are the files that a run writes while it goes on.
+// runFiles are the files that a run writes while it runs.
 type runFiles struct {
 	all      []*os.File
 	recorded []*os.File // of these, those that are noted in the result
@@ -356,7 +356,7 @@ func (f *runFlags) old() []string {
 	return old
 }
 
-// base is the begin of the name of a new directory for the results.
+// base is the start of the name of a new directory for the results.
 func (f *runFlags) base(s *scenario.Scenario) string {
 	base := fileName(s.Name) + "-" + string(f.Clock)
 	if f.Clock == emu.WallClock {

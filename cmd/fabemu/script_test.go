@@ -81,7 +81,7 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	defer out.Close()
 	c.Stdout, c.Stderr = out, out
 	ts.Check(c.Start())
-	for range 1200 { // on a busy computer it begins late
+	for range 1200 { // on a busy machine it begins late
 		if info, err := out.Stat(); err == nil && info.Size() > 0 {
 			break
 		}

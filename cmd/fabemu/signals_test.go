@@ -182,7 +182,7 @@ func opened(pid int, path string) bool {
 	return slices.ContainsFunc(links, func(l string) bool { to, err := os.Readlink(l); return err == nil && to == path })
 }
 
-// Under nohup(1) a run goes on when the terminal is closed.
+// Under nohup(1) a run continues when the terminal is closed.
 func TestHangUpThatIsIgnored(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A sweep that is killed, again and again, in the middle of whatever it does, goes on
+// A sweep that is killed, again and again, in the middle of whatever it does, continues
 // where it was and ends with the table and the files of one that nobody disturbed.
 func TestKilledSweepGoesOn(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestKilledSweepGoesOn(t *testing.T) {
 		after(0), after(20), present("", 1), present("cells", 1), present("cells/*.json", 1),
 		present("cells/*.json", 5), after(100), present("sweep.csv", 1),
 	}
-	for i, when := range moments { // each in a directory of its own
+	for i, when := range moments { // each in its own directory
 		out := fmt.Sprint("killed-", i)
 		kill(t, call(out), out, when)
 		same(t, want, finish(out), work, out)

@@ -126,7 +126,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 		if err != nil || !regexp.MustCompile(`credit +[1-9]\d+ frames .* all right`).MatchString(theirs) || !regexp.MustCompile(`sequence +[1-9]\d+ numbers .* all right`).MatchString(theirs) {
 			t.Errorf("%v\n%s", err, theirs)
 		}
-		// tcpdump's has no names: A1 has queue pair 2, and machines have these addresses.
+		// tcpdump's has no names: A1 has queue pair 2, and nodes have these addresses.
 		names := strings.NewReplacer("flow=all.A1 ", "qp=2 ", "flow=all.A2 ", "qp=3 ", "=A1 ", "=2 ", "=A2 ", "=3 ", "=B ", "=4 ")
 		frames := func(text string) map[string]int {
 			count := map[string]int{}
@@ -152,7 +152,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 	t.Fatal("five times others had the ports, or the kernel kept packets from tcpdump")
 }
 
-// The same on a port of a run over veth pairs, while it goes on.
+// The same on a port of a run over veth pairs, while it runs.
 func TestTcpdumpOfARunOverVeth(t *testing.T) {
 	runtest.NeedTools(t, "tcpdump", "ip")
 	if err := netns.Missing(); err != nil {
