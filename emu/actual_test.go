@@ -58,8 +58,8 @@ func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) stri
 	return b.String()
 }
 
-// All that a late computer does to a run follows from the instants that its clock has shown: with
-// these instants repeated the event log is the same, byte for byte, under every law, with limiters
+// All that a late machine does to a run follows from the instants that its clock has shown: with
+// these instants repeated the event log is the same, byte for byte, under every algorithm, with limiters
 // that flows share and without. With other instants it is another one.
 func TestModelMeasuredInstantsMakeTheSameLog(t *testing.T) {
 	for _, name := range []string{
@@ -164,8 +164,8 @@ func (c *contract) SetRate(now unit.Time, r unit.Rate) {
 }
 
 // What late starts do to the sums of hpl2002/fig3b, by a clock that is late at random by up to a share of T:
-// docs/notes/validation.md has the table. By as much as faithful allows in the mean, 4 % of T, they are within
-// three points; at half of T in the mean they are not.
+// docs/notes/validation.md has the table. By as much as faithful allows on average, 4 % of T, they are within
+// three points; at half of T on average they are not.
 func TestModelLateStartsAndTheSums(t *testing.T) {
 	s, err := Open("hpl2002/fig3b")
 	if err != nil {

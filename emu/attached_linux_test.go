@@ -39,7 +39,7 @@ func sh(t *testing.T, format string, args ...any) string {
 	return string(out)
 }
 
-// newSpace makes a network namespace with an interface of its own.
+// newSpace makes a network namespace with its own interface.
 func newSpace(t *testing.T, name, address string) {
 	t.Helper()
 	t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
@@ -276,7 +276,7 @@ func TestScenarioAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range r.Checks {
-		if k.ID == "ends" && k.Outcome != report.Pass { // where the computer is busy, TCP loses time, and sends probes
+		if k.ID == "ends" && k.Outcome != report.Pass { // where the machine is busy, TCP loses time, and sends probes
 			t.Errorf("%s: %v, %s", k.ID, k.Outcome, k.Reason)
 		}
 	}
@@ -285,7 +285,7 @@ func TestScenarioAttached(t *testing.T) {
 	}
 }
 
-// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the computer behind the
+// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the machine behind the
 // card, and gets large segments of TCP from it. Afterwards the card is as it was, and the machine's device is gone.
 func TestCardAndMachine(t *testing.T) {
 	needNamespaces(t, "ip", "ping", "iperf3")

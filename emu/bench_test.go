@@ -14,9 +14,9 @@ import (
 	"fabemu/wire/trace"
 )
 
-// BenchmarkVirtual runs hpl2002/fig3b (100 ms) on the virtual clock: the machines
+// BenchmarkVirtual runs hpl2002/fig3b (100 ms) on the virtual clock: the nodes
 // alone; with all that a run counts; and that with each frame through its bytes. A
-// frame-hop is a frame of any kind handed to a machine.
+// frame-hop is a frame of any kind handed to a node.
 func BenchmarkVirtual(b *testing.B) {
 	for _, bench := range []struct {
 		name            string

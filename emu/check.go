@@ -65,5 +65,5 @@ func (o Options) checkScenario(s *scenario.Scenario) error {
 	return guest.Check(s, o.wall(), o.apart())
 }
 
-// apart reports whether machines live in processes of their own.
+// apart reports whether nodes live in their own processes.
 func (o *Options) apart() bool { return o.Placement != InGoroutines }

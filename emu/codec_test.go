@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// after ends a run when it has heard of so many events. They come in the order of time, which counters
+// after ends a run when it has heard of this many events. They come in the order of time, which counters
 // rely on (trace.Bulk).
 type after struct {
 	left int
@@ -30,7 +30,7 @@ func (a *after) Record(e *trace.Event) {
 }
 
 // Frames that go through their bytes give the log of frames that are handed over as values,
-// in every scenario that comes with the program: a machine is told nothing that is not in
+// in every scenario that comes with the program: a node is told nothing that is not in
 // the bytes.
 func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 	const events = 40_000

@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A run that goes on is told of each half minute; where that takes long, it takes a twentieth of
+// an active run is told of each half minute; where that takes long, it takes a twentieth of
 // the time. It is over when the run is.
 func TestCourseIsToldFromTimeToTime(t *testing.T) {
 	src, err := builtin.Read(builtin.Default)

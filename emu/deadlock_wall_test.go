@@ -15,7 +15,7 @@ import (
 )
 
 // Deadlock is found over processes as in one, the same cycle, and the run ends where
-// nothing else can happen. Each machine has reported what it does on the virtual clock.
+// nothing else can happen. Each node has reported what it does on the virtual clock.
 func TestModelDeadlockOverProcesses(t *testing.T) {
 	const name = "ethernet/ring-deadlock"
 	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Clock: VirtualClock, Digest: true})
@@ -31,7 +31,7 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 	}{{InProcesses, nil}, {InDomains, []string{"B"}}} {
 		t.Run(string(c.placement)+" "+strconv.Itoa(len(c.byHand))+" by hand", func(t *testing.T) {
 			dir := t.TempDir()
-			// A busy computer stops a process for some 100 ms: as long as no frame is lost, the deadlock comes.
+			// A busy machine stops a process for some 100 ms: as long as no frame is lost, the deadlock comes.
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "wall.dilation=500", "wall.udp-port="+strconv.Itoa(24000+100*i), "wall.socket-buffer=2MiB")...)
 			served := make(chan error, 1)
 			o := Options{Placement: c.placement, Directory: dir, ByHand: c.byHand, Verify: VerifyOff}

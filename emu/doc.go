@@ -11,16 +11,16 @@
 //
 // Open takes a path as well as a name; package scenario builds scenarios from parts.
 //
-// A program puts limiters and laws of its own into any scenario by Options.Schemes:
+// A program puts limiters and algorithms of its own into any scenario by Options.Schemes:
 //
 //	own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return mine.New(line) }}
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own})
 //
 // Their contracts are at node.RateLimiter and rp.Controller, and package emu/limitertest
-// tests them. The programs in docs/examples are modules of their own that do all of it.
+// tests them. The programs in docs/examples are their own modules that do all of it.
 //
 // A run on the wall clock makes a datagram of each frame and carries it over real
-// sockets. While it goes on, the garbage collector of this process is held back,
+// sockets. While it continues, the garbage collector of this process is stopped,
 // up to a limit of memory.
 //
 // # Limitations

@@ -46,7 +46,7 @@ func BenchmarkEngineCeiling(b *testing.B) {
 }
 
 // BenchmarkEngineFlatOut runs the main job's fabric over UDP at a dilation that no
-// computer keeps: what a datagram costs, with all that belongs to it.
+// machine keeps: what a datagram costs, with all that belongs to it.
 func BenchmarkEngineFlatOut(b *testing.B) {
 	s := runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=1")
 	var datagrams int64
@@ -62,7 +62,7 @@ func BenchmarkEngineFlatOut(b *testing.B) {
 }
 
 // BenchmarkEngineChoices runs the main job for half a second of wall time at
-// dilation 100, once for each way in which the loop could work: what frames leave
+// dilation 100, once for in each direction in which the loop could work: what frames leave
 // late, and what a loop that only waits would have had. Best read from many
 // rounds (-count), in which the ways take turns.
 func BenchmarkEngineChoices(b *testing.B) {
@@ -112,7 +112,7 @@ func lockPages() (after func()) {
 	return func() { syscall.Munlockall() }
 }
 
-// storm allocates 200 MB a second beside the run.
+// storm allocates 200 MB a second in addition to the run.
 func storm() (after func()) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/result/summary"
 )
 
-// full is a disk on which so many bytes find room.
+// full is a disk on which this many bytes find room.
 type full struct{ room int }
 
 func (f *full) Write(b []byte) (int, error) {

@@ -74,7 +74,7 @@ func inNamespace(name string, f func() error) error {
 }
 
 // The kernel's TCP carries a megabyte from guest to guest, over Ethernet with PFC, by devices
-// of IP and of Ethernet, and over InfiniBand: nothing is lost, nothing is sent again, and the
+// of IP and of Ethernet, and over InfiniBand: nothing is lost, nothing is retransmitted, and the
 // run says that it cannot be repeated.
 func TestGuestsSpeakTCP(t *testing.T) {
 	needNamespaces(t)
@@ -152,8 +152,8 @@ func TestGuestsSpeakTCP(t *testing.T) {
 }
 
 // lossesSeen says whether TCP, in the namespace of the calling thread, has taken a segment for
-// lost by what was acknowledged behind it. What it sends again because an ACK is late is none:
-// the computer may be busy.
+// lost by what was acknowledged behind it. What it retransmits because an ACK is late is none:
+// the machine may be busy.
 func lossesSeen() error {
 	b, err := os.ReadFile("/proc/thread-self/net/netstat")
 	if err != nil {
@@ -236,7 +236,7 @@ expect:
 	}
 }
 
-// A run with guests goes on the wall clock, in one process.
+// A run with guests continues the wall clock, in one process.
 func TestGuestsAreRefused(t *testing.T) {
 	s := runtest.Load(t, twoGuests)
 	for want, o := range map[string]Options{
@@ -264,11 +264,11 @@ func TestGuestsPing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not how much longer it took: that is a matter of what else the computer does.
+	// Not how much longer it took: that is a matter of what else the machine does.
 	if k := r.Checks[0]; !(k.Value >= 10.03) {
 		t.Errorf("%s: %v", k.ID, k.Value)
 	}
-	// Each packet crosses two links, and stands in the capture once for each. What gopacket's
+	// Each packet crosses two links, and is in the capture once for each. What gopacket's
 	// layers make of it is what the guest has sent.
 	requests, replies := 0, 0
 	for frame := range framesOf(t, &file) {

@@ -52,7 +52,7 @@ defaults:
 
 // dresses are links of Ethernet, the first with PFC alone, and how many times the cost of that a frame-hop of the
 // others may be. The limits were set after the figures, 1.5 to 2.0 and 2.0 to 2.2, and keep them. 1.15 and 1.1 are
-// wanted: but an ordered set is an event of its own at both ends, with CBFC one for 6400 bytes of the line and with
+// wanted: but an ordered set is its own event at both ends, with CBFC one for 6400 bytes of the link and with
 // retry one for 2048 or for a frame. Those events alone would make it 1.16 to 1.32 and 1.30 to 1.37 in instructions.
 var dresses = []struct {
 	name, link string
@@ -91,7 +91,7 @@ func dataHop(b *testing.B, s *scenario.Scenario) (cost, messages float64) {
 }
 
 // BenchmarkVirtualLinks compares a frame-hop over links with CBFC, and with PFC and an idle retry, with one over links
-// with PFC, in turns. It fails where the others cost more than they may. On a computer that is not idle the least and
+// with PFC, in turns. It fails where the others cost more than they may. On a machine that is not idle the least and
 // the median are wrong in different rounds: either of them will do.
 func BenchmarkVirtualLinks(b *testing.B) {
 	for _, shape := range []string{"switch", "incast", "chain"} {

@@ -30,9 +30,9 @@ type keeper struct {
 
 func (k *keeper) Record(e *trace.Event) { k.all = append(k.all, keyed{k.now, *e}) }
 
-// What the machines of a run tell, shared out between several and each share in an order of its
+// What the nodes of a run tell, shared out between several and each share in an order of its
 // own, is sorted by the keys of the events into the order of the virtual clock: with changes
-// of several machines at one instant, and whether machines share the agenda of the driver or not.
+// of several nodes at one instant, and whether nodes share the agenda of the driver or not.
 func TestModelKeysMergeWhatSharesTell(t *testing.T) {
 	load := func(name, duration string) *scenario.Scenario {
 		return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration="+duration)...)

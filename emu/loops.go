@@ -70,14 +70,14 @@ func (r *recording) partition(loops int) (of []int, why string) {
 	return of, ""
 }
 
-// leastBetween is how many frame-hops each of several loops must have to do, at the least, before
+// leastBetween is how many frame-hops each of several loops must have to do, at least, before
 // it waits for the others: to wait takes as long as one or two.
 const leastBetween = 30
 
 // shared is the record of a run whose machines several loops share. Each loop counts the events
 // that are apart (metrics.collector.CountApart) itself, and condenses the events of its machines.
 // It notes the others, which are put into the order of the run when all loops have met. With a
-// log, or a sink that wants that order, it notes all.
+// log, or a sink that needs that order, it notes all.
 type shared struct {
 	*recording
 	parts   []*part
@@ -103,12 +103,12 @@ type note struct {
 // most is how many notes of a loop wait before they are put into order, about.
 const most = 4096
 
-// share has the record receive the events of machines that several loops share, by machine, and returns
+// share has the record receive the events of nodes that several loops share, by node, and returns
 // the part of it that a driver needs.
 func (r *recording) share(of []int) *drive.Loops {
 	s := &shared{recording: r, ordered: r.log != nil || r.trace != nil || r.options.Sink != nil}
 	loops := &drive.Loops{Of: of, Meet: s}
-	for range slices.Max(of) + 1 { // the parts behind the last machine would be empty
+	for range slices.Max(of) + 1 { // the parts behind the last node would be empty
 		p := &part{run: s, notes: make([]note, 0, 2*most)}
 		p.batch = trace.NewBatch(trace.MaxBatch, p)
 		s.parts = append(s.parts, p)
@@ -151,7 +151,7 @@ func (s *shared) Edge() unit.Time {
 	return s.collector.Edge()
 }
 
-// orderEvery is how often the notes of loops are put into order at the least, where all are.
+// orderEvery is how often the notes of loops are put into order at least, where all are.
 const orderEvery = 100 * unit.Microsecond
 
 // Meet puts the notes into the order of the run.

@@ -107,7 +107,7 @@ func TestLoopsAreStopped(t *testing.T) {
 	}
 }
 
-// Where one loop must run all machines, the result says why.
+// Where one loop must run all nodes, the result says why.
 func TestOneLoopSaysWhy(t *testing.T) {
 	for want, o := range map[string]Options{
 		"captur":               {Clock: VirtualClock, Capture: &Capture{To: &bytes.Buffer{}}},

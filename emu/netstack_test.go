@@ -47,7 +47,7 @@ func TestModelNetstackIsTheSameTenTimes(t *testing.T) {
 	netstackRuns(t, runtest.Load(t, twoStacks), 10)
 }
 
-// netstackRuns runs a scenario so many times, and returns what comes out each time.
+// netstackRuns runs a scenario this many times, and returns the result each time.
 func netstackRuns(t *testing.T, s *scenario.Scenario, times int) (want string) {
 	t.Helper()
 	for i := range times {

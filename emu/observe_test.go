@@ -57,7 +57,7 @@ func Example_observe() {
 }
 
 // seen keeps what an observer was shown. A run waits two seconds for its observers, and on a busy
-// machine one may take longer: who reads what was seen waits for ended.
+// node one may take longer: who reads what was seen waits for ended.
 type seen struct {
 	ended     chan struct{} // closed when the end of the run has been seen
 	n         int
@@ -107,7 +107,7 @@ func (x *seen) Observe(s *observe.Snapshot) {
 	}
 }
 
-// What an observer sees in the end is what the result says, and on the way it sees checks
+// What an observer sees in the end is what the result says, and on the path it sees checks
 // decided, and what waits for what.
 func TestObserverSeesTheRun(t *testing.T) {
 	observerSeesTheRun(t, "ethernet/pfc-hol", "ethernet/ring-deadlock")

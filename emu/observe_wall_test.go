@@ -19,7 +19,7 @@ import (
 // times a second, the share of late frames above the floor differs, in the median, by less than
 // the spread between runs of one kind, or by a thousandth, whatever is more. With the build tag
 // soak there are ten rounds, and three otherwise. Of so few all of one kind may be later by chance
-// where others use the computer; then there are more, up to four times as many.
+// where others use the machine; then there are more, up to four times as many.
 func TestWallObserverDoesNotSlowTheRun(t *testing.T) {
 	shares := map[bool][]float64{}
 	snapshots := 0

@@ -85,7 +85,7 @@ type Options struct {
 	// default: trains, and single between processes.
 	Packing Packing `flag:"packing" idle:"clock=virtual" words:"trains|single"`
 	// When to hold the run clock while this machine is late, so that no gap between frames is too short: always (on),
-	// never (off), or in runs without guests, which read clocks of their own (auto).
+	// never (off), or in runs without guests, which read their own clocks (auto).
 	Hold mode.Hold `flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
 	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only seconds.
 	Verify Verify `flag:"verify" idle:"clock=virtual" def:"short" words:"short|on|off"`
@@ -107,7 +107,7 @@ type Options struct {
 	AllPoints bool `flag:"all-points"`
 
 	// Where the nodes of a wall run execute: all in this process (goroutine), one process each (process), one for each
-	// switch with its endpoints (domain), or a share on each of several machines (hosts).
+	// switch with its endpoints (domain), or a share on each of several nodes (hosts).
 	Placement Placement `flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
 	// Who assigns the loops of processes to CPUs: fabemu (on) or the operating system (off).
 	Pin mode.Pin `flag:"pin" def:"on" words:"on|off"`
@@ -138,24 +138,24 @@ type Options struct {
 	Choice report.Choice
 	// Told takes recordings of the input of sources, by the names of their flows (package feedback).
 	Told map[string]io.Writer
-	// Sink, if not nil, records each event; events of one machine come in their order. On the
+	// Sink, if not nil, records each event; events of one node come in their order. On the
 	// virtual clock it receives many at a time.
 	Sink trace.Sink
 	// Capture, if not nil, is where the frames go for Wireshark to show.
 	Capture *Capture
 	// Trace, if not nil, is where the trace for Perfetto goes.
 	Trace *Trace
-	// Observe lists the observers of the run while it goes on: of figures, states, events, at the
+	// Observe lists the observers of the run while it runs: of figures, states, events, at the
 	// rate that each asks for. A slow observer misses some and does not slow the run.
 	Observe []observe.Request
-	// Changes, if not nil, changes the run while it goes on, by events of the language. A run on
+	// Changes, if not nil, changes the run while it runs, by events of the language. A run on
 	// the virtual clock, or in processes, refuses them.
 	Changes *observe.Changes
 	// Course, if not nil, receives the course of the figures so far in a long run: each half
 	// minute of wall time or more rarely, from another goroutine. The context ends with the run,
 	// which waits until Course has returned.
 	Course func(context.Context, *metrics.Course)
-	// Progress, if not nil, is called from time to time while the run goes on, from
+	// Progress, if not nil, is called from time to time while the run runs, from
 	// another goroutine.
 	Progress func(Status)
 	// Version is written into results; empty means "devel".

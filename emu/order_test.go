@@ -98,7 +98,7 @@ faults:
 	}
 }
 
-// Retry is a machine of its own at both ends of a link, and what a fault does to its frames, its ACKs and its
+// Retry is its own node at both ends of a link, and what a fault does to its frames, its ACKs and its
 // NACKs is drawn at both: over UDP sockets, and with frames as bytes, its log is the log of the virtual clock.
 func TestLogWithRetryIsThatOfTheVirtualClock(t *testing.T) {
 	for _, c := range []struct{ control, kind string }{

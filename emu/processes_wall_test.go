@@ -92,7 +92,7 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 	}
 }
 
-// With actual timing each process has a clock of its own, and what all of them have shown proves the run:
+// With actual timing each process has its own clock, and what all of them have shown proves the run:
 // the virtual clock with these instants has the same log.
 func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
 	for placement, name := range map[Placement]string{InDomains: "qcn/two-points", InProcesses: "hpl2002/fig2"} {

@@ -59,8 +59,8 @@ func allowed(rates []asked, from, to float64) float64 {
 }
 
 // With --timing actual limiters have the measured time. The kernel's time stamps on
-// the receiving socket of a source's link say that what its limiter lets go is what its
-// reaction point asks for. The limiter makes up for the lateness of this computer: for ten
+// the receiving socket of a source's link say that what its limiter releases it is what its
+// reaction point asks for. The limiter makes up for the lateness of this machine: for ten
 // packets' at the quickest pace, and for as much wall time, but two packets at least, at
 // slower ones, where less is sent.
 func TestWallDeparturesFollowTheReactionPoint(t *testing.T) {

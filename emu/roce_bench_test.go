@@ -59,7 +59,7 @@ func sameSizes(t testing.TB) []*scenario.Scenario {
 const mostRoCE = 1.7
 
 // BenchmarkVirtualRoCE compares a frame-hop of RoCEv2, codec included, with one of Ethernet of the
-// same size, in turns. It fails where RoCEv2 costs more than mostRoCE. On a computer that is not idle the least
+// same size, in turns. It fails where RoCEv2 costs more than mostRoCE. On a machine that is not idle the least
 // and the median are wrong in different rounds: either of them will do.
 func BenchmarkVirtualRoCE(b *testing.B) {
 	fabrics := sameSizes(b)

@@ -39,7 +39,7 @@ func (r *Result) Write(dir string, draw report.Draw) error {
 // that was run and is marked partial, and the error is nil. An error that the
 // user can mend is a *Mistake; with any other the run has failed.
 //
-// Where the event log or the capture cannot be written, it ends there, and the run goes on:
+// Where the event log or the capture cannot be written, it ends there, and the run continues:
 // the result has the reason (report.Result.Unwritten).
 //
 // Where the loop panics (*errs.Panic), or a run on the wall clock breaks off, since a process of it dies
@@ -98,7 +98,7 @@ type run struct {
 	id       uint32          // in all datagrams of this run
 	clock    *drive.Measured // actual timing: the clock of limiters and reaction points; else nil
 	actual   *measured.Time  // the time that they have read from it
-	loops    int             // that have run the machines
+	loops    int             // that have run the nodes
 	shown    error           // a panic of the display of the progress
 }
 

@@ -22,17 +22,17 @@ import (
 
 // BenchmarkVirtualScale runs each kind of fabric that can be generated with 20, 200 and
 // 2000 endpoints on the virtual clock, with all that a run counts, and reports what a
-// frame-hop costs: a frame of any kind, flow control included, handed to a machine. What
+// frame-hop costs: a frame of any kind, flow control included, handed to a node. What
 // it takes to lay the fabric out is not part of it. The factor is between the dearest
 // size and the cheapest; the aim is at most 1.3. docs/notes/validation.md has the figures.
 //
-// The sizes take turns, so that a computer that grows slower meanwhile favours none, and
+// The sizes take turns, so that a machine that grows slower meanwhile favours none, and
 // of the runs of each the best one counts: whatever disturbs a run, above all who else
 // uses the cache, makes it dearer. A run of 20 endpoints is over in milliseconds, and
 // there are many of them.
 func BenchmarkVirtualScale(b *testing.B) {
 	const (
-		runs  = 16                     // of each size in a turn, at the least
+		runs  = 16                     // of each size in a turn, at least
 		least = 200 * time.Millisecond // and so long
 	)
 	sizes := []int{20, 200, 2000}
@@ -68,7 +68,7 @@ type generated struct {
 	best     float64 // the cost of a hop in the best of its runs, in ns
 }
 
-// newGenerated lays a fabric of so many endpoints out. It runs for 10 ms at the least:
+// newGenerated lays a fabric of so many endpoints out. It runs for at least 10 ms:
 // some would be over while all of their memory is touched for the first time.
 func newGenerated(b *testing.B, kind string, endpoints int) generated {
 	text, err := generate.Write(kind, generate.Options{Endpoints: endpoints})

@@ -77,7 +77,7 @@ func TestSchemes(t *testing.T) {
 // opaque is a limiter that does not tell its rate.
 type opaque struct{ node.RateLimiter }
 
-// A flow's rate-limit is the rate of its limiter, with a law too the highest; a limiter of
+// A flow's rate-limit is the rate of its limiter, with an algorithm too the highest; a limiter of
 // the calling program keeps the rate that it was made with, unless the scenario says one or
 // a reaction point does. The limit in results is what the limiter lets through.
 func TestRateLimits(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/scenario/generate"
 )
 
-// sized returns a generated fabric of so many machines.
+// sized returns a generated fabric of so many nodes.
 func sized(t *testing.T, kind string, nodes int, duration, dilation string) *scenario.Scenario {
 	t.Helper()
 	const switches = 2 // of a dumbbell
@@ -48,7 +48,7 @@ func completed(t *testing.T, s *scenario.Scenario, o Options) *Result {
 	return r
 }
 
-// Two hundred machines in one process: their log is the virtual clock's, so their
+// Two hundred nodes in one process: their log is the virtual clock's, so their
 // figures are, at any pace.
 func TestWallTwoHundredNodes(t *testing.T) {
 	for _, c := range completed(t, sized(t, "dumbbell", 200, "10ms", "200"), Options{}).Checks {

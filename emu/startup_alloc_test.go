@@ -18,7 +18,7 @@ import (
 )
 
 // allocations returns how often something allocates, once what is made once is there. It is
-// a measure of work that is the same on every computer.
+// a measure of work that is the same on every machine.
 func allocations(do func()) float64 { return testing.AllocsPerRun(1, do) }
 
 // parsed returns how often the YAML parser allocates for a text.

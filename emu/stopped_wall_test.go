@@ -18,7 +18,7 @@ import (
 	"fabemu/emu/run/process"
 )
 
-// A process that is stopped is named while the run goes on, and in the verdict; the other one, which
+// A process that is stopped is named while the run runs, and in the verdict; the other one, which
 // waits for it, never is. So it is with one that was started by hand.
 func TestModelPartIsStopped(t *testing.T) {
 	for i, byHand := range []bool{false, true} {

@@ -36,7 +36,7 @@ flows:
 
 // losses are what the event log says of segments that were lost.
 type losses struct {
-	again  map[string]int  // those that were sent again, by instant in ns and sequence number
+	again  map[string]int  // those that were retransmitted, by instant in ns and sequence number
 	behind map[string]bool // the sequence numbers behind those that were dropped
 }
 

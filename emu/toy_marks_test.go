@@ -14,7 +14,7 @@ import (
 )
 
 // The toy of messages (toy_point_test.go, toy_algorithm_test.go) has a twin that hears marks: a marker that marks
-// each so-manieth packet, and a law whose destination answers each mark by a CNP.
+// each so-manieth packet, and an algorithm whose destination answers each mark by a CNP.
 
 // tickParams are the parameters of tick.
 type tickParams struct {
@@ -50,7 +50,7 @@ func (m *tick) Dequeue(_ unit.Time, f *wire.Frame, _ cp.Queue) trace.Reason {
 	return trace.EarlyMark
 }
 
-// Reset begins to count anew.
+// Reset begins to count again.
 func (m *tick) Reset() { m.n = 0 }
 
 // yieldParams are the parameters of yield.
@@ -75,7 +75,7 @@ func yieldAlgorithm() rp.Algorithm {
 type yield struct {
 	yieldParams
 	line, rate unit.Rate
-	next       unit.Time // when the rate rises; Never: it is that of the line
+	next       unit.Time // when the rate rises; Never: it is that of the link
 }
 
 // Feedback lowers the rate with a CNP. ACKs come here too, and say nothing.
@@ -143,7 +143,7 @@ func toyTwins() scenario.Schemes {
 	return t
 }
 
-// TestALawThatHearsMarksGetsCNPs: each CNP comes to the law, on both clocks, whose row says that it hears
+// TestALawThatHearsMarksGetsCNPs: each CNP comes to the algorithm, on both clocks, whose row says that it hears
 // marks; the fabric reckons with them, and nothing of them is dropped.
 func TestAAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {

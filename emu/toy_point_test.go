@@ -41,5 +41,5 @@ func (e *every) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, boo
 // Dequeue does nothing.
 func (*every) Dequeue(unit.Time, *wire.Frame, cp.Queue) {}
 
-// Reset begins to count anew.
+// Reset begins to count again.
 func (e *every) Reset() { e.n = 0 }

@@ -23,7 +23,7 @@ import (
 )
 
 // toyTables are those of the program and the two rows of the toy: a notifier that answers
-// each hundredth frame (toy_point_test.go), and a law that halves (toy_algorithm_test.go).
+// each hundredth frame (toy_point_test.go), and an algorithm that halves (toy_algorithm_test.go).
 func toyTables() scenario.Schemes {
 	t := scenario.BuiltIn()
 	t.Algorithms, t.Points = append(t.Algorithms, halveAlgorithm()), append(t.Points, everyPoint())

@@ -29,7 +29,7 @@ import (
 )
 
 // Each level of the verdict, reached by something that happens to real runs. What a
-// run says of its pace must be so however busy the computer of the test is; so
+// run says of its pace must be so however busy the machine of the test is; so
 // causes are chosen large.
 
 // verdict runs a scenario and returns its result.
@@ -279,7 +279,7 @@ func each(away func() int64) func() func(now int64) int64 {
 	return func() func(int64) int64 { return func(int64) int64 { return away() } }
 }
 
-// every returns a clock that is away so many times, after so much time of readings each.
+// every returns a clock that is away this many times, after so much time of readings each.
 func every(ns, away int64, times int) func() func(now int64) int64 {
 	return func() func(now int64) int64 {
 		next, left := ns, times

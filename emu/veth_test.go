@@ -162,7 +162,7 @@ func ofThisProcess(t *testing.T) (left []string) {
 	return left
 }
 
-// Processes in namespaces of their own share the board, and keep the order of the virtual clock.
+// Processes in their own namespaces share the board, and keep the order of the virtual clock.
 func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
 	needNamespaces(t)
 	for _, test := range []struct {

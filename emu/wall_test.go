@@ -31,9 +31,9 @@ import (
 // An atPace is a dilation, and how much model time a test runs at it.
 type atPace struct{ dilation, duration string }
 
-// A test of what a quiet computer does begins at a pace at which one bears it, and
-// goes on to slower ones: a packet time becomes longer, and what else the computer
-// does is less beside it. What is claimed is claimed in packet times, so it is the
+// A test of what a quiet machine does begins at a pace at which one bears it, and
+// continues to slower ones: a packet time becomes longer, and what else the machine
+// does matters less. What is claimed is claimed in packet times, so it is the
 // same at each.
 var (
 	quick = []atPace{{"200", "6ms"}, {"2000", "2ms"}, {"10000", "400us"}}
@@ -295,9 +295,9 @@ func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 }
 
 // With actual timing packets start a little late, but lateness does not add up: at a dilation at
-// which it is small beside a packet time, rates come out as on the virtual clock. Where they do
-// not, because the computer was busy with something else, the verdict says so. The virtual clock with the
-// measured instants repeated has the same log, whatever the computer did.
+// which it is small compared with a packet time, rates come out as on the virtual clock. Where they do
+// not, because the machine was busy with something else, the verdict says so. The virtual clock with the
+// measured instants repeated has the same log, whatever the machine did.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
 	atSomePace(t, []atPace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p atPace) (complaints []string) {
 		s := runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)

@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// busy is a fabric of 64 hosts at half the load of their lines for 10 ms.
+// busy is a fabric of 64 hosts at half the load of their links for 10 ms.
 const busy = `name: busy
 model: {duration: 10ms, framing: wire}
 routing: ecmp

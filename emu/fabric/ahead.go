@@ -8,7 +8,7 @@ import (
 )
 
 // Least returns the least time from when a frame begins to leave an end of wire k until the
-// machine at the other end may act on it. Promises about a link depend on it. It is at least
+// node at the other end may act on it. Promises about a link depend on it. It is at least
 // the propagation, which is positive: no latency in a model is zero. It holds at all rates
 // of the scenario's events, for all frames that the line can carry. If events may come
 // during the run, which may set any rate, it is the propagation alone.
@@ -22,7 +22,7 @@ func (f *Fabric) Least(k, end int) unit.Duration {
 	return least + fastest.Serialise(f.shortest(w, end))
 }
 
-// Passing returns the least time from when a machine receives a frame at one port until it
+// Passing returns the least time from when a node receives a frame at one port until it
 // sends a frame at another because of it; unit.Never for an endpoint, which has one
 // port. At the same port it may answer at once, as a sender does that waits for credit.
 //
@@ -51,7 +51,7 @@ func (f *Fabric) Passing(node int) unit.Duration {
 	return least
 }
 
-// shortest returns the shortest length that a machine waits for of a frame from an end of a
+// shortest returns the shortest length that a node waits for of a frame from an end of a
 // wire.
 func (f *Fabric) shortest(w *Wire, end int) unit.Size {
 	n := f.shortestData(w)

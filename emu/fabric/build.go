@@ -12,7 +12,7 @@ import (
 
 // Build lays out a scenario. The fabric keeps pointers into s, which must not
 // change after. A scenario that is built in Go has to be right: Scenario.Resolved checks
-// it. Build returns an error if a machine has too many ports, or a flow has no
+// it. Build returns an error if a node has too many ports, or a flow has no
 // path; neither occurs in a scenario from scenario.Load.
 //
 // The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
@@ -47,7 +47,7 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 	return f, nil
 }
 
-// addWire adds a link. The ports of a machine are in the order of the links.
+// addWire adds a link. The ports of a node are in the order of the links.
 func (f *Fabric) addWire(l *scenario.Link) {
 	w := Wire{Link: l, Name: l.Name}
 	for end, name := range [...]string{l.A, l.B} {
@@ -59,7 +59,7 @@ func (f *Fabric) addWire(l *scenario.Link) {
 	f.Wires = append(f.Wires, w)
 }
 
-// side returns which end of w is at a machine, 0 or 1.
+// side returns which end of w is at a node, 0 or 1.
 func (w *Wire) side(node int) int {
 	if w.Ends[0].Node == node {
 		return 0
@@ -83,7 +83,7 @@ func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 	return nil
 }
 
-// place is a machine on the way to another, in a state of the links.
+// place is a node on the path to another, in a state of the links.
 type place struct {
 	state int
 	scenario.Place

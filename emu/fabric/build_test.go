@@ -238,7 +238,7 @@ func peer(f *fabric.Fabric, node int, p port.ID) int {
 	return f.Wires[pt.Wire].Ends[1-pt.End].Node
 }
 
-// distances returns the number of links from each machine to a destination, by
+// distances returns the number of links from each node to a destination, by
 // relaxing until nothing changes: slow, and another way than Build's.
 func distances(f *fabric.Fabric, dst int) []int {
 	const far = 1 << 30

@@ -1,10 +1,10 @@
-// Package fabric lays out a scenario as a fabric: machines with numbers and
+// Package fabric lays out a scenario as a fabric: nodes with numbers and
 // addresses, ports, wires between them, routes, and the way of each flow.
 //
 // Build turns a scenario.Scenario into a Fabric. Packages that run, measure or draw
 // a fabric start from it: it also has the names of links (LinkName)
 // and the sizes of frames (Largest, Longest). All of it is in slices in a fixed
-// order: the index of a machine is its place in the total order of events, ports
+// order: the index of a node is its place in the total order of events, ports
 // are numbered in the order of the links, LIDs are indices plus one, and queue
 // pair numbers are indices of flows plus two.
 //

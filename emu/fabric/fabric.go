@@ -8,9 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Fabric is a scenario laid out: machines, the wires between their ports, and
+// Fabric is a scenario laid out: nodes, the wires between their ports, and
 // the routes between them. Everything is in slices, in a fixed order:
-// switches in the order of the scenario, then endpoints; the index of a machine
+// switches in the order of the scenario, then endpoints; the index of a node
 // is its place in the total order of events.
 type Fabric struct {
 	Scenario *scenario.Scenario // that is laid out
@@ -19,7 +19,7 @@ type Fabric struct {
 	Flows    []Flow // in the order of the scenario's flows
 	Paths    *scenario.PathTable
 
-	roots []paths.Step // for each node, the last machine on all ways to it, and the link from there
+	roots []paths.Step // for each node, the last node on all ways to it, and the link from there
 }
 
 // Node is a switch or an endpoint.
@@ -31,7 +31,7 @@ type Node struct {
 	Ports    []Port
 }
 
-// NoRoute stands in Table.To for a LID that cannot be reached.
+// NoRoute is in Table.To for a LID that cannot be reached.
 const NoRoute port.ID = 0xFFFF
 
 // Port is one end of a wire.
@@ -51,7 +51,7 @@ type Wire struct {
 func (f *Fabric) Peer(p Port) End { return f.Wires[p.Wire].Ends[1-p.End] }
 
 // Home returns the switch of an endpoint. For a switch, and for an endpoint without one, it returns the
-// machine itself.
+// node itself.
 func (f *Fabric) Home(node int) int {
 	if m := &f.Nodes[node]; m.Switch == nil && len(m.Ports) > 0 {
 		if peer := f.Peer(m.Ports[0]).Node; f.Nodes[peer].Switch != nil {
@@ -61,7 +61,7 @@ func (f *Fabric) Home(node int) int {
 	return node
 }
 
-// End names a port of a machine.
+// End names a port of a node.
 type End = port.End
 
 // Flow is a flow of the scenario with its addresses.
@@ -69,7 +69,7 @@ type Flow struct {
 	*scenario.Flow
 	Family   wire.Family // of the links that it crosses
 	QP       uint32      // queue pair at both ends: index + FirstQP
-	Src, Dst int         // machines
+	Src, Dst int         // nodes
 	Start    unit.Time   // with the jitter drawn from the seed
 	Stop     unit.Time   // unit.Never: at the end of the run
 	Path     *Path       // never nil

@@ -18,15 +18,15 @@ func NewIdeal(f *Fabric) *Ideal {
 	return &Ideal{fabric: f, stagesOf: map[[2]int][]stage{}, known: map[place]*Path{}}
 }
 
-// stage is one line on the way of a frame.
+// stage is one line on the path of a frame.
 type stage struct {
 	rate   unit.Rate
-	travel unit.Duration // propagation of the line
+	travel unit.Duration // propagation of the link
 	delay  unit.Duration // of the switch behind it
 	whole  bool          // the switch forwards whole frames only
 }
 
-// stages returns the lines from one machine to another.
+// stages returns the lines from one node to another.
 func (a *Ideal) stages(src, dst int, qp uint32) []stage {
 	if s, ok := a.stagesOf[[2]int{src, dst}]; ok {
 		return s
@@ -49,8 +49,8 @@ func (a *Ideal) stages(src, dst int, qp uint32) []stage {
 	return all
 }
 
-// Time returns how long a transfer of so many bytes of payload takes alone, from its arrival at one machine to the
-// delivery of its last byte at another: all packets leave back to back at the rate of the line. Windows, limiters and
+// Time returns how long a transfer of this many bytes of payload takes alone, from its arrival at one node to the
+// delivery of its last byte at another: all packets leave back to back at the rate of the link. Windows, limiters and
 // flow control take no time of it. 0: there is no way.
 func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
 	frame, payload := a.fabric.Frame(flow), flow.Packet
@@ -65,9 +65,9 @@ func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.D
 	return travel(a.stages(src, dst, qp), length, rest, int64(whole))
 }
 
-// travel returns when the last frame has come: there are so many of one length, and then one of a rest.
+// travel returns when the last frame has come: there are this many of one length, and then one of a rest.
 func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration {
-	// first is when the first frame begins on a line, and last when the last frame does. Frames of one length are apart
+	// first is when the first frame begins on a link, and last when the last frame does. Frames of one length are apart
 	// as on the slowest line before.
 	var first, last, apart unit.Duration
 	if frames == 0 {
@@ -89,7 +89,7 @@ func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration 
 	return 0
 }
 
-// through returns when a frame that begins on a line begins on the next one, which takes so long for it. A switch that
+// through returns when a frame that begins on a link begins on the next one, which takes so long for it. A switch that
 // cuts through begins no sooner than so that the next line does not run dry.
 func (s *stage) through(begin, here, next unit.Duration) unit.Duration {
 	whole := begin + s.travel + here

@@ -8,13 +8,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Partition shares the machines between so many parts, and returns the part of each machine. The
+// Partition shares the nodes between so many parts, and returns the part of each node. The
 // parts get about the same work, and few links, above all few that many flows cross, lead from one
 // part to another. A switch and its endpoints stay together, unless they are more than a part
 // should have: then they are shared one by one. With fewer of these than parts some parts are
 // empty. The same fabric gives the same parts, always.
 //
-// The work of a machine is counted as its ports, which repeat their flow control, and the
+// The work of a node is counted as its ports, which repeat their flow control, and the
 // flows that cross them.
 func (f *Fabric) Partition(parts int) []int {
 	p := &partitioner{has: make([]float64, parts), of: make([]int, len(f.Nodes))}
@@ -33,18 +33,18 @@ func (f *Fabric) Partition(parts int) []int {
 }
 
 const (
-	// refinements is how often at the most all units are looked at for a better part.
+	// refinements is how often at most all units are looked at for a better part.
 	refinements = 8
 	// slack is how much more than its share a part may have.
 	slack = 1.1
-	// perFlow is how much work a flow that crosses a port is beside the port itself.
+	// perFlow is the work of a flow that crosses a port, relative to the port itself.
 	perFlow = 2
 )
 
-// partitioner shares units, each a machine or a switch with its endpoints, between parts.
+// partitioner shares units, each a node or a switch with its endpoints, between parts.
 type partitioner struct {
 	share float64   // of the work, that each part should have
-	of    []int     // by machine: its unit
+	of    []int     // by node: its unit
 	work  []float64 // by unit
 	near  [][]bond  // by unit
 	part  []int     // by unit
@@ -57,7 +57,7 @@ type bond struct {
 	cost float64 // of cutting it
 }
 
-// group makes the units: switches with their endpoints, or machines one by one where such a
+// group makes the units: switches with their endpoints, or nodes one by one where such a
 // unit is too much for a part.
 func (p *partitioner) group(f *Fabric) {
 	cost, work, all := f.work()
@@ -66,7 +66,7 @@ func (p *partitioner) group(f *Fabric) {
 	for m := range f.Nodes {
 		together[f.Home(m)] += work[m]
 	}
-	unit := make([]int, len(f.Nodes)) // by switch or machine that a unit is made around, and one more
+	unit := make([]int, len(f.Nodes)) // by switch or node that a unit is made around, and one more
 	for m := range f.Nodes {
 		around := f.Home(m)
 		if together[around] > slack*p.share {
@@ -90,7 +90,7 @@ func (p *partitioner) group(f *Fabric) {
 }
 
 // work returns the cost of cutting each wire, which is it and the flows that cross it, the work of
-// each machine, and all of it.
+// each node, and all of it.
 func (f *Fabric) work() (cost, work []float64, all float64) {
 	cost, work = make([]float64, len(f.Wires)), make([]float64, len(f.Nodes))
 	for w := range f.Wires {

@@ -43,8 +43,8 @@ func crossed(f *fabric.Fabric, parts []int) (hops, wires float64) {
 }
 
 // "The parts get about the same work, and few links ... lead from one part to another. ... The
-// same fabric gives the same parts, always." Machines are counted
-// here, not work: of the incast, whose only switch has half of it, one machine may be a part.
+// same fabric gives the same parts, always." Nodes are counted
+// here, not work: of the incast, whose only switch has half of it, one node may be a part.
 func TestPartition(t *testing.T) {
 	for _, x := range []struct {
 		kind      string

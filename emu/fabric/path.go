@@ -53,14 +53,14 @@ func (w *Path) equal(o *Path) bool {
 	return true
 }
 
-// Named reports whether w has a name of its own, not only the names of the
-// machines that it joins.
+// Named reports whether w has its own name, not only the names of the
+// nodes that it joins.
 func (w *Wire) Named() bool {
 	return w.Link == nil || w.Name != w.Link.A+" - "+w.Link.B
 }
 
 // LinkName returns the name of a direction of a wire: "trunk.A-B" for the link
-// trunk, "A1-A" for one without a name of its own.
+// trunk, "A1-A" for one without its own name.
 func (f *Fabric) LinkName(h Hop) string {
 	w := &f.Wires[h.Wire]
 	name := f.Nodes[w.Ends[h.From].Node].Name + "-" + f.Nodes[w.Ends[1-h.From].Node].Name

@@ -45,7 +45,7 @@ func (f *Fabric) Table(node, state int) Table {
 // unknown stands for a port that was not looked up yet.
 const unknown = NoRoute - 1
 
-// portTo returns the port of a machine at the link of a step.
+// portTo returns the port of a node at the link of a step.
 func (f *Fabric) portTo(s paths.Step, node int) port.ID {
 	w := &f.Wires[s.Link]
 	return w.Ends[w.side(node)].Port

@@ -9,7 +9,7 @@ import (
 // Workload is a workload of the scenario with its addresses.
 type Workload struct {
 	*scenario.Workload
-	Members []int        // machines, in the order of the workload
+	Members []int        // nodes, in the order of the workload
 	Range   node.QPRange // of its transfers, from each member in turn
 	Flow    Flow         // with all that its transfers have in common
 	Plain   scenario.Flow

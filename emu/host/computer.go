@@ -8,7 +8,7 @@ import (
 	"fabemu/emu/base/errs"
 )
 
-// Computer is the computer that a run was made on.
+// Computer is the machine that a run was made on.
 type Computer struct {
 	System string `json:"system,omitempty"` // operating system and kernel
 	Arch   string `json:"arch,omitempty"`
@@ -17,7 +17,7 @@ type Computer struct {
 	Go     string `json:"go,omitempty"`
 }
 
-// ThisComputer describes the computer that this process runs on, as far as the system shows it.
+// ThisComputer describes the machine that this process runs on, as far as the system shows it.
 func ThisComputer() Computer {
 	m := Computer{System: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

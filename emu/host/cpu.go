@@ -40,7 +40,7 @@ func (m CPUMeter) Foreign() float64 {
 // meter started.
 func (m CPUMeter) Used() float64 { return OwnCPU() - m.own }
 
-// processors is the work of all processors since the computer started, in seconds.
+// processors is the work of all processors since the machine started, in seconds.
 type processors struct{ busy, stolen float64 }
 
 // readProcessors reads that work; NaN where the system does not count it.

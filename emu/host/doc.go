@@ -1,4 +1,4 @@
-// Package host describes and adjusts this computer and this process on it: the computer's
+// Package host describes and adjusts this machine and this process on it: the machine's
 // name and processors, the load by others, the priority of the process, its garbage
 // collector, and whether its output still has a reader.
 //

@@ -166,7 +166,7 @@ func Stopped(pid int) bool {
 	return err == nil && at < len(stat) && (stat[at] == 'T' || stat[at] == 't')
 }
 
-// InGroup puts a command of a context, before it starts, into a process group of its own, which ends with the context.
+// InGroup puts a command of a context, before it starts, into its own process group, which ends with the context.
 func InGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -12,7 +12,7 @@
 // packets before it.
 //
 // The cases in real time pace a source over sockets, in turns with an ideal limiter. The ideal one shows how
-// punctual the computer is now, so that a busy computer fails no limiter. A limiter that waits for an instant
+// punctual the machine is now, so that a busy machine fails no limiter. A limiter that waits for an instant
 // instead of returning it is found. These cases take some seconds; go test -short leaves them out.
 //
 // RunController puts reaction points into loops with a bottleneck: storms of congestion, a
@@ -25,5 +25,5 @@
 // # Limitations
 //
 // In real time the burst is measured by the instants in the calls of the limiter; the punctuality of packets
-// depends on the computer. Reaction points are tested on the virtual clock.
+// depends on the machine. Reaction points are tested on the virtual clock.
 package limitertest

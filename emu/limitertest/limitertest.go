@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Run tests the limiters that new returns, each at the rate of a line. It is called many
+// Run tests the limiters that new returns, each at the rate of a link. It is called many
 // times.
 func Run(t *testing.T, new func(line unit.Rate) node.RateLimiter) {
 	t.Helper()

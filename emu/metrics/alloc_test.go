@@ -54,7 +54,7 @@ func TestAllocsOfRecord(t *testing.T) {
 	}
 	events := frames(f)
 	at, i := unit.Time(0), 0
-	// Thousands of bins are closed on the way.
+	// Thousands of bins are closed on the path.
 	if n := testing.AllocsPerRun(100_000, func() {
 		e := &events[i%len(events)]
 		e.At = at

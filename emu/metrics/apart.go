@@ -6,8 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Several goroutines may count for a Collector, each the events of its own machines, as far as
-// these are apart: an event is apart if it counts for a port of its machine alone. All others come
+// Several goroutines may count for a Collector, each the events of its own nodes, as far as
+// these are apart: an event is apart if it counts for a port of its node alone. All others come
 // one at a time and in the order of the run, while no goroutine is at the events of the bin before or
 // after: the figures of a flow depend on the reports of both of its ends.
 

@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// frames returns the events of a frame of each flow on its way, in the mix in
+// frames returns the events of a frame of each flow on its path, in the mix in
 // which a run has them.
 func frames(f *fabric.Fabric) []trace.Event {
 	var events []trace.Event

@@ -39,11 +39,11 @@ type Collector struct {
 	workloads []*fabric.Workload
 	works     []workload // by workload
 	ideal     *fabric.Ideal
-	first     firsts  // of ports, by machine
+	first     firsts  // of ports, by node
 	wires     []int32 // by port: the wire that it sends into
 	ports     []portState
 	causes    []causes  // by port
-	ahead     [][]place // by flow: the switches with input buffers on its way, and where it leaves them; nil: they have no queues
+	ahead     [][]place // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
 	lost      bool      // the queues of such switches cannot be found
 	flows     []flowState
 	lives     []life // by flow

@@ -38,7 +38,7 @@ func over(t *testing.T, c *Collector, expression string, from, to unit.Time) flo
 
 func TestACheckIsCountedExactlyOverItsInterval(t *testing.T) {
 	f, s := paperFabric(2)
-	// Ends that no regular edge (every 100 us) hits.
+	// Ends that no regular edge (every 100 µs) hits.
 	from, to := 42*ms+33*us+1, 59*ms+7
 	s.Expect = []scenario.Check{{ID: "x", Metric: "trunk.A-B.rate", During: [2]unit.Duration{unit.Duration(from), unit.Duration(to)}}}
 	p := newPlay(t, f, s)
@@ -192,7 +192,7 @@ func TestCountsByReason(t *testing.T) {
 }
 
 // An event that comes after others of a later bin counts where it belongs. The
-// events of each machine stay in their order.
+// events of each node stay in their order.
 func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	f, s := paperFabric(2)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -221,7 +221,7 @@ func TestLateEventsCountWhereTheyBelong(t *testing.T) {
 	}
 	inOrder.Close(100 * ms)
 
-	// Machines run ahead of each other by up to 15 bins, each in its own order.
+	// Nodes run ahead of each other by up to 15 bins, each in its own order.
 	mixed, _ := New(f, s)
 	queues := map[int32][]trace.Event{}
 	for _, e := range events {

@@ -101,7 +101,7 @@ func (c *Collector) count(events []trace.Event) {
 			} else {
 				c.deliver(i, e)
 			}
-		case trace.Stall: // e.A keeps a flow, or the frames that wait for a line, from now on
+		case trace.Stall: // e.A keeps a flow, or the frames that wait for a link, from now on
 			block := port.Block(e.A)
 			if uint64(e.A) >= port.Blocks {
 				continue
@@ -134,7 +134,7 @@ func (c *Collector) count(events []trace.Event) {
 	}
 }
 
-// firsts are the places of machines' first ports among all ports.
+// firsts are the places of nodes' first ports among all ports.
 type firsts []uint32
 
 // number returns the place of e's port among all ports.

@@ -2,7 +2,7 @@ package metrics
 
 import "slices"
 
-// A Course is how the figures of a run have gone so far, for reading while the run goes on, by
+// A Course is how the figures of a run have gone so far, for reading while the run runs, by
 // any goroutine. It shares the rows with the run, which writes into a copy where it still
 // changes one of them.
 type Course struct{ c Collector }

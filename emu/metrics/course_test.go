@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The course of a run that goes on is what a run would have had that ended there, and stays
+// The course of an active run is what a run would have had that ended there, and stays
 // that, whatever comes later or late. Another goroutine reads it at the same time.
 func TestCourse(t *testing.T) {
 	f, s := paperFabric(2)
@@ -42,7 +42,7 @@ func TestCourse(t *testing.T) {
 			<-asked
 		}
 		e := events[draw.IntN(len(events))]
-		e.At = at + 3*us // no frame that comes has been on its way at an edge
+		e.At = at + 3*us // no frame that comes has been in flight at an edge
 		past = append(past, e)
 		whole.Record(&e)
 		if draw.IntN(50) == 0 { // late by a thousand bins and less

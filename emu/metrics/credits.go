@@ -66,7 +66,7 @@ type CreditCount struct {
 	Count   int64
 }
 
-// Credits returns the counters that are not zero, by machine, port and counter.
+// Credits returns the counters that are not zero, by node, port and counter.
 func (c *Collector) Credits() (all []CreditCount) {
 	if c.credits == nil {
 		return nil
@@ -93,7 +93,7 @@ func creditEnds() (ends []string) {
 
 var creditNames = creditEnds()
 
-// ofCredits is a counter of the frames of one direction of a link, since the begin of the run.
+// ofCredits is a counter of the frames of one direction of a link, since the start of the run.
 func ofCredits(t taken) float64 {
 	if t.c.credits == nil {
 		return 0

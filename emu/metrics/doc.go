@@ -1,4 +1,4 @@
-// Package metrics counts the reports of the machines of a fabric, and answers how
+// Package metrics counts the reports of the nodes of a fabric, and answers how
 // much of a count fell into an interval of model time.
 //
 // A Collector is a trace.Sink. Its Record is the hot path of the whole program:

@@ -82,7 +82,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// Drops count where the frame came in and for its flow, deadlocks for the line that
+// Drops count where the frame came in and for its flow, deadlocks for the link that
 // waits; what a memory holds is the sum over priorities.
 func TestDropsDeadlocksAndMemory(t *testing.T) {
 	const ms = unit.Millisecond
@@ -106,7 +106,7 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	p.record(trace.Event{At: unit.Time(5 * ms), Node: out, Port: outPort, Kind: trace.Deadlock, Lane: 3})
 	p.record(trace.Event{At: unit.Time(5 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3, A: 1})
 	p.record(trace.Event{At: unit.Time(6 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3})
-	// B sends A two PFC frames: about priorities 3 and 4, and about 3 alone, which it lets go.
+	// B sends A two PFC frames: about priorities 3 and 4, and about 3 alone, which it releases it.
 	p.control(unit.Time(7*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 0x18, Quanta: 9})})
 	p.control(unit.Time(8*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 8})})
 	p.c.Close(unit.Time(100 * ms))

@@ -79,7 +79,7 @@ expect: [{id: A, low: 0, high: 1, during: [0ms, 1ms], metric: %s}]
 	}
 }
 
-// A group and a flow may have names such that one begins with the other.
+// A group and a flow may have names so that one begins with the other.
 func TestTheLongestNameCounts(t *testing.T) {
 	f, _ := paperFabric(2)
 	f.Flows[2].Group, f.Flows[2].Name = "local.B1", "local.B1.x" // groups local and local.B1, flow local.B1

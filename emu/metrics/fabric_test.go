@@ -117,7 +117,7 @@ func (p *play) end(wireName string, from int) (int32, uint16) {
 	panic("no wire " + wireName)
 }
 
-// start puts a frame on the line from end from of a wire.
+// start puts a frame on the link from end from of a wire.
 func (p *play) start(at unit.Time, wireName string, from int, kind wire.Kind, bytes uint32) {
 	m, port := p.end(wireName, from)
 	p.record(trace.Event{At: at, Node: m, Port: port, Kind: trace.Start, Bytes: bytes, A: int64(kind), B: -1})

@@ -25,7 +25,7 @@ const (
 	flowFb                                          // sum of their quantised feedback
 	flowTarget                                      // the rate that its reaction point wants back, as flowLimit
 	flowWanted                                      // the target over time, as flowAllowed
-	flowDrops                                       // data frames that were discarded on the way
+	flowDrops                                       // data frames that were discarded on the path
 	flowProbes                                      // frames that its reaction point has sent of its own
 	flowAnswers                                     // answers to probes taken in by the source
 	flowColumns
@@ -36,15 +36,15 @@ const (
 type flowState struct {
 	blocked   unit.Time     // flowStall is counted up to here
 	bytes     int64         // flowBytes
-	delivered unit.Time     // when it last delivered something, or had something to send again
+	delivered unit.Time     // when it last delivered something, or had something to retransmit
 	span      unit.Duration // how long a frame of size takes the slowest link of the flow
 	size      uint32        // of the last frame that came
 	sent      uint32        // packets, modulo 2^32
 	gone      uint32        // of them, those that were delivered, or lost
 	frames    uint32        // flowFrames, since they were written down
 	acks      uint32        // taken in by the source, likewise
-	again     bool          // packets may be sent again: sent and gone are the PSNs that come next
-	owed      bool          // delivered packets have been sent again, and the source has no ACK of them yet
+	again     bool          // packets may be retransmitted: sent and gone are the PSNs that come next
+	owed      bool          // delivered packets have been retransmitted, and the source has no ACK of them yet
 	block     port.Block    // the cause that has kept the flow since blocked
 	columns   columns       // the columns of TCP follow the others
 }
@@ -59,7 +59,7 @@ type life struct {
 	settled           unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
-	began, before     unit.Time // when it had something to send again, and the value of flowState.delivered before
+	began, before     unit.Time // when it had something to retransmit, and the value of flowState.delivered before
 }
 
 // Interval is a span of model time: From <= t < To.
@@ -115,7 +115,7 @@ func product(state int64, span unit.Duration, shift int) int64 {
 	return int64(high<<(64-shift) | low>>shift)
 }
 
-// resize finds out how long a frame of e's size takes the slowest link on the way of a flow.
+// resize finds out how long a frame of e's size takes the slowest link on the path of a flow.
 func (c *Collector) resize(i int, e *trace.Event) {
 	f := &c.flows[i]
 	f.size, f.span = e.Bytes, 0

@@ -114,7 +114,7 @@ func ofQueue(of func(t taken, out int) float64) formula {
 	}
 }
 
-// reached is the time from the begin until a figure, over a window, has the level at the end of its
+// reached is the time from the start until a figure, over a window, has the level at the end of its
 // name. It is not a number if the figure has not reached the level by the end.
 func reached(of formula) formula {
 	return func(t taken) float64 {
@@ -153,7 +153,7 @@ func used(bytes, room float64, n int) float64 {
 	return ratio(bytes, room)
 }
 
-// most returns the greatest value of a column that starts anew at each edge.
+// most returns the greatest value of a column that starts again at each edge.
 func (t taken) most(column int) float64 {
 	most := int64(0)
 	for k := 1; k <= t.c.cur; k++ {

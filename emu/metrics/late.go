@@ -35,7 +35,7 @@ func (c *Collector) late(e *trace.Event) {
 			}
 		}
 	}
-	// A machine reports in order: a queue that e changes has had its new length since then.
+	// A node reports in order: a queue that e changes has had its new length since then.
 	for n, with := range after {
 		if with.port == nil || with.port.queue == before[n].port.queue {
 			continue

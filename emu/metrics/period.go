@@ -38,7 +38,7 @@ func Period(values []float64) float64 {
 	return float64(best) + (before-after)/(2*(before-2*top+after))
 }
 
-// longestCourse is how many values the period of a metric is found from at the most.
+// longestCourse is how many values the period of a metric is found from at most.
 const longestCourse = 4096
 
 // period returns the period of the growth of a column in a time, in seconds.

@@ -43,7 +43,7 @@ func TestPeriod(t *testing.T) {
 // The period of a queue is in seconds, whatever the window.
 func TestPeriodOfAQueue(t *testing.T) {
 	f, s := paperFabric(2)
-	p := newPlay(t, f, s) // bins of 100 us
+	p := newPlay(t, f, s) // bins of 100 µs
 	for at := unit.Time(0); at < 100*ms; at += 50 * us {
 		length := int64(0)
 		if at%(4*ms) < ms {

@@ -102,8 +102,8 @@ type Bottleneck struct {
 	Flows []int
 }
 
-// Bottlenecks returns the places where some flows are held back, by the number of flows and not by
-// their rates; only links with two flows or more. Of equal ones the first on the way counts.
+// Bottlenecks returns the places where some flows are stopped, by the number of flows and not by
+// their rates; only links with two flows or more. Of equal ones the first on the path counts.
 func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	crossing := make([][2]int, len(c.fabric.Wires))
 	for _, i := range flows {

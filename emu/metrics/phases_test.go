@@ -149,7 +149,7 @@ func TestSeries(t *testing.T) {
 		}
 		near(t, root.Times[i].String(), v, want)
 	}
-	// At the begin and the end the window is cut to the run.
+	// At the start and the end the window is cut to the run.
 	p = newPlay(t, f, s)
 	p.start(0, "root", 0, 1, 2000)
 	p.start(100*ms-2*us, "root", 0, 1, 2000)

@@ -11,10 +11,10 @@ import (
 // of most ports come first, so that the rare ones lie side by side. The counts of every frame are
 // in the tally of the port until a bin ends, and the amounts that wait in its state.
 const (
-	outBytes    = iota // data on the line, headers included
+	outBytes    = iota // data on the link, headers included
 	outFrames          // data frames
 	inOccupancy        // blocks in the buffer, times picoseconds
-	outQueue           // bytes that wait for the line, times 1024 picoseconds
+	outQueue           // bytes that wait for the link, times 1024 picoseconds
 	outLongest         // not a counter: the most bytes that waited since the last edge
 	outStall           // picoseconds by port.Block, from here on
 )
@@ -71,7 +71,7 @@ const (
 	allAtOnce lanes = 255 // Ethernet: an event states the amount of all priorities
 )
 
-// unsent returns how many bytes of the last data frame of a port leave at or after t, by a line of this rate.
+// unsent returns how many bytes of the last data frame of a port leave at or after t, by a link of this rate.
 func (y *tally) unsent(rate unit.Rate, t unit.Time) int64 {
 	span, gone := rate.Serialise(unit.Size(y.last)), t.Sub(y.began)
 	if gone >= span {
@@ -86,7 +86,7 @@ type portState struct {
 	tally
 	blocked unit.Time     // outStall is counted up to here
 	changed unit.Time     // outQueue is counted up to here
-	queue   int64         // bytes that wait for the line since then
+	queue   int64         // bytes that wait for the link since then
 	waited  int64         // outQueue
 	longest int64         // outLongest
 	pausing *pausingState // Ethernet, or InfiniBand with several data lanes; else nil
@@ -104,7 +104,7 @@ type pausingState struct {
 	lanes   []int64       // occupancy
 	counted unit.Time     // outPaused is counted up to here
 	until   []unit.Time   // until when the peer has stopped it
-	quantum unit.Duration // at the rate of the line
+	quantum unit.Duration // at the rate of the link
 }
 
 // causes is why frames were marked at a port, and congestion detected, by
@@ -152,7 +152,7 @@ func (c *Collector) pause(e *trace.Event) {
 	}
 }
 
-// pausedUp returns how long the line was stopped since it was last counted, up to t.
+// pausedUp returns how long the link was stopped since it was last counted, up to t.
 func (p *pausingState) pausedUp(t unit.Time) int64 {
 	last := unit.Time(0)
 	for _, u := range p.until {
@@ -165,7 +165,7 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 // any queue and any run.
 const queueShift = 10
 
-// setQueue notes that so many bytes wait for the line of a port from an instant on.
+// setQueue notes that this many bytes wait for the link of a port from an instant on.
 func (p *portState) setQueue(from unit.Time, bytes int64) {
 	span := int64(from - p.changed)
 	p.changed = from

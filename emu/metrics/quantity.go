@@ -84,9 +84,9 @@ func pointers(list []Quantity) (all []*Quantity) {
 	return all
 }
 
-// quantities are the quantities of any transport. A frame that is on the line at the beginning or the
+// quantities are the quantities of any transport. A frame that is on the link at the beginning or the
 // end of an interval counts for its part there: on a link for the bytes that have left, of a flow for the
-// bytes that have come, if the frame takes as long as the slowest link on its way does.
+// bytes that have come, if the frame takes as long as the slowest link on its path does.
 var quantities = []Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
 		Links: "data on the link over its capacity",

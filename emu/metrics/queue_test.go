@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// queued reports that so many bytes wait for the line from end from of a wire.
+// queued reports that this many bytes wait for the link from end from of a wire.
 func (p *play) queued(at unit.Time, wireName string, from int, bytes int64) {
 	m, port := p.end(wireName, from)
 	p.record(trace.Event{At: at, Node: m, Port: port, Kind: trace.Queue, A: bytes, B: bytes})
@@ -23,13 +23,13 @@ func TestQueueIsAMeanOverTimeAndTheMostOfAnInterval(t *testing.T) {
 	p.queued(30*us, "trunk", 0, 2048)
 	p.queued(150*us, "trunk", 0, 0)
 	p.c.Close(100 * ms)
-	// 10 us of 40960, 10 of 1024, then 2048 up to the edge at 100 us, and 50 us beyond.
+	// 10 µs of 40960, 10 of 1024, then 2048 up to the edge at 100 µs, and 50 µs beyond.
 	near(t, "mean", over(t, p.c, "trunk.A-B.queue", 0, 100*us), (10*40960+10*1024+70*2048)/100.0)
 	near(t, "mean of the second", over(t, p.c, "trunk.A-B.queue", 100*us, 200*us), 50*2048/100.0)
 	near(t, "most", over(t, p.c, "trunk.A-B.queue.max", 0, 100*us), 40960)
 	near(t, "most of the second: what was there at its beginning", over(t, p.c, "trunk.A-B.queue.max", 100*us, 200*us), 2048)
 	near(t, "most of the third", over(t, p.c, "trunk.A-B.queue.max", 200*us, 300*us), 0)
-	// Bins of 100 us: one with the mean of above, one with half of 2048, and eight without.
+	// Bins of 100 µs: one with the mean of above, one with half of 2048, and eight without.
 	first, second := (10*40960+10*1024+70*2048)/100.0, 50*2048/100.0
 	mean := (first + second) / 10
 	near(t, "deviation", over(t, p.c, "trunk.A-B.queue.deviation", 0, ms), math.Sqrt((first*first+second*second)/10-mean*mean))
@@ -44,7 +44,7 @@ func TestAQueueThatIsToldLateIsCountedWhereItBelongs(t *testing.T) {
 	p := newPlay(t, f, s)
 	p.queued(10*us, "trunk", 0, 1024)
 	p.queued(350*us, "trunk", 0, 0)
-	p.queued(150*us, "trunk", 0, 0) // it was short before, and 350 us says the same
+	p.queued(150*us, "trunk", 0, 0) // it was short before, and 350 µs says the same
 	p.c.Close(100 * ms)
 	near(t, "first", over(t, p.c, "trunk.A-B.queue", 0, 100*us), 90*1024/100.0)
 	if got := over(t, p.c, "trunk.A-B.queue.max", 400*us, 500*us); got != 0 {
@@ -58,7 +58,7 @@ func TestRecovery(t *testing.T) {
 	p := newPlay(t, f, s)
 	at := 10 * ms
 	for ; at < 20*ms; at += 2 * us {
-		p.start(at, "trunk", 0, wire.Data, 1000) // half of the line
+		p.start(at, "trunk", 0, wire.Data, 1000) // half of the link
 	}
 	for ; at < 30*ms; at += us {
 		p.start(at, "trunk", 0, wire.Data, 1000)
@@ -125,7 +125,7 @@ func TestALimitThatIsToldLateIsCountedWhereItBelongs(t *testing.T) {
 		p.record(trace.Event{At: at, Node: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: limit, B: limit})
 	}
 	tell(10*us, 8e9)
-	p.start(450*us, "trunk", 0, wire.Data, 1000) // another machine is ahead
+	p.start(450*us, "trunk", 0, wire.Data, 1000) // another node is ahead
 	tell(150*us, 2e9)
 	tell(350*us, 4e9)
 	p.c.Close(100 * ms)
@@ -150,7 +150,7 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	if got := p.c.Flow(0); got.Acks != 0 || got.Limit != 5e9 {
 		t.Errorf("%d ACKs, limit %v; want none and 5Gb/s", got.Acks, got.Limit)
 	}
-	// 4 Gb/s from 100 us on, 5 Gb/s from 300 us on.
+	// 4 Gb/s from 100 µs on, 5 Gb/s from 300 µs on.
 	allowed(t, "limit", over(t, p.c, "local.B1.limit", ms, 2*ms), 5e9/8)
 	allowed(t, "limit while it changes", over(t, p.c, "local.B1.limit", 200*us, 500*us), (1*4e9+2*5e9)/3/8)
 	allowed(t, "limit from where it is known", over(t, p.c, "local.B1.limit", 0, 400*us), (2*4e9+1*5e9)/3/8)

@@ -92,7 +92,7 @@ type RetryCount struct {
 	Count   int64
 }
 
-// Retries returns the counters of the retry of links, by machine, port and counter.
+// Retries returns the counters of the retry of links, by node, port and counter.
 func (c *Collector) Retries() (all []RetryCount) {
 	for m := range c.fabric.Nodes {
 		for p := range c.fabric.Nodes[m].Ports {
@@ -137,7 +137,7 @@ var lostOf = map[retry.Counter][]retry.Counter{
 	retry.RxExpectedSeqGood: {retry.LostOnLink, retry.RxMissingSeq, retry.RxDuplicateSeq, retry.RxExpectedSeqBad},
 }
 
-// ofRetry is a counter of the frames of one direction of a link, since the begin of the run.
+// ofRetry is a counter of the frames of one direction of a link, since the start of the run.
 func ofRetry(t taken) float64 {
 	k := retryCounters[t.end]
 	n := t.retried(k)

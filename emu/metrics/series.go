@@ -36,7 +36,7 @@ const (
 
 // Series returns the curves of the figures, with all points that were measured. Rates and
 // utilisations are means over the scenario's window, centred on each point, and cut where it would
-// leave the run; a point stands at each regular edge. Occupancies (by the link that fills the buffer)
+// leave the run; a point is at each regular edge. Occupancies (by the link that fills the buffer)
 // and stalls are means from each point to the next, stamped with the first; only causes that occurred
 // are there. The limit of a flow is the rate that its source's limiter allows at the instant, in
 // bytes per second. Its target is the rate to which its reaction point wants to return. Queues,

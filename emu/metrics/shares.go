@@ -56,7 +56,7 @@ func (c *Collector) fair(rates func(paths [][]int, room []float64) []float64, fl
 	return sum
 }
 
-// serviceOf returns how fast an endpoint takes frames in, in the mean of an interval, in
+// serviceOf returns how fast an endpoint takes frames in, on average of an interval, in
 // bytes per second; not limited where it takes all that come at some time of it.
 func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate float64, limited bool) {
 	now := scenario.Unlimited
@@ -137,7 +137,7 @@ func maxMinRates(paths [][]int, room []float64) []float64 {
 // proportionalRates returns the rates of flows that are proportionally fair: of all that fit
 // the sum of their logarithms is the greatest (F. Kelly, Charging and rate control for
 // elastic traffic, 1997). Each room has a price, and a flow has one over the sum of those on
-// its way; a price is 0, or such that its room is full. They are set one after another until
+// its way; a price is 0, or so that its room is full. They are set one after another until
 // none moves any more.
 func proportionalRates(paths [][]int, room []float64) []float64 {
 	price := make([]float64, len(room))

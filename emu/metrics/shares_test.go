@@ -92,7 +92,7 @@ func TestFairRates(t *testing.T) {
 	}
 }
 
-// A destination takes in what it says, in the mean of an interval.
+// A destination takes in what it says, on average of an interval.
 func TestServiceOf(t *testing.T) {
 	s := &scenario.Scenario{
 		Endpoints: []scenario.Endpoint{{Name: "x", Service: scenario.Unlimited}, {Name: "y", Service: 8e9}},
@@ -142,7 +142,7 @@ func TestFeedbackPerMegabyte(t *testing.T) {
 
 // The most of 99 % of the time is that of the hundredth bin when one of a hundred is long.
 func TestLateQueue(t *testing.T) {
-	f, s := paperFabric(2) // bins of 100 us
+	f, s := paperFabric(2) // bins of 100 µs
 	p := newPlay(t, f, s)
 	for i := range 100 {
 		p.queued(unit.Time(i)*100*us, "trunk", 0, int64(i+1)*1024)
@@ -182,7 +182,7 @@ func TestQueueOfInputBuffers(t *testing.T) {
 	}
 }
 
-// What keeps a line back for want of room at its far end has one name in both families.
+// What keeps a line back for lack of room at its far end has one name in both families.
 func TestStalledByFlowControl(t *testing.T) {
 	f, s := paperFabric(2)
 	p := newPlay(t, f, s)

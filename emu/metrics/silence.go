@@ -14,7 +14,7 @@ import (
 // delivered nothing to be called silent: its mean over the run is off by as much.
 const silentShare = 10 // a tenth
 
-// Silence is a stretch of time in which a flow had something to send, or under way, and
+// Silence is a stretch of time in which a flow had something to send, or in flight, and
 // nothing of it was delivered.
 type Silence struct {
 	Flow     int // index in Fabric.Flows
@@ -26,7 +26,7 @@ type Silence struct {
 	// way that flow control stopped for most of it, or the cause that kept its source for the longest.
 	// Open or Idle: no cause was found.
 	Block port.Block
-	By    *fabric.Hop // the last output on the way of the flow that was kept; nil: its source
+	By    *fabric.Hop // the last output on the path of the flow that was kept; nil: its source
 	Limit unit.Rate   // RateLimited: the rate of the limiter
 }
 
@@ -53,14 +53,14 @@ func (c *Collector) bear() unit.Duration {
 	return max(c.scenario.Model.Duration/silentShare, 2*longest)
 }
 
-// waits reports whether a flow has something to send, or under way.
+// waits reports whether a flow has something to send, or in flight.
 func (f *flowState) waits() bool {
 	if f.block != port.Idle || f.owed {
 		return true
 	}
 	left := f.sent - f.gone
 	if f.again {
-		if left <<= 8; left >= 1<<31 { // modulo 2^24: one that was delivered is sent again
+		if left <<= 8; left >= 1<<31 { // modulo 2^24: one that was delivered is retransmitted
 			left = 0
 		}
 	}
@@ -113,7 +113,7 @@ func (c *Collector) Silences() []Silence {
 	return all
 }
 
-// source is where flows wait for one another: an endpoint, and a priority.
+// source is where flows wait for each other: an endpoint, and a priority.
 type source struct {
 	node     int
 	priority uint8

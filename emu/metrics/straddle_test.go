@@ -10,14 +10,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A frame that is on the line at an edge counts for its part on both sides of it.
+// A frame that is on the link at an edge counts for its part on both sides of it.
 func TestAFrameThatStraddlesAnEdgeCountsForItsParts(t *testing.T) {
-	f, s := paperFabric(2) // links of 1 GB/s, an edge each 100 us
+	f, s := paperFabric(2) // links of 1 GB/s, an edge each 100 µs
 	p := newPlay(t, f, s)
-	p.start(99*us, "trunk", 0, wire.Data, 4000)                            // 1 us before the edge, 3 us behind it
+	p.start(99*us, "trunk", 0, wire.Data, 4000)                            // 1 µs before the edge, 3 µs behind it
 	p.start(199*us, "trunk", 0, wire.Data, 4000)                           // the same, told after
-	p.deliver(301*us, 0, 4000, false)                                      // came from 297 us on
-	p.deliver(402*us, 0, 4000, false)                                      // from 398 us on
+	p.deliver(301*us, 0, 4000, false)                                      // came from 297 µs on
+	p.deliver(402*us, 0, 4000, false)                                      // from 398 µs on
 	p.deliver(500*us, 0, 4000, false)                                      // whole at the edge
 	p.start(100*ms-unit.Time(unit.Microsecond), "root", 0, wire.Data, 4e3) // at the end of the run
 	p.c.Close(100 * ms)
@@ -34,13 +34,13 @@ func TestAFrameThatStraddlesAnEdgeCountsForItsParts(t *testing.T) {
 	}
 }
 
-// The same where the frame is told after later ones of other machines, and over several edges.
+// The same where the frame is told after later ones of other nodes, and over several edges.
 func TestAStraddlingFrameThatIsToldLate(t *testing.T) {
 	f, s := paperFabric(2)
 	p := newPlay(t, f, s)
 	p.start(50*ms, "root", 0, wire.Data, 1)
-	p.start(150*us, "trunk", 0, wire.Data, 200_000) // until 350 us
-	p.deliver(450*us, 0, 300_000, false)            // from 150 us on
+	p.start(150*us, "trunk", 0, wire.Data, 200_000) // until 350 µs
+	p.deliver(450*us, 0, 300_000, false)            // from 150 µs on
 	p.c.Close(100 * ms)
 	for i, want := range []float64{0, 50, 100, 50, 0} {
 		from := unit.Time(i) * 100 * us
@@ -75,7 +75,7 @@ func TestUtilisationIsAtMostOne(t *testing.T) {
 	}
 }
 
-// Where the rate of a line changes, the parts of frames follow.
+// Where the rate of a link changes, the parts of frames follow.
 func TestPartsFollowTheRateOfTheLine(t *testing.T) {
 	f, s := paperFabric(2, scenario.Event{At: unit.Duration(50 * ms), Link: "trunk", Rate: 8e8})
 	p := newPlay(t, f, s)

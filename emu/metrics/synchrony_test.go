@@ -21,7 +21,7 @@ func TestSynchrony(t *testing.T) {
 	for i := range flows {
 		alike[i], apart[i] = saw(100, 7), saw(100, int(draw.Below(100)))
 		for bin := range bins {
-			apart[i][bin] += float64(draw.Below(300)) // chance beside the saw
+			apart[i][bin] += float64(draw.Below(300)) // chance in addition to the saw
 		}
 	}
 	for bin := range spans {

@@ -11,7 +11,7 @@ import (
 // behind the counters of all flows, in fabrics that have such flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
-	tcpRetransmits        // segments that were sent again
+	tcpRetransmits        // segments that were retransmitted
 	tcpTimeouts           // how often the retransmission timer ran out
 	tcpRefused            // segments or telemetry that an end did not take in
 	tcpTrips              // round trips that were measured
@@ -34,7 +34,7 @@ func (c *Collector) resends(flow int) bool {
 	return c.isStream(flow) || c.fabric.Flows[flow].Transport.Acks()
 }
 
-// hasWindow reports whether a flow has a congestion window: TCP, or a law with one.
+// hasWindow reports whether a flow has a congestion window: TCP, or an algorithm with one.
 func (c *Collector) hasWindow(flow int) bool {
 	return c.isStream(flow) || c.resends(flow) && c.last(c.ofStreams+flow*tcpColumns+tcpWindowHeld) > 0
 }

@@ -23,14 +23,14 @@ type Stalls [port.Blocks]unit.Duration
 
 // LinkTotals are the totals of one direction of a link in the whole run.
 type LinkTotals struct {
-	Bytes    int64                 // data on the line, headers included
+	Bytes    int64                 // data on the link, headers included
 	Frames   int64                 // data frames
 	Marked   int64                 // data frames marked as they left by this line
 	Acks     int64                 // ACK frames
 	Control  int64                 // flow control packets
 	Marks    [reasonsOfMarks]int64 // Marked by trace.Reason
 	Triggers [reasonsOfMarks]int64 // how often congestion was detected on its behalf, by trace.Reason
-	Stalled  Stalls                // of the frames that wait for the line, lane 0
+	Stalled  Stalls                // of the frames that wait for the link, lane 0
 }
 
 // Link returns the totals of a direction of a link.
@@ -113,7 +113,7 @@ func (c *Collector) Flow(i int) FlowTotals {
 	}
 }
 
-// FrameHops returns how many data and ACK frames were put on a line, flow
+// FrameHops returns how many data and ACK frames were put on a link, flow
 // control packets not counted.
 func (c *Collector) FrameHops() int64 {
 	n := int64(0)
@@ -142,7 +142,7 @@ type Loss struct {
 	Count  int64
 }
 
-// Losses returns Drops by place: in the order of the machines, their ports, the reasons.
+// Losses returns Drops by place: in the order of the nodes, their ports, the reasons.
 func (c *Collector) Losses() []Loss {
 	var all []Loss
 	for l, n := range c.losses {

@@ -16,14 +16,14 @@ type Transfer struct {
 	Arrived unit.Time // at the source
 	Ended   unit.Time // at the destination
 	Bytes   int64     // of payload
-	Missing int64     // of its packets, those that were lost on the way; 0: it is whole
+	Missing int64     // of its packets, those that were lost on the path; 0: it is whole
 }
 
 // Completion returns how long the transfer took, from its arrival at the source to the
 // delivery of its last byte.
 func (t *Transfer) Completion() unit.Duration { return t.Ended.Sub(t.Arrived) }
 
-// lose notes that a packet was dropped on its way: one of the first transfer that ends
+// lose notes that a packet was dropped on the path: one of the first transfer that ends
 // with it or behind it.
 func (f *life) lose(psn uint32) {
 	const mask = 1<<24 - 1

@@ -8,7 +8,7 @@ import (
 // Unit is the unit of the figures of a quantity.
 type Unit struct {
 	Word   string  // as documents have it: "bytes per second"
-	Symbol string  // of values as they are, beside numbers: "B/s"; may be empty
+	Symbol string  // of values as they are, in addition to numbers: "B/s"; may be empty
 	Scales []Scale // in which a figure is printed, the largest first; none: as it is
 	Whole  bool    // it is printed with all digits
 	Time   int     // the power of time in it: 1 of seconds, -1 of rates

@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A Mirror is a copy of a collector that another goroutine reads while the run goes on. The
+// A Mirror is a copy of a collector that another goroutine reads while the run runs. The
 // goroutine of the run updates it from time to time (Update). The copy shares the rows of closed
 // bins with the run. The run changes such a row only in a copy of it, so views stay right.
 type Mirror struct {
@@ -92,7 +92,7 @@ func (m *Mirror) View(v *View) {
 func (v *View) End() unit.Time { return v.c.End() }
 
 // Window returns the last time over which figures are means: measure.window, ending at End,
-// or less at the begin of a run. It is empty at the begin.
+// or less at the start of a run. It is empty at the start.
 func (v *View) Window() Interval {
 	return Interval{max(0, v.End().Add(-v.c.scenario.Measure.Window)), v.End()}
 }
@@ -115,7 +115,7 @@ type Row struct {
 	Value    float64
 }
 
-// Name returns the name of the quantity as expressions have it: "stalled.paused".
+// Name returns the name of the quantity as in expressions: "stalled.paused".
 func (r Row) Name() string { return r.Quantity.name(r.End) }
 
 // Rows yields the figures of all objects over a time, of the quantities whose names are given,
@@ -136,7 +136,7 @@ func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	}
 }
 
-// PortTotals are the totals of a port from the begin to View.End.
+// PortTotals are the totals of a port from the start to View.End.
 type PortTotals struct {
 	Sent, Received LinkTotals
 	Paused         unit.Duration // time for which the far end had stopped it by PAUSE, for some priority
@@ -187,8 +187,8 @@ func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
 
 // PortState is the state of a port.
 type PortState struct {
-	Block    port.Block // the cause that keeps the frames that wait for its line, lane 0: Idle where none wait
-	Queue    int64      // bytes that wait for its line; -1 where they cannot be found
+	Block    port.Block // the cause that keeps the frames that wait for its link, lane 0: Idle where none wait
+	Queue    int64      // bytes that wait for its link; -1 where they cannot be found
 	Held     int64      // amount in the buffer behind it: blocks of credit; on Ethernet bytes
 	Paused   uint8      // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
 	Down     bool       // its link is
@@ -198,14 +198,14 @@ type PortState struct {
 // FlowState is the state of a flow.
 type FlowState struct {
 	Block  port.Block // the cause that keeps its source: Idle where there is nothing to send
-	Active bool       // it has something to send, or under way
+	Active bool       // it has something to send, or in flight
 	Limit  unit.Rate  // the rate of its limiter; 0 where it is unknown
 	Target unit.Rate  // the rate that its reaction point aims at; 0: it has no target
 	Window int64      // congestion window of TCP in bytes
 }
 
 // States appends the states of ports and flows at the last Update, which was at an instant,
-// to slices: ports by machine and number. It must not be called at the same time as Update.
+// to slices: ports by node and number. It must not be called at the same time as Update.
 func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]PortState, []FlowState) {
 	c := &m.copied
 	down := make([]bool, len(c.fabric.Wires))

@@ -23,13 +23,13 @@ const (
 
 // Done is a transfer of a workload.
 type Done struct {
-	Src, Dst int32         // machines
+	Src, Dst int32         // nodes
 	Bytes    int64         // of payload
 	Arrived  unit.Time     // at the source
 	Ended    unit.Time     // at the destination; unit.Never: it has not
 	Ideal    unit.Duration // how long it takes with the fabric for itself
-	Again    uint32        // packets that were sent again
-	Missing  uint32        // packets that were lost on the way; 0: it is whole
+	Again    uint32        // packets that were retransmitted
+	Missing  uint32        // packets that were lost on the path; 0: it is whole
 }
 
 // Slowdown returns how many times as long the transfer took as alone, at least 1.
@@ -40,7 +40,7 @@ func (d *Done) Slowdown() float64 {
 // RoundOf is a round of a collective operation.
 type RoundOf struct {
 	Begun, Ended unit.Time // when the first rank began, and when the last one ended
-	Last         int32     // the machine that ended last
+	Last         int32     // the node that ended last
 	Ranks        int       // that have ended
 }
 
@@ -54,7 +54,7 @@ type workload struct {
 	waits    []RankWait
 }
 
-// copyWorks copies works for another goroutine, which has no use for the transfers under way. The memory of the copies is
+// copyWorks copies works for another goroutine, which has no use for the transfers in flight. The memory of the copies is
 // used again.
 func copyWorks(to, from []workload) []workload {
 	if len(to) != len(from) {
@@ -66,7 +66,7 @@ func copyWorks(to, from []workload) []workload {
 	return to
 }
 
-// transferKey names a transfer under way: its queue pair, and the number of its last packet.
+// transferKey names a transfer in flight: its queue pair, and the number of its last packet.
 type transferKey struct{ qp, psn uint32 }
 
 // countTransfer counts an event of a transfer of a workload.

@@ -40,8 +40,8 @@ type inaction struct {
 	text string
 }
 
-// lintActs warns of congestion points that can never act, and of laws and transports that wait for feedback which no
-// switch on the way gives. One rule holds for all schemes: the most that can wait for an output, by watermarks and
+// lintActs warns of congestion points that can never act, and of algorithms and transports that wait for feedback which no
+// switch on the path gives. One rule holds for all schemes: the most that can wait for an output, by watermarks and
 // headroom, buffers and credits, must be more than the least on which the point acts (cp.Triggered), and a mark needs a
 // frame that can be marked. A --set of the marking asks for a run without it.
 func (r *resolver) lintActs() {
@@ -160,7 +160,7 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 	total := 0
 	inputs, of = map[queue][]int{}, make([][]queue, len(r.s.Flows))
 	for f, from := range each(r.s.Flows, r.flows) {
-		into := map[int][]int{} // the links into each machine
+		into := map[int][]int{} // the links into each node
 		var steps []output
 		r.paths.Visit(r.key(from), func(at int, step paths.Step) {
 			steps = append(steps, output{at, step.Link})

@@ -144,7 +144,7 @@ flows: [{name: x, from: "t[1-4]", to: r}, {name: y, from: t1, to: q}]
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
-	// What is lost, late or ignored on the way of a PAUSE lets more arrive.
+	// What is lost, late or ignored on the path of a PAUSE lets more arrive.
 	held := strings.NewReplacer("CONTROL", "pfc", "TRANSPORT", "datagrams", "MEMORY", "100KB per port",
 		"LOSSLESS", "[3], high: 60KB", "MARKING", "{scheme: ecn, min: 300KB, max: 400KB}").Replace(text)
 	for _, event := range []string{"{at: 1ms, endpoint: t1, pauses: ignored}", "{at: 1ms, link: out, loss: 0.1}", "{at: 1ms, link: out, delay: 1us}"} {

@@ -196,8 +196,8 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	}
 }
 
-// lintAlgorithms warns of parameters of laws that make little sense on their flows' links, or do
-// not agree with the congestion points on the way.
+// lintAlgorithms warns of parameters of algorithms that make little sense on their flows' links, or do
+// not agree with the congestion points on the path.
 func (r *resolver) lintAlgorithms() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -267,7 +267,7 @@ func textOf(of *param.Struct, params any, key string) string {
 	return ""
 }
 
-// checkNotified refuses a flow that the notifications of a congestion point on its way do not
+// checkNotified refuses a flow that the notifications of a congestion point on its path do not
 // identify, unless the flow is known otherwise.
 func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {

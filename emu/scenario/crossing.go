@@ -58,7 +58,7 @@ func (r *resolver) largest(link int) *Flow {
 	return largest
 }
 
-// Frame returns a data frame of a flow, of the greatest length that its law and transport give it.
+// Frame returns a data frame of a flow, of the greatest length that its algorithm and transport give it.
 func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
 	if add := rp.TraitsOf(f.Control.Params).Frame; add != nil {
@@ -72,7 +72,7 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 type crossing struct {
 	flow       int       // the index of the flow with the largest packet, plus one; 0: none crosses it
 	priorities uint8     // of all frames, a bit each
-	longest    unit.Size // frame, feedback included, on the line
+	longest    unit.Size // frame, feedback included, on the link
 }
 
 // add adds a frame.
@@ -96,7 +96,7 @@ func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.St
 	return r.paths.VisitNew(k, r.visited[f], visit)
 }
 
-// crossing returns the crossing of a link in the direction of a step from a machine.
+// crossing returns the crossing of a link in the direction of a step from a node.
 func (r *resolver) crossing(at int, step paths.Step) *crossing {
 	if r.paths.Index[r.s.Links[step.Link].A] == at {
 		return &r.crossed[step.Link][0]
@@ -114,7 +114,7 @@ func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
 }
 
 // crossFeedback records the links that the feedback of congestion control crosses: frames
-// that a law has a flow and its destination send, and notifications. It
+// that an algorithm has a flow and its destination send, and notifications. It
 // reports a switch whose notifications would never arrive.
 func (r *resolver) crossFeedback() {
 	done := map[Key]wire.Frame{} // notifications that are recorded
@@ -156,7 +156,7 @@ func (r *resolver) crossFeedback() {
 	}
 }
 
-// algorithmFrames returns the frame that the law of a flow has its source send for a data frame, and the answer.
+// algorithmFrames returns the frame that the algorithm of a flow has its source send for a data frame, and the answer.
 func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
 		return sends(data)

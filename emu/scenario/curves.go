@@ -17,7 +17,7 @@ type Curves struct{ Text string }
 
 func (c Curves) String() string { return c.Text }
 
-// Names returns the names, as they stand in the text.
+// Names returns the names, as they are in the text.
 func (c Curves) Names() (all []string) {
 	for name := range strings.SplitSeq(c.Text, ",") {
 		if name = strings.TrimSpace(name); name != "" {

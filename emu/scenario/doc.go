@@ -1,4 +1,4 @@
-// Package scenario reads scenarios: YAML files with the machines of a fabric, the links between
+// Package scenario reads scenarios: YAML files with the nodes of a fabric, the links between
 // them, the traffic that crosses them, and the claims about the outcome. docs/guide/scenarios.md
 // and docs/reference describe the language; [Language] returns all of it, with defaults, units and bounds, from the
 // tags that Load follows.
@@ -48,13 +48,13 @@
 // With routing: {recompute: 1ms} all switches change at one instant to routes for the links as they
 // were 1 ms before. Until then frames for a link that is down wait. Then they take the new way,
 // behind the frames that wait there. Otherwise they would hold the memory, and stop the senders,
-// as long as the link is down. Frames on a line stay there. If no way is left, frames wait for the
+// as long as the link is down. Frames on a link stay there. If no way is left, frames wait for the
 // link.
 //
 // # Limitations
 //
 // Load refuses anchors, aliases, merge keys, tags and several documents in a file: common
-// values stand under defaults. A value of --set is one value, not a list. A range has one pair of
+// values are under defaults. A value of --set is one value, not a list. A range has one pair of
 // brackets. A --set finds items of lists by name only, so that it reaches no events and no routes. All
 // links of an output-queued switch have the same flow control.
 package scenario

@@ -23,7 +23,7 @@ var changes = [...]change{
 	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart", "high", "watchdog"}},
 }
 
-// details has the further keys of a change, each with the changes that it goes with.
+// details has the further keys of a change, each with the changes that it belongs to.
 var details = [...]struct {
 	key  string
 	with []string
@@ -53,7 +53,7 @@ func (r *resolver) resolveEvents() {
 
 // resolveEvent checks an event and enters it, or the events that it stands for.
 func (r *resolver) resolveEvent(n *node, v view) {
-	v.of = r.tables.section("events") // an item of faults has a name beside
+	v.of = r.tables.section("events") // an item of faults also has a name
 	e := build[Event](v)
 	e.Classes = prioritiesOf(v, "priorities", 0)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
@@ -295,7 +295,7 @@ func (s *Scenario) Changes() []Change {
 }
 
 // Settles reports whether a change takes the place of a fault that an earlier one has begun: it ends the fault, or
-// begins it anew. A storm that ends without priorities ends for all of them.
+// begins it again. A storm that ends without priorities ends for all of them.
 func (c *Change) Settles(begun *Change) bool {
 	return c.Fault != "" && c.Fault == begun.Fault || c.Ends && strings.HasSuffix(c.Fault, " ") && strings.HasPrefix(begun.Fault, c.Fault)
 }
@@ -430,7 +430,7 @@ func (s *Scenario) Opened() *Scenario {
 	return &open
 }
 
-// Text returns an event as it stands in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
+// Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
 func (e Event) Text() string {
 	return "{" + fieldsOf(builtIn().section("events"), e, ", ") + "}"
 }

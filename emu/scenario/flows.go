@@ -365,7 +365,7 @@ func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
 	return line.Serialise(r.length(&f)) / 2
 }
 
-// length returns the length of a flow's packet on the line.
+// length returns the length of a flow's packet on the link.
 func (r *resolver) length(f *Flow) unit.Size {
 	frame := wire.Frame{Kind: wire.Data, Family: r.family(f.From), Payload: uint32(f.Packet)}
 	f.Transport.frame(&frame)

@@ -119,7 +119,7 @@ func (a Address) next() Address {
 // Attached reports whether the guest was there before the run: its namespace, or its interface.
 func (g *Guest) Attached() bool { return g.places() > 0 && g.VM == "" }
 
-// Card reports whether the guest is an interface of this computer, and has no namespace.
+// Card reports whether the guest is an interface of this machine, and has no namespace.
 func (g *Guest) Card() bool { return g.Interface != "" || g.VM != "" }
 
 // Bridged reports whether hardware addresses of the guest are not the fabric's.
@@ -386,7 +386,7 @@ func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	return room
 }
 
-// tapOverhead is the most that a frame of a TAP device has beside its packet of IP: both
+// tapOverhead is the most that a frame of a TAP device has in addition to its packet of IP: both
 // addresses, the EtherType, and a tag (IEEE 802.1Q).
 const tapOverhead = 18
 

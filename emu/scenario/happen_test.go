@@ -46,9 +46,9 @@ flows: [{name: x, from: a, to: b}, {name: y, from: b, to: a}]
 %s
 `
 
-// TestLowerRateOfARunningLink: a slower line needs no more headroom, where the way back of a PAUSE frame is longer
-// than a frame: 5 us and 1.2 us. On a shorter link a frame that had begun at the higher rate may come on top: of
-// 1500 bytes at a tenth of the rate 1.2 us less 100 ns at 9 Gb/s, 1237.5 bytes. A higher rate again needs the bytes
+// TestLowerRateOfARunningLink: a slower line needs no more headroom, where the return path of a PAUSE frame is longer
+// than a frame: 5 µs and 1.2 µs. On a shorter link a frame that had begun at the higher rate may come on top: of
+// 1500 bytes at a tenth of the rate 1.2 µs less 100 ns at 9 Gb/s, 1237.5 bytes. A higher rate again needs the bytes
 // of the time of a slow frame.
 func TestLowerRateOfARunningLink(t *testing.T) {
 	const now = 5 * unit.Millisecond

@@ -263,7 +263,7 @@ func (r *resolver) checkAdapters() {
 	}
 }
 
-// inputs returns the links over which a machine receives frames and can stop their sender.
+// inputs returns the links over which a node receives frames and can stop their sender.
 func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input) {
 	for _, i := range m.links {
 		l, side := &r.s.Links[i], 0
@@ -464,7 +464,7 @@ func (r *resolver) derive(a *account, key string, value unit.Size) {
 	r.derived[i].Of = append(r.derived[i].Of, a.node)
 }
 
-// DerivedApart returns the values that two scenarios have derived differently for the same machines, a
+// DerivedApart returns the values that two scenarios have derived differently for the same nodes, a
 // sentence for each key and pair of values. First and second are names for the two.
 func DerivedApart(a, b []Threshold, first, second string) (all []string) {
 	for _, x := range a {
@@ -482,7 +482,7 @@ func DerivedApart(a, b []Threshold, first, second string) (all []string) {
 	return all
 }
 
-// Where names the machines with the value, of many the first.
+// Where names the nodes with the value, of many the first.
 func (d Threshold) Where() string {
 	const most = 4
 	if more := len(d.Of) - most; more > 1 {

@@ -15,7 +15,7 @@ func LanguageOf(t Schemes) *param.Param { return t.tables().whole() }
 // whole returns the language as one parameter.
 func (t tables) whole() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
-// shared returns the parameters of a type that may stand under defaults: all but an item's
+// shared returns the parameters of a type that may be under defaults: all but an item's
 // own.
 func shared(v any, forms param.Forms) *param.Struct {
 	all, out := param.Of(v, forms), &param.Struct{}

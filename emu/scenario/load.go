@@ -25,7 +25,7 @@ type options struct {
 	schemes *Schemes // nil: BuiltIn
 }
 
-// CheckMetrics has Load check the metrics under expect if machines, links and flows are right. An
+// CheckMetrics has Load check the metrics under expect if nodes, links and flows are right. An
 // error with a method Unknown() string reports that there is no object of the name that it returns.
 func CheckMetrics(check MetricChecker) Option {
 	return func(o *options) { o.metrics = check }

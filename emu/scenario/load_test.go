@@ -307,7 +307,7 @@ func TestBuiltin(t *testing.T) {
 			if (e.Name == "cbfc/rate" || e.Name == "links/length") && strings.Contains(w.Message, "do not keep the link busy") {
 				continue // its claim is the rate of a channel with too few credits
 			}
-			// The slides on BCN try gains that are too large for a line on purpose.
+			// The slides on BCN try gains that are too large for a link on purpose.
 			if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
 				t.Errorf("%s: %v", e.Name, w)
 			}
@@ -351,7 +351,7 @@ flows:
 	if got := high("events: [{at: 1us, link: B - S, state: down}]\n"); got != same {
 		t.Errorf("a link goes down: %v, want %v as before", got, same)
 	}
-	// 25 Gb/s bring 3125 bytes in twice 500 ns, and at 1 Gb/s a frame takes 12 us, in which
+	// 25 Gb/s bring 3125 bytes in twice 500 ns, and at 1 Gb/s a frame takes 12 µs, in which
 	// come 37 500; then there are PAUSE, 512 ns or 1600 bytes, and two frames less a byte each.
 	got := high("events:\n  - {at: 1us, link: a, rate: 25Gb/s}\n  - {at: 2us, link: a, rate: 1Gb/s}\n")
 	if want := unit.Size(100_000 - 3125 - 37_500 - 1600 - 2*1500 + 2); got != want {

@@ -24,7 +24,7 @@ func (k kind) String() string {
 // from it after the reader has checked it.
 type node struct {
 	kind  kind
-	block bool // scalar: its text stands on the lines below its place
+	block bool // scalar: its text is on the lines below its place
 	spot
 	text    string  // scalar: its text without quotes
 	entries []entry // mapping, in the order of the file
@@ -74,7 +74,7 @@ func (n *node) all() []*node {
 	return all
 }
 
-// put sets the value of a key. In place of a value that is not a mapping, n
+// put sets the value of a key. Instead of a value that is not a mapping, n
 // becomes one.
 func (n *node) put(key string, v *node) {
 	if n.kind != mapping {

@@ -15,10 +15,10 @@ import (
 // FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
 const FirstQP = 2
 
-// PathTable has the paths of frames through the fabric of a scenario. Its machines are numbers: switches, then
+// PathTable has the paths of frames through the fabric of a scenario. Its nodes are numbers: switches, then
 // endpoints. It does not change, and any number of goroutines may use it.
 type PathTable struct {
-	Index  map[string]int // the number of each machine
+	Index  map[string]int // the number of each node
 	Epochs []Epoch        // by time; the first begins at 0
 	ecmp   bool
 	seeds  []uint64       // by switch
@@ -31,7 +31,7 @@ type Epoch struct {
 	State int // of the links: epochs with the same state have the same routes
 }
 
-// Key identifies a flow where ways are chosen (wire.Choose). Machines are numbers.
+// Key identifies a flow where ways are chosen (wire.Choose). Nodes are numbers.
 type Key struct {
 	Src, Dst int
 	QP       uint32
@@ -129,7 +129,7 @@ func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
 // Seed returns the seed of a switch for wire.Choose.
 func (w *PathTable) Seed(node int) uint64 { return w.seeds[node] }
 
-// Root returns the machine before an endpoint on all ways from all machines in all states of the links, and
+// Root returns the machine before an endpoint on all ways from all nodes in all states of the links, and
 // the step from there. If there is none, it returns the endpoint.
 func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	for _, g := range w.graphs {
@@ -140,7 +140,7 @@ func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	return w.graphs[0].Root(dst)
 }
 
-// Steps appends the steps from a machine towards another; wire.Choose takes one of them. If no way is
+// Steps appends the steps from a node towards another; wire.Choose takes one of them. If no way is
 // left, they are the steps in a fabric with all its links: frames wait for one of these.
 func (w *PathTable) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	if w.ecmp {
@@ -159,7 +159,7 @@ func (w *PathTable) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	return steps
 }
 
-// Next returns the step that a flow's frames take from a machine, and whether there is one.
+// Next returns the step that a flow's frames take from a node, and whether there is one.
 func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	var room [64]paths.Step
 	steps := w.Steps(room[:0], state, at, k.Dst)
@@ -179,7 +179,7 @@ func (w *PathTable) Shared() bool { return !w.ecmp }
 // ones take little memory.
 const Leap = 16
 
-// Place is a machine on the way to another.
+// Place is a node on the path to another.
 type Place struct{ At, Dst int }
 
 // ErrNoPath reports that no links lead to a destination, ErrRound that routes lead past the
@@ -189,9 +189,9 @@ var (
 	ErrRound  = errors.New("the routes go round")
 )
 
-// Walk visits the steps of a flow's frames from a machine to their destination, or until visit returns
+// Walk visits the steps of a flow's frames from a node to their destination, or until visit returns
 // false. Each step comes with the machine that it leaves. An error is ErrNoPath or ErrRound; at is the
-// machine where it occurred.
+// node where it occurred.
 func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
 	for hops := 0; from != k.Dst; hops++ {
 		s, ok := w.Next(state, from, k)
@@ -234,7 +234,7 @@ func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s pa
 }
 
 // Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its way and,
-// after each change of the routes, the steps from all machines that frames may have reached.
+// after each change of the routes, the steps from all nodes that frames may have reached.
 func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
 		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
@@ -275,7 +275,7 @@ func (w *PathTable) Used(flows []Key, links int) []bool {
 	return used
 }
 
-// Flood visits each step from some machines to another that frames may take in a state of the links, with any
+// Flood visits each step from some nodes to another that frames may take in a state of the links, with any
 // choice among equal ways. Each step comes with the machine that it leaves.
 func (w *PathTable) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
 	var steps []paths.Step

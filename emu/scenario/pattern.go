@@ -90,7 +90,7 @@ func parsePattern(text string) (pattern, error) {
 // padded reports whether a number has leading zeros.
 func padded(number string) bool { return len(number) > 1 && number[0] == '0' }
 
-// checkName returns an error unless a name may stand for a machine, a link or a flow.
+// checkName returns an error unless a name may stand for a node, a link or a flow.
 // Metrics, links and paths separate names by dots, slashes and spaces.
 func checkName(name string) error {
 	if name == "" {
@@ -109,7 +109,7 @@ func checkName(name string) error {
 }
 
 // Names are parts of the names of files. The path of a socket has room for longestName bytes of a
-// machine's name; folders of results begin with the name of the scenario.
+// node's name; folders of results begin with the name of the scenario.
 const (
 	longestName     = 80
 	longestScenario = 200
@@ -190,7 +190,7 @@ func readJoint(text string) (any, error) {
 }
 
 // pairs returns the names on both sides, one pair for each link or flow: each name of the shorter
-// side goes with as many of the longer one, in order.
+// side belongs to as many of the longer one, in order.
 func pairs(a, b pattern) [][2]string {
 	as, bs := a.names(), b.names()
 	n := max(len(as), len(bs))

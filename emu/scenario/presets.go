@@ -8,16 +8,16 @@ import (
 	"fabemu/wire"
 )
 
-// Preset is a law with the congestion points and the transport that it needs.
+// Preset is an algorithm with the congestion points and the transport that it needs.
 type Preset struct {
 	Family           wire.Family // of the links: InfiniBand or Ethernet
 	Algorithm, Point string      // Point is empty without congestion points
-	Name             string      // of the law, its congestion points, its variant: "lipd, input-output", "qcn without timer"
+	Name             string      // of the algorithm, its congestion points, its variant: "lipd, input-output", "qcn without timer"
 	Acts             bool        // sources change their rates
 	Sets             []Set       // of defaults
 }
 
-// Presets returns each law with each of its variants and congestion points: on InfiniBand, then on Ethernet.
+// Presets returns each algorithm with each of its variants and congestion points: on InfiniBand, then on Ethernet.
 func (s *Schemes) Presets() []Preset {
 	var of [2][]Preset
 	for i := range s.Algorithms {
@@ -51,7 +51,7 @@ func (s *Schemes) Presets() []Preset {
 	return append(of[0], of[1]...)
 }
 
-// presetOf returns a variant of a law with a congestion point, or with none.
+// presetOf returns a variant of an algorithm with a congestion point, or with none.
 func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
 	preset := Preset{Algorithm: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil}
 	add := func(section string, all ...string) {
@@ -80,7 +80,7 @@ func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
 	return preset
 }
 
-// goesWith reports whether a law is tried with a congestion point. One that drops goes with
+// goesWith reports whether an algorithm is tried with a congestion point. One that drops belongs to
 // none: a transport answers it.
 func goesWith(l *rp.Algorithm, v *rp.Trial, p *cp.Point) bool {
 	switch {

@@ -67,7 +67,7 @@ func (r *resolver) resolvePrograms() {
 	}
 }
 
-// guestKind returns the kind of guest that a machine is; empty: none.
+// guestKind returns the kind of guest that a node is; empty: none.
 func (r *resolver) guestKind(name string) GuestKind {
 	if e := r.endpoint(name); e != nil {
 		return e.Guest.Kind

@@ -126,7 +126,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 	}
 }
 
-// part returns the field that a key of a mapping in place of a value stands for, or nothing, and
+// part returns the field that a key of a mapping instead of a value stands for, or nothing, and
 // all keys of the mapping.
 func part(p *param.Param, key string) (field string, all []string) {
 	for _, part := range p.Parts {

@@ -135,7 +135,7 @@ func (s *Scenario) usualWindow() unit.Duration {
 	return min(window, end)
 }
 
-// roundUp returns the next duration of 1, 2 or 5 of a power of ten, 20 ps at the least.
+// roundUp returns the next duration of 1, 2 or 5 of a power of ten, at least 20 ps.
 func roundUp(d unit.Duration) unit.Duration {
 	for ten := unit.Duration(10); ; ten *= 10 {
 		for _, n := range []unit.Duration{2, 5, 10} {

@@ -191,7 +191,7 @@ type Memory struct {
 	PerPort bool // for each port; else of the whole switch
 }
 
-// Total returns the room of a switch with so many ports.
+// Total returns the room of a switch with this many ports.
 func (m Memory) Total(ports int) unit.Size {
 	if m.PerPort {
 		return m.Bytes * unit.Size(ports)
@@ -292,7 +292,7 @@ const NoScheme = rp.NoPoint
 // String prints a marking as a mapping.
 func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Params) + "}" }
 
-// Link is a link between two machines. Both directions are alike.
+// Link is a link between two nodes. Both directions are alike.
 type Link struct {
 	// Name for events, metrics and --set; not for ranges.
 	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
@@ -464,13 +464,13 @@ func (t Transport) frame(f *wire.Frame) {
 // String prints a transport as a mapping.
 func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Params) + "}" }
 
-// Control is the law by which a source changes its rate.
+// Control is the algorithm by which a source changes its rate.
 type Control struct {
 	Algorithm string // the name of a row of rp.Laws
 	Params    any    // of the type of that row's Params
 }
 
-// String prints a law as a mapping.
+// String prints an algorithm as a mapping.
 func (c Control) String() string { return "{law: " + c.Algorithm + paramsOf(c.Params) + "}" }
 
 // Routing is the choice among the shortest paths, and the reaction to links that go

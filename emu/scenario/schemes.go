@@ -268,7 +268,7 @@ func (u *uses) lookParams(v view, t *table, chosen string) {
 	}
 }
 
-// checkChoices reports values that another law, scheme or transport may have, but not the chosen one.
+// checkChoices reports values that another algorithm, scheme or transport may have, but not the chosen one.
 func (r *resolver) checkChoices() {
 	for _, c := range []struct {
 		section, key string

@@ -39,7 +39,7 @@ short:
     - {id: C2, during: [6ms, 10ms], expected: differs, reason: too short}
 `
 
-// The short run has what stands under short, and the rest as it is.
+// The short run has what is under short, and the rest as it is.
 func TestShort(t *testing.T) {
 	s, err := scenario.Load("long.yaml", []byte(long+short), nil, scenario.Short())
 	if err != nil {

@@ -94,7 +94,7 @@ func build[T any](v view) (t T) {
 	return t
 }
 
-// New returns a scenario with a name, a duration and the built-in defaults, without machines
+// New returns a scenario with a name, a duration and the built-in defaults, without nodes
 // and traffic. A program adds these. Run refuses the same mistakes as Load.
 func New(name string, duration unit.Duration) *Scenario {
 	top := view{of: Language().Object}
@@ -124,14 +124,14 @@ func NewEndpoints(names ...string) []Endpoint {
 	return all
 }
 
-// NewLink returns a link without a name of its own, with the built-in defaults.
+// NewLink returns a link without its own name, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
 	l := newLink(view{of: builtIn().section("links")})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
 
-// NewFlow returns a flow that is a group of its own, with the built-in defaults
+// NewFlow returns a flow that is its own group, with the built-in defaults
 // but without jitter: it starts at its Start, to the picosecond.
 func NewFlow(name, from, to string) Flow {
 	t := builtIn()

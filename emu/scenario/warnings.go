@@ -215,7 +215,7 @@ func (r *resolver) lintIgnored() {
 const maxGranted = 2048
 
 // lintCredits warns of links that cannot run at their full rate, since more
-// packets are under way, or wait for their credit, than the buffer holds.
+// packets are in flight, or wait for their credit, than the buffer holds.
 //
 // The credit for a packet returns to the sender at the earliest one packet's time,
 // twice the propagation and the forwarding delay of the receiver (none at an
@@ -257,7 +257,7 @@ func (r *resolver) lintCredits() {
 	}
 }
 
-// output is a link in the direction from a machine.
+// output is a link in the direction from a node.
 type output struct{ node, link int }
 
 // lintRest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the flows
@@ -270,7 +270,7 @@ func (r *resolver) lintRest() {
 	if !slices.ContainsFunc(r.s.Flows, isDCQCN) {
 		return
 	}
-	crossed := map[output]int{} // by flows of any law
+	crossed := map[output]int{} // by flows of any algorithm
 	for _, of := range r.flows {
 		r.paths.Visit(r.key(of), func(at int, step paths.Step) { crossed[output{at, step.Link}]++ })
 	}
@@ -298,7 +298,7 @@ func (r *resolver) lintRest() {
 	}
 }
 
-// lintCliff warns if so many flows like f need a higher share of marks than the line of an output reaches.
+// lintCliff warns if this many flows like f need a higher share of marks than the line of an output reaches.
 func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	s, l, algorithm := &r.s.Switches[o.node], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	line := cp.TraitsOf(s.Marking.Params).Line

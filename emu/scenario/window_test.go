@@ -28,7 +28,7 @@ flows: [{name: x, from: "a[1-%[4]d]", to: b}]
 		{"781us", "40Gb/s", "1024B", 2, 10 * unit.Microsecond},
 		{"200ms", "1GB/s", "2048B", 20, 2 * unit.Millisecond},
 		{"10s", "1GB/s", "2048B", 2, 2 * unit.Millisecond},
-		{"1ms", "100Mb/s", "1024B", 2, 500 * unit.Microsecond}, // four packets take 90 us each
+		{"1ms", "100Mb/s", "1024B", 2, 500 * unit.Microsecond}, // four packets take 90 µs each
 		{"50us", "1GB/s", "2048B", 2, 10 * unit.Microsecond},
 		{"3us", "1GB/s", "2048B", 2, 3 * unit.Microsecond},
 		{"320ms", "1GB/s", "2048B", 5000, 100 * unit.Millisecond},

@@ -288,7 +288,7 @@ const mostPeers = 4096
 // all links where endpoints are few, and enough of them where they are many.
 const standIns = 64
 
-// standIn adds flows in place of each workload: from each endpoint to others, evenly apart. So the checks of flows
+// standIn adds flows instead of each workload: from each endpoint to others, evenly apart. So the checks of flows
 // apply to workloads too. withdraw removes these flows.
 func (r *resolver) standIn() {
 	r.own = len(r.s.Flows)

@@ -39,7 +39,7 @@ func TestEach(t *testing.T) {
 	})
 }
 
-// After an error nothing is begun, those that are under way are told, and it is what comes
+// After an error nothing is begun, those that are in flight are told, and it is what comes
 // back; so it is when the context is done.
 func TestEachEnds(t *testing.T) {
 	broken := errors.New("broken")

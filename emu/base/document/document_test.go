@@ -52,7 +52,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// drawing is SVG as it stands in a file, or an error.
+// drawing is SVG as it is in a file, or an error.
 type drawing struct{ err error }
 
 func (d drawing) SVG(w io.Writer) error {
@@ -60,7 +60,7 @@ func (d drawing) SVG(w io.Writer) error {
 	return d.err
 }
 
-// Everything is on the page, and texts are no HTML there. Long tables stand behind a fold.
+// Everything is on the page, and texts are no HTML there. Long tables are behind a fold.
 func TestPage(t *testing.T) {
 	picture := Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}
 	broken := Page{Sections: []Section{{Parts: []Part{Picture{Drawing: drawing{errors.New("no ink")}}}}}}

@@ -139,7 +139,7 @@ func (x Picture) HTML() (template.HTML, error) {
 	if err := x.SVG(&svg); err != nil {
 		return "", fmt.Errorf("picture %s: %w", x.Name, err)
 	}
-	_, b, _ := bytes.Cut(svg.Bytes(), []byte("<svg")) // the lines before it are for files of their own
+	_, b, _ := bytes.Cut(svg.Bytes(), []byte("<svg")) // the lines before it are their own for files
 	return parts("drawing", template.HTML("<svg"+string(b)))
 }
 

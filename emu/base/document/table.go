@@ -193,7 +193,7 @@ func (x Wide) text(p *terminal.Page) {
 	}
 }
 
-// Markdown returns the table as GitHub's Markdown has it.
+// Markdown returns the table as in GitHub's Markdown.
 func (t *Table) Markdown() string {
 	var b strings.Builder
 	line := func(cell func(i int) string) {

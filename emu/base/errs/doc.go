@@ -9,7 +9,7 @@
 // # Limitations
 //
 // Nothing recovers an error for which Go itself ends a process, such as a map that two goroutines write or a
-// stack that grows without end. A change that was under way at the panic may be half done.
+// stack that grows without end. A change that was in flight at the panic may be half done.
 //
 // A Mistake has no place in a file: errors of a scenario carry theirs themselves.
 package errs

@@ -35,7 +35,7 @@ func Catch(failed func(error)) {
 	}
 }
 
-// Into recovers a panic of its goroutine and puts a *Panic in place of the error. It must be deferred itself.
+// Into recovers a panic of its goroutine and puts a *Panic instead of the error. It must be deferred itself.
 func Into(err *error) {
 	if v := recover(); v != nil {
 		*err = newError(v)

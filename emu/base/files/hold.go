@@ -26,7 +26,7 @@ type Hold struct {
 func Claim(dir string) (*Hold, error) { return claim(dir, false) }
 
 // Join makes a folder as Claim does, but takes a shared lock, so any number of processes can join the same folder.
-// The error is ErrHeld if a process has claimed the folder for itself. Processes on other computers may write there,
+// The error is ErrHeld if a process has claimed the folder for itself. Processes on other machines may write there,
 // too, because network file systems may not share the lock.
 func Join(dir string) (*Hold, error) { return claim(dir, true) }
 

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Open opens a file to be read, and nothing else: on a pipe or a device, which may stand in the place of
-// one, it could wait for ever.
+// Open opens a file to be read, and nothing else: on a pipe or a device, which may be in the place of
+// one, it could wait forever.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -37,7 +37,7 @@ func kindOf(m os.FileMode) string {
 	return "a device"
 }
 
-// Read reads a file of so many bytes at the most.
+// Read reads a file of at most this many bytes.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

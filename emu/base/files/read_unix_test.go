@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What stands in the place of a file is refused at once, and so is a file that is longer than it may be,
+// What is in the place of a file is refused at once, and so is a file that is longer than it may be,
 // of which nothing is read.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ func begin(path string) (*os.File, error) {
 	}
 }
 
-// Create makes an empty file in place of an existing one. It removes a link, and not the file that
+// Create makes an empty file instead of an existing one. It removes a link, and not the file that
 // the link points to.
 func Create(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err == nil {
@@ -67,7 +67,7 @@ func Create(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// Replace writes a file in place of an existing one, as Create does.
+// Replace writes a file instead of an existing one, as Create does.
 func Replace(path string, b []byte) error {
 	f, err := Create(path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What stands in the place of a file goes; what it leads to, or shares, stays.
+// What is in the place of a file goes; what it leads to, or shares, stays.
 func TestCreateAndReplace(t *testing.T) {
 	dir := t.TempDir()
 	mine, path := filepath.Join(dir, "mine"), filepath.Join(dir, "x")

@@ -15,7 +15,7 @@ func Left(s string, columns int) string {
 }
 
 // Wrap breaks text between words into lines of at most so many columns; a longer word
-// has a line of its own. It returns one line at least.
+// has its own line. It returns one line at least.
 func Wrap(s string, columns int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(s) {

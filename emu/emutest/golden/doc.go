@@ -1,5 +1,5 @@
 // Package golden compares the output of a test with golden files, and with generated parts of
-// documents. "go test ./the/package -update" writes them anew.
+// documents. "go test ./the/package -update" writes them again.
 //
 // # Limitations
 //

@@ -71,7 +71,7 @@ func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 	return f, s
 }
 
-// Events are the reports of its machines: frames at rates that wobble.
+// Events are the reports of its nodes: frames at rates that wobble.
 var Events = sync.OnceValue(func() []trace.Event {
 	const packet = 2068
 	f, _ := Fabric()
@@ -83,7 +83,7 @@ var Events = sync.OnceValue(func() []trace.Event {
 		emit(trace.Event{At: x.Start, Node: int32(x.Src), Kind: trace.FlowStart, Flow: x.QP})
 		at := x.Start
 		for psn := uint32(0); at < stop; psn++ {
-			// Bytes per microsecond, up and down by 4 % in whole numbers: the same on every machine.
+			// Bytes per microsecond, up and down by 4 % in whole numbers: the same on every node.
 			slope := (int64(at/us) + int64(i)*1000) % 7000
 			rate := []int64{720, 270, 680}[i] * (1000 + (max(slope, 7000-slope)-5250)*40/1750) / 1000
 			t := at

@@ -43,7 +43,7 @@ func NeedTools(t testing.TB, names ...string) {
 	}
 }
 
-// Sets parses changes of a scenario, as --set has them.
+// Sets parses changes of a scenario, as in --set.
 func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
 	t.Helper()
 	for _, text := range texts {
@@ -132,7 +132,7 @@ func Frame(datagram []byte, path int) (t wire.Trailer, ok bool) {
 	return t, err == nil && f.Kind == wire.Data
 }
 
-// Await waits until something is so, for a minute at the most.
+// Await waits until something is so, for a minute at most.
 func Await(t testing.TB, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
@@ -143,7 +143,7 @@ func Await(t testing.TB, what string, so func() bool) {
 }
 
 // Dearer returns how many times as much as others some costs are, which were measured in turns: by
-// the least of each, and by the median of the rounds. On a computer whose pace varies they are wrong
+// the least of each, and by the median of the rounds. On a machine whose pace varies they are wrong
 // in different rounds.
 func Dearer(costs, than []float64) (least, median float64) {
 	var ratios []float64

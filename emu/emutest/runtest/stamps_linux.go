@@ -69,7 +69,7 @@ var prepare = sync.OnceFunc(func() {
 	stamps := false
 	var reading time.Time
 	end := &stamped{UDP: b, receive: func(_ []byte, at int64) { stamps = at < reading.UnixNano() }}
-	stamp(b.FD()) // and it stays open, so that the kernel goes on
+	stamp(b.FD()) // and it stays open, so that the kernel continues
 	for !stamps {
 		if err := a.Send([]byte{1}); err != nil {
 			panic(err)

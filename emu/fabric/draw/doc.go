@@ -1,10 +1,10 @@
-// Package draw draws a scenario: its machines, the links between them with
+// Package draw draws a scenario: its nodes, the links between them with
 // rates and buffers, and the ways of its flows.
 //
 // [SVG] makes a picture that needs nothing else; [DOT] and [Mermaid] make texts
 // for Graphviz and for documents that render Mermaid.
 //
-// In the picture, switches stand in rows by how far they are from endpoints, and
+// In the picture, switches are in rows by how far they are from endpoints, and
 // each endpoint at its switch. Where all switches have endpoints, those that
 // receive stand below their switch and the others above. Along a link run coloured
 // strands, one for each group of flows and direction. The common properties of most
@@ -12,7 +12,7 @@
 //
 // # Limitations
 //
-// Crossings are not minimised: switches of a row stand in the order of the
+// Crossings are not minimised: switches of a row are in the order of the
 // scenario, rows above them over the middle of the nodes they join. Endpoints of a
 // range at one switch are drawn as one pile when there are many; switches are
 // always drawn one by one, so that a fabric of hundreds makes a wide picture.

@@ -25,7 +25,7 @@ type picture struct {
 	groups   []fabric.Group
 	ranks    int     // of switches; 1 when all of them have endpoints
 	gap      float64 // between strands, in pixels
-	nodeOf   []int   // of each machine
+	nodeOf   []int   // of each node
 }
 
 // node is a switch, an endpoint, or a pile of endpoints that are alike.
@@ -87,7 +87,7 @@ func (p properties) room() string {
 	}
 }
 
-// named reports whether a link has a name of its own.
+// named reports whether a link has its own name.
 func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 
 // newPicture finds the parts of the drawing.
@@ -365,7 +365,7 @@ func number(name string) (prefix string, n int, ok bool) {
 	if digits == "" || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 {
 		return name, 0, false
 	}
-	n, _ = strconv.Atoi(digits) // nine at the most
+	n, _ = strconv.Atoi(digits) // nine at most
 	return prefix, n, true
 }
 

@@ -83,7 +83,7 @@ func sources(t testing.TB) map[string][]byte {
 	return all
 }
 
-// TestLayout: every machine stands in one place, within the picture, and no two
+// TestLayout: every node is in one place, within the picture, and no two
 // overlap; each link begins and ends at the edge of its nodes, and stays within the
 // picture.
 func TestLayout(t *testing.T) {
@@ -140,7 +140,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Labels of links stand apart from one another and from machines, also where many links cross.
+// Labels of links stand apart from one another and from nodes, also where many links cross.
 func TestLabelsStandApart(t *testing.T) {
 	all := sources(t)
 	all["crossing"] = []byte(`name: crossing
@@ -287,7 +287,7 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// TestPlan: each machine stands on one node, each direction that a flow crosses on one
+// TestPlan: each node is on one node, each direction that a flow crosses on one
 // lane, and a lane begins and ends at its nodes.
 func TestPlan(t *testing.T) {
 	for name, src := range sources(t) {
@@ -338,7 +338,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// The label of a link is its state at the begin, however often it changes; the changes are a list.
+// The label of a link is its state at the start, however often it changes; the changes are a list.
 func TestChangesAreAList(t *testing.T) {
 	const text = `
 name: changes

@@ -121,7 +121,7 @@ func (p *picture) columns() {
 }
 
 // slot returns how much room an endpoint takes in its row, with the label of its link, which
-// stands on the far side of it.
+// is on the far side of it.
 func (p *picture) slot(n int) float64 {
 	w := p.nodes[n].w
 	for _, e := range p.nodes[n].edges {
@@ -131,7 +131,7 @@ func (p *picture) slot(n int) float64 {
 }
 
 // over places a row of switches: each over the middle of the nodes it joins below. Switches that
-// would overlap stand side by side, so that the row keeps the mean of its wanted places.
+// would overlap are side by side, so that the row keeps the mean of its wanted places.
 func (p *picture) over(rank int) {
 	row := p.row(rank)
 	taken, left, right := 0.0, math.Inf(1), math.Inf(-1)

@@ -21,7 +21,7 @@ type Plan struct {
 // links of the plan.
 func (p *Plan) Label(l *scenario.Link) string { return p.common.label(l) }
 
-// Node is a machine, or a pile of endpoints that are alike.
+// Node is a node, or a pile of endpoints that are alike.
 type Node struct {
 	Label  string     `json:"label"`
 	Note   string     `json:"note,omitempty"` // of a switch: how it marks

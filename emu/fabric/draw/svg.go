@@ -221,7 +221,7 @@ func (p *picture) drawStrands(out *svg, i int) {
 }
 
 // head draws an arrow's head at a part of a curve; at an end of it, before the
-// node that stands there.
+// node that is there.
 func head(out *svg, c curve, t, turn float64, group int) {
 	x, y, degrees := c.at(t)
 	if t == 0 || t == 1 {
@@ -233,7 +233,7 @@ func head(out *svg, c curve, t, turn float64, group int) {
 		colour(group), x, y, degrees+turn)
 }
 
-// drawNode draws a machine, or a pile of them.
+// drawNode draws a node, or a pile of them.
 func (p *picture) drawNode(out *svg, n *node) {
 	x, y := n.x-n.w/2, n.y-n.h/2
 	if n.rank == 0 {
@@ -300,7 +300,7 @@ func (a box) over(b box) float64 {
 	return max(w, 0) * max(h, 0)
 }
 
-// labelBoxes returns where the labels of links stand, apart from machines and from one another
+// labelBoxes returns where the labels of links stand, apart from nodes and from one another
 // where there is room: those that have one place first.
 func (p *picture) labelBoxes() map[int]box {
 	boxes := make(map[int]box)

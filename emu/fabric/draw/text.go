@@ -9,7 +9,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// DOT writes a scenario, laid out as f, for Graphviz: every machine and link, and
+// DOT writes a scenario, laid out as f, for Graphviz: every node and link, and
 // each group of flows as coloured edges that do not move the rest.
 func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	p := newPicture(s, f)
@@ -48,7 +48,7 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	return err
 }
 
-// Mermaid writes a scenario, laid out as f, as a Mermaid flowchart: machines, of
+// Mermaid writes a scenario, laid out as f, as a Mermaid flowchart: nodes, of
 // which many that are alike are one, links, and a dotted arrow for each group of
 // flows from and to each of them.
 func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {

@@ -1,4 +1,4 @@
-// Package fleet brings the computers together that run one fabric: which of them this one
+// Package fleet brings the machines together that run one fabric: which of them this one
 // is (Fleet, from a launcher such as srun or from flags), and a connection from each to the
 // first, over which both sides have proved that they have the run's token (Gather, Join).
 //

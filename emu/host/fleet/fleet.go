@@ -24,7 +24,7 @@ type Fleet struct {
 	Address  string // HOST:PORT at which rank 0 listens, or by which the others reach it
 	Token    Token
 	Drawn    bool          // the token was made here: the user has to see it
-	Wait     time.Duration // how long hosts wait for one another
+	Wait     time.Duration // how long hosts wait for each other
 	Version  string        // of this program; all have the same
 	// Notify receives messages for the user of this host before the run: hosts that are
 	// awaited, hosts that were refused. It may be nil.
@@ -39,13 +39,13 @@ type Wanted struct {
 	Listen string `flag:"listen" arg:"HOST:PORT" needs:"placement=hosts"`
 	// Address at which rank 0 of the run listens; fabemu run needs it only if the launcher does not pass it on.
 	Join string `flag:"join" arg:"HOST:PORT" needs:"placement=hosts"`
-	// How long hosts wait for one another.
+	// How long hosts wait for each other.
 	Wait    time.Duration `flag:"wait" arg:"TIME" needs:"placement=hosts" def:"1m"`
 	Token   Token
 	Version string
 }
 
-// DefaultWait is how long hosts wait for one another by default.
+// DefaultWait is how long hosts wait for each other by default.
 const DefaultWait = time.Minute
 
 func (f *Fleet) notify(format string, args ...any) {

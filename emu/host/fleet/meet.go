@@ -254,7 +254,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	return nil
 }
 
-// seat returns the rank of a host that wants one, or the lowest that is free.
+// seat returns the rank of a host that needs one, or the lowest that is free.
 func (g *Gathering) takeRank(wanted int) (int, error) {
 	switch {
 	case g.closed:

@@ -64,7 +64,7 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 	return os.WriteFile(cardsName(t.run), text, 0o600)
 }
 
-// harmless refuses an interface that carries the default route of the computer: itself, a member of a bridge,
+// harmless refuses an interface that carries the default route of the machine: itself, a member of a bridge,
 // or the one below a VLAN.
 func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 	if b.plan.YesThisOne {
@@ -173,7 +173,7 @@ func (d *Device) bind(dev netlink.Link, g *Guest) (err error) {
 	return nil
 }
 
-// The memory of the packets of a guest that wait in its packet socket: 2 KB each, 64 MB at the most.
+// The memory of the packets of a guest that wait in its packet socket: 2 KB each, 64 MB at most.
 const (
 	packetMemory = 2 << 10
 	maxBuffered  = 32 << 10

@@ -279,7 +279,7 @@ func (d *Device) Write(b []byte) (bool, error) {
 }
 
 // Dropped returns how many packets the guest's kernel dropped before they could be read
-// here, and how many it dropped on their way in.
+// here, and how many it dropped on the path in.
 func (d *Device) Dropped() (sent, received uint64, err error) {
 	dev, err := d.place.link.LinkByIndex(d.place.index)
 	if err != nil {

@@ -10,7 +10,7 @@
 // # Guests that are there
 //
 // A guest can have its device in a namespace that is there already (Guest.At). The kernel removes the
-// device with this process. It can also be an interface of this computer, or a TAP device that a virtual
+// device with this process. It can also be an interface of this machine, or a TAP device that a virtual
 // machine opens (Guest.Card), which a packet socket reads and writes. The state of such interfaces is in
 // /run/fabemu/ID.interfaces before they are touched; Close, or Run.Remove after a kill, puts them back.
 // Device.Changes returns the changes of a device by others.
@@ -31,7 +31,7 @@
 // Find lists the traces of runs, living or dead. Run.Remove removes the traces of a dead
 // run. It removes a namespace only if its name and its label have the same id, no process
 // holds the lock of that id, and the process in the label does not live. It leaves a
-// namespace that holds an interface that is not ours, since the interface would go with
+// namespace that holds an interface that is not ours, since the interface would belong to
 // it. All else is left alone, in spite of its name.
 //
 // # Threads
@@ -45,7 +45,7 @@
 //
 // It needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW, and a /run/netns that it
 // may write to. A process that was put into a namespace (a shell, tcpdump) keeps
-// it alive, without its name, until it ends. Two computers, or two containers, that
+// it alive, without its name, until it ends. Two machines, or two containers, that
 // share /run/netns but neither /run/fabemu nor their process numbers would regard each
 // other's runs as dead.
 package netns

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Inside is a thread in the network namespace of a guest. It has a mount namespace of its own,
+// Inside is a thread in the network namespace of a guest. It has its own mount namespace,
 // in which the names of the run's guests are in /etc/hosts and /sys shows the guest's devices.
 // The commands that it starts are there too. They end with the thread: at Close, or with this
 // process, however it ends.
@@ -74,7 +74,7 @@ func enter(namespace string, hosts []Host) error {
 const hostsFile = "/etc/hosts"
 
 // mountHosts puts names before the others in /etc/hosts, for the mount namespace of the
-// calling thread. The file is in a file system of its own, which goes with the mount.
+// calling thread. The file is in its own file system, which belongs to the mount.
 func mountHosts(hosts []Host) error {
 	if len(hosts) == 0 {
 		return nil
@@ -108,7 +108,7 @@ func mountHosts(hosts []Host) error {
 	return nil
 }
 
-// Start starts a command in the guest, in a PID namespace of its own: its children end with it,
+// Start starts a command in the guest, in its own PID namespace: its children end with it,
 // and it ends with the thread.
 func (in *Inside) Start(c *exec.Cmd) error {
 	done := make(chan error)

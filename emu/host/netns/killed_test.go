@@ -137,7 +137,7 @@ func (a another) be() error {
 }
 
 // Whatever the instant at which a run is killed: what it leaves is found and
-// removed, completely, while another run lives beside it and does not notice.
+// removed, completely, while another run lives alongside it and does not notice.
 func TestKilledAtEachStage(t *testing.T) {
 	needRights(t)
 	beside := newLiving(t)
@@ -249,7 +249,7 @@ func namespacesOf(t testing.TB, run uint32) []string {
 	return all
 }
 
-// Where the computer sets limits, the error says which, and nothing stays.
+// Where the machine sets limits, the error says which, and nothing stays.
 func TestLimitsOfTheComputer(t *testing.T) {
 	needRights(t)
 	for _, c := range []struct {

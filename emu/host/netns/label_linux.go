@@ -8,7 +8,7 @@ import (
 )
 
 // label marks a thing as ours. It names the run and the process that made it: the
-// number of the process and its start, in ticks since the computer started, which
+// number of the process and its start, in ticks since the machine started, which
 // together identify it.
 type label struct {
 	run   uint32
@@ -57,7 +57,7 @@ func (l label) lives() bool {
 	return err == nil && start == l.start
 }
 
-// startOf returns when a process started, in ticks since the computer started: field 22
+// startOf returns when a process started, in ticks since the machine started: field 22
 // of its stat, counted from behind the name, which can hold any character.
 func startOf(pid int) (uint64, error) {
 	name := fmt.Sprintf("/proc/%d/stat", pid)

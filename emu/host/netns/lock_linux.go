@@ -81,7 +81,7 @@ func holders(f *os.File) string {
 // errOthers reports that a file in runDir is not of this program, in spite of its name.
 var errOthers = errors.New("this file has no label of ours")
 
-// lock is the lock of a run, held. The kernel lets go of it when the process ends,
+// lock is the lock of a run, held. The kernel releases it of it when the process ends,
 // however it does; children do not inherit it.
 type lock struct {
 	file *os.File
@@ -184,7 +184,7 @@ func (l *lock) tryLock() error {
 	return nil
 }
 
-// end removes the file, unless something of the run could not be removed, and lets go of the
+// end removes the file, unless something of the run could not be removed, and releases it of the
 // lock afterwards: a process that waits for the lock sees then that the file is gone.
 func (l *lock) end(wrong error) error {
 	if wrong == nil {
@@ -216,7 +216,7 @@ func attachedTo(run uint32) []string {
 	return slices.DeleteFunc(all[1:], func(path string) bool { return !filepath.IsAbs(path) })
 }
 
-// release lets go of the lock, and leaves the file.
+// release releases it of the lock, and leaves the file.
 func (l *lock) release() error { return l.file.Close() }
 
 // inspect reads the file of a run: whether it exists, whether it is locked, and the label

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceDir is where network namespaces have names, as ip netns has it.
+// namespaceDir is where network namespaces have names, as in ip netns.
 const namespaceDir = "/run/netns"
 
 // prepareDir makes namespaceDir, and a mount that is shared with other mount
@@ -180,7 +180,7 @@ func (n *namespace) close() {
 	}
 }
 
-// kind is the kind of thing that stands under a name in namespaceDir.
+// kind is the kind of thing that is under a name in namespaceDir.
 type kind int
 
 const (

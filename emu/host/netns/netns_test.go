@@ -66,7 +66,7 @@ func noTraces(t testing.TB, run uint32) {
 	}
 }
 
-// living is a topology that is used, beside which others come and go.
+// living is a topology that is used, in addition to which others come and go.
 type living struct {
 	*Topology
 	a, b *link.Veth
@@ -251,7 +251,7 @@ func TestHostIsAsBefore(t *testing.T) {
 	}
 }
 
-// stagesOf returns what build tells on its way through a plan.
+// stagesOf returns what build tells on its path through a plan.
 func stagesOf(t *testing.T) []string {
 	t.Helper()
 	var all []string

@@ -24,7 +24,7 @@ type Plan struct {
 // a device that this process reads and writes (Device).
 type Guest struct {
 	Node       int            // index in Plan.Machines
-	At         string         // path of a namespace that is there, in place of a new one
+	At         string         // path of a namespace that is there, instead of a new one
 	Card       string         // in place of a device, an interface of this process's own namespace
 	Virtual    bool           // Card is a persistent TAP device to make, which a virtual machine opens
 	Interface  string         // name of the device; empty: fab0
@@ -77,7 +77,7 @@ type Run struct {
 	attached []string // paths of namespaces that were there before it, with guests of the run
 }
 
-// card is an interface of this computer that a run has changed, or made, as it was before.
+// card is an interface of this machine that a run has changed, or made, as it was before.
 type card struct {
 	Name     string
 	Space    string   // identity of its network namespace
@@ -87,7 +87,7 @@ type card struct {
 	Offloads []uint32 `json:",omitempty"` // the value of each of offloads
 }
 
-// Interfaces returns the interfaces of this computer that the run has changed, or made.
+// Interfaces returns the interfaces of this machine that the run has changed, or made.
 func (r *Run) Interfaces() (names []string) {
 	for _, c := range r.cards {
 		names = append(names, c.Name)

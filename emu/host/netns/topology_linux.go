@@ -179,7 +179,7 @@ func (b *builder) connect(l Link) (ports [2]Port, err error) {
 	}
 	near, far := b.namespaces[l.Ends[0].Node], b.namespaces[l.Ends[1].Node]
 	a := netlink.NewLinkAttrs()
-	// The MTU does not count the Ethernet header; the kernel wants room for a small
+	// The MTU does not count the Ethernet header; the kernel needs room for a small
 	// IPv4 packet at least.
 	a.Name, a.MTU, a.HardwareAddr = ports[0].Interface, cmp.Or(b.plan.MTU, max(b.plan.Largest, 68)), ports[0].Address[:]
 	a.NumTxQueues, a.NumRxQueues = 1, 1

@@ -30,7 +30,7 @@ type line struct {
 	like       int // how many that differ it stands for, itself included
 }
 
-// label is the name of a line, with how many it stands for.
+// label is the name of a link, with how many it stands for.
 func (l *line) label() string {
 	if l.like > 1 {
 		return fmt.Sprintf("%s, the largest of %d", l.name, l.like)

@@ -33,7 +33,7 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
-	// Means are the figures of repetitions, in place of checks, series and logs: both directories have several seeds.
+	// Means are the figures of repetitions, instead of checks, series and logs: both directories have several seeds.
 	Means     []Mean   `json:"means,omitempty"`
 	Slowdowns []Pooled `json:"slowdowns,omitempty"`
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have

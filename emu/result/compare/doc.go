@@ -13,7 +13,7 @@
 //
 // Of two sets of repetitions (seeds.Repetitions) it compares the means, and marks differences that are noise.
 //
-// Several does so for any number of runs, each beside the first.
+// Several does so for any number of runs, each in addition to the first.
 //
 // # Limitations
 //

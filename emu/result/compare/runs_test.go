@@ -137,7 +137,7 @@ func TestTwoSeeds(t *testing.T) {
 }
 
 // With actual timing limiters have what the clock says, which is never exactly what the model says:
-// the first packet may start later already. How far the series are apart depends on the computer.
+// the first packet may start later already. How far the series are apart depends on the machine.
 func TestIdealAgainstActual(t *testing.T) {
 	ctx := t.Context()
 	c := dirs(t, run(ctx, t, emu.Options{Link: emu.Pipe}), run(ctx, t, emu.Options{Link: emu.Pipe, Timing: emu.ActualTiming}))

@@ -14,7 +14,7 @@ type Input struct {
 	// Path leads to it, as in --set. Items of a list or of a mapping, such as flows, that differ
 	// in the same are one input: "*" stands for all of them, and "f and 3 more" for some.
 	Path string `json:"path"`
-	// Values are the value in each scenario. "-" stands where there is none, and "there" for a
+	// Values are the value in each scenario. "-" is used where there is none, and "there" for a
 	// whole item that another scenario lacks.
 	Values []string `json:"values"`
 }
@@ -26,7 +26,7 @@ const there = "there"
 type resolved struct {
 	leaves map[string]string // the values by their paths
 	items  map[string]bool   // the paths of items
-	order  [][]string        // the paths as they stand there
+	order  [][]string        // the paths as they are there
 }
 
 // readResolved reads a resolved scenario.

@@ -30,7 +30,7 @@ type Figure struct {
 	Strokes    Strokes
 	Events     []Event // by rising At
 	Note       string  // a last line of the legend
-	Panels     bool    // each curve has a frame of its own, all frames have the same axes, and none a legend
+	Panels     bool    // each curve has its own frame, all frames have the same axes, and none a legend
 }
 
 // Axis is one of the two axes of a figure.
@@ -69,7 +69,7 @@ type Strokes struct {
 }
 
 // Event is an instant on the X axis at which something changed, drawn as a line over the
-// whole height with its name beside.
+// whole height with its name next to it.
 type Event struct {
 	At   float64
 	Name string

@@ -7,20 +7,20 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Digest is a trace.Sink that condenses the event log of a run. Each machine's
+// Digest is a trace.Sink that condenses the event log of a run. Each node's
 // log is taken by itself, in its own order, so the sum does not depend on how
-// the events of different machines come mixed: two runs have the same sum when
-// every machine saw and did the same in both.
+// the events of different nodes come mixed: two runs have the same sum when
+// every node saw and did the same in both.
 //
 // Every field of an event counts. It is no cryptographic hash: a difference is
 // missed by chance in one of 2^64 cases, and one that is missed can be made on
 // purpose.
 type Digest struct{ nodes []state }
 
-// state is the digest of one machine's log.
+// state is the digest of one node's log.
 type state struct{ a, b, events uint64 }
 
-// NewDigest returns the digest of a fabric of so many machines. Events of others
+// NewDigest returns the digest of a fabric of so many nodes. Events of others
 // must not be recorded.
 func NewDigest(nodes int) *Digest {
 	d := &Digest{nodes: make([]state, nodes)}
@@ -39,7 +39,7 @@ const (
 	keyB  = 0xa54ff53a5f1d36f1
 )
 
-// Record takes e into the log of its machine.
+// Record takes e into the log of its node.
 //
 // The event is read as seven words. Two words at a time are added to the state
 // and multiplied into 128 bits, whose halves are folded together; the state

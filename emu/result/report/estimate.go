@@ -71,7 +71,7 @@ func (e Estimate) String() string {
 }
 
 // student95 is the 97.5 % quantile of Student's t distribution: a mean of n + 1 values lies
-// with 95 % so many of its standard errors to either side at the most. Beyond the table it
+// with 95 % so many of its standard errors to either side at most. Beyond the table it
 // is the expansion of Cornish and Fisher, which is right to four digits there.
 func student95(n int) float64 {
 	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}

@@ -17,22 +17,22 @@ import (
 )
 
 // EventLog is a trace.Sink that writes the log of a run, one JSON object a line,
-// in the order of (time, machine, number in the machine).
+// in the order of (time, node, number in the machine).
 //
 // A run in one process reports its events in the order of time, but the events of one
-// instant in the order in which they were run, where a machine may come twice.
+// instant in the order in which they were run, where a node may come twice.
 // So only the events of the current instant are kept, sorted, and written when
 // time moves on: memory is bounded by the events of one instant. An event of
 // an earlier instant cannot be put in its place any more. It is an error, which
 // Close returns.
 //
-// A line has time_ps, machine, seq and event, always; port (the direction of the
+// A line has time_ps, node, seq and event, always; port (the direction of the
 // link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
 type EventLog struct {
 	w     *bufio.Writer
 	names *names
-	flows map[uint32][]byte // by queue pair: its part of a line
+	flows map[uint32][]byte // by queue pair: its part of a link
 	kinds []form            // by kind of event
 	same  []trace.Event     // of the current instant
 	line  []byte
@@ -48,10 +48,10 @@ type form struct {
 	fields []trace.Field
 }
 
-// keyOf returns the text of a line before the value of a field.
+// keyOf returns the text of a link before the value of a field.
 func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
 
-// NewEventLog returns a log of the machines of f that is written to w.
+// NewEventLog returns a log of the nodes of f that is written to w.
 func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32][]byte)}
 	for i := range f.Flows {

@@ -9,7 +9,7 @@ import (
 // names gives the names for the numbers in events.
 type names struct {
 	fabric *fabric.Fabric
-	ports  [][]string // of each machine's ports: the direction of the link that leaves there
+	ports  [][]string // of each node's ports: the direction of the link that leaves there
 }
 
 func namesOf(f *fabric.Fabric) *names {

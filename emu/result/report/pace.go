@@ -14,7 +14,7 @@ import (
 
 // Pace is how well a run kept to its clock, as an observer on a link measures it: by the gaps between consecutive data
 // frames, compared with the gaps of the model times the dilation. Where the machine does not run the program in time,
-// the run clock is held, and goes on with the gaps of the model. T is the wall time of the longest data frame of a link.
+// the run clock is held, and continues with the gaps of the model. T is the wall time of the longest data frame of a link.
 type Pace struct {
 	Requested Number `json:"requested_dilation"`
 	Achieved  Number `json:"achieved_dilation"` // wall time / model time, as a mean over the run
@@ -88,7 +88,7 @@ func paceOf(t *pace.Record, dilation int64, end unit.Time) Pace {
 	return p
 }
 
-// mostHeld returns for how long the clock was held, in ns, in the stretch of so much model time in which that is most.
+// mostHeld returns for how long the clock was held, in ns, in the stretch of this much model time in which that is most.
 func mostHeld(moments []pace.Moment, stretch unit.Time) (most float64) {
 	held, first := int64(0), 0
 	for _, m := range moments {

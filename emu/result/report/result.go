@@ -36,7 +36,7 @@ type Result struct {
 	Link        mode.Carrier    `json:"link"`
 	Packing     mode.Packing    `json:"packing,omitempty"`
 	Codec       bool            `json:"codec"`    // frames went through their bytes, and not as values
-	Loops       int             `json:"loops"`    // that shared the machines
+	Loops       int             `json:"loops"`    // that shared the nodes
 	Dilation    int64           `json:"dilation"` // wall time per model time; 0 on the virtual clock
 	Seed        uint64          `json:"seed"`
 	Partial     bool            `json:"partial"`     // ended before its time
@@ -58,13 +58,13 @@ type Result struct {
 	Storms      []Storm         `json:"storms,omitempty"`  // of PFC, that watchdogs have found
 	Deadlocks   []Deadlock      `json:"deadlocks,omitempty"`
 	Silences    []Silence       `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
-	RankWaits   []RankWait      `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot go on
+	RankWaits   []RankWait      `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue
 	PatiencePs  int64           `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest way
 	EndedPs     int64           `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
 	Machine     host.Computer   `json:"machine"`
 	Began       time.Time       `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
 	WallSeconds Number          `json:"wall_seconds"`           // how long the run took
-	FrameHops   int64           `json:"frame_hops"`             // data and ACK frames put on a line
+	FrameHops   int64           `json:"frame_hops"`             // data and ACK frames put on a link
 	Digest      string          `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
 	Choice      *Choice         `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
 	Warnings    []string        `json:"warnings"`
@@ -117,7 +117,7 @@ const (
 	NotMeasured    Outcome = "not-measured"    // the run ended before the time of the check
 )
 
-// Word is the outcome as tables have it: "UNEXPECTED PASS".
+// Word is the outcome as in tables: "UNEXPECTED PASS".
 func (o Outcome) Word() string {
 	return strings.ToUpper(strings.ReplaceAll(string(cmp.Or(o, Fail)), "-", " "))
 }
@@ -170,7 +170,7 @@ type Rate struct {
 
 // Fairness measures how evenly flows shared their capacity.
 type Fairness struct {
-	Kind  string `json:"kind"` // "group", or "bottleneck": the flows that one link holds back
+	Kind  string `json:"kind"` // "group", or "bottleneck": the flows that one link stops
 	Name  string `json:"name"`
 	Flows int    `json:"flows"`
 	Jain  Number `json:"jain"` // Jain's index: 1 when all are equal, 1/flows when one has all
@@ -211,7 +211,7 @@ type Link struct {
 	Name        string  `json:"name"` // "trunk.A-B"
 	From        string  `json:"from"`
 	To          string  `json:"to"`
-	Capacity    Number  `json:"capacity"` // at the begin of the run
+	Capacity    Number  `json:"capacity"` // at the start of the run
 	Bytes       int64   `json:"bytes"`    // of data, headers included
 	Frames      int64   `json:"frames"`   // of data
 	Acks        int64   `json:"acks"`
@@ -223,7 +223,7 @@ type Link struct {
 	Stalled     []Stall `json:"stalled"`
 }
 
-// Loss is how many frames a machine has discarded, for a reason.
+// Loss is how many frames a node has discarded, for a reason.
 type Loss struct {
 	Node   string `json:"machine"`
 	Link   string `json:"link,omitempty"` // by which they had come; empty: they had not left their source
@@ -259,7 +259,7 @@ type RetryCount struct {
 	Count   int64  `json:"count"`
 }
 
-// Deadlock is a cycle of outputs, each of which waits for the next one's machine to
+// Deadlock is a cycle of outputs, each of which waits for the next one's node to
 // make room, and the last for the first.
 type Deadlock struct {
 	AtPs  int64     `json:"at_ps"` // when it was found
@@ -269,7 +269,7 @@ type Deadlock struct {
 // Waiting is an output that waits.
 type Waiting struct {
 	Node    string `json:"machine"`
-	For     string `json:"for"`   // the machine that has no room
+	For     string `json:"for"`   // the node that has no room
 	Link    string `json:"link"`  // between the two
 	Class   int    `json:"class"` // virtual lane, or priority
 	Cause   string `json:"cause"` // "no-credit" or "paused"

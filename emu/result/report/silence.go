@@ -5,7 +5,7 @@ import (
 	"fabemu/wire/port"
 )
 
-// Silence is the longest time in which a flow had something to send, or under way, and
+// Silence is the longest time in which a flow had something to send, or in flight, and
 // delivered nothing.
 type Silence struct {
 	Flow    string `json:"flow"`
@@ -13,7 +13,7 @@ type Silence struct {
 	ToPs    int64  `json:"to_ps"`
 	Lasting bool   `json:"lasting"`         // until the end of the run
 	Cause   string `json:"cause,omitempty"` // a port.Block; empty: not known
-	Link    string `json:"link,omitempty"`  // the line that is kept so at the end, the last one on the way of the flow; empty: its source
+	Link    string `json:"link,omitempty"`  // the line that is kept so at the end, the last one on the path of the flow; empty: its source
 	Limit   int64  `json:"limit,omitempty"` // rate-limited: the rate that the limiter let through, in bits per second
 }
 

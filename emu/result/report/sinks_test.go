@@ -104,7 +104,7 @@ func TestEventLog(t *testing.T) {
 	data := wire.Frame{Kind: wire.Data, FECN: true}
 	for _, e := range []trace.Event{
 		{At: 0, Node: 4, Kind: trace.FlowStart, Flow: 2},
-		// One instant, as it was run: machine 4 comes twice.
+		// One instant, as it was run: node 4 comes twice.
 		{At: 10, Node: 4, Seq: 2, Kind: trace.Stall, Flow: 2, A: int64(port.Window), B: int64(port.Open)},
 		{At: 10, Node: 1, Seq: 1, Port: 2, Kind: trace.Mark, Flow: 2, PSN: 6, A: int64(trace.FullBuffer), B: 3},
 		{At: 10, Node: 4, Seq: 1, Kind: trace.Start, Flow: 2, PSN: 7, Bytes: 2068, A: trace.FrameWord(&data), B: 99},

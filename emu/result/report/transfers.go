@@ -41,7 +41,7 @@ type Collective struct {
 	Steps              int         `json:"steps"`
 	Rounds             int         `json:"rounds"`     // that all ranks ended
 	Round              Spread      `json:"round_s"`    // from when the first rank began until the last one ended
-	LeastSeconds       Number      `json:"least_s"`    // a lower bound: the bytes that must follow one another on a line, without latencies
+	LeastSeconds       Number      `json:"least_s"`    // a lower bound: the bytes that must follow one another on a link, without latencies
 	AlgorithmBandwidth Number      `json:"algbw"`      // bytes per second, of the mean round
 	BusBandwidth       Number      `json:"busbw"`      // likewise, as nccl-tests define it
 	Stragglers         []Straggler `json:"stragglers"` // the endpoints that ended a round last, the most frequent first

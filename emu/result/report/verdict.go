@@ -81,7 +81,7 @@ type Figures struct {
 	RefusedFor    []Count  `json:"refused_for,omitempty"`         // why, where any were
 	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64    `json:"violations"`                    // broken promises of the fabric
-	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot go on; no Violations
+	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot continue; no Violations
 	WorstLink     string   `json:"worst_link"`                    // whose gaps were off the most often
 	GCCycles      int64    `json:"gc_cycles"`                     // of Go's collector during the run
 	Silent        []Silent `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
@@ -95,7 +95,7 @@ type Figures struct {
 type Fault struct {
 	What  string `json:"what"`  // lost, changed or out of order
 	Link  string `json:"link"`  // on which
-	From  string `json:"from"`  // the machine that sent it
+	From  string `json:"from"`  // the node that sent it
 	Frame int64  `json:"frame"` // its number in this direction of the link, from 0
 }
 
@@ -107,7 +107,7 @@ type Silent struct {
 
 // Order counts what a run has handed over, and what its processes have exchanged to keep the order of the model.
 type Order struct {
-	Frames     int64 `json:"frames"`               // handed to machines
+	Frames     int64 `json:"frames"`               // handed to nodes
 	Statements int64 `json:"statements,omitempty"` // of processes: how far they are
 	Promises   int64 `json:"promises,omitempty"`   // to them, in addition to those in the trailers of datagrams
 }

@@ -237,7 +237,7 @@ func limitsTable() string {
 	return b.String()
 }
 
-// The document has the table of the limits as the code has it.
+// The document has the table of the limits as in the code.
 func TestLimitsOfDocument(t *testing.T) {
 	golden.Part(t, "../../../docs/guide/trust.md", "<!-- limits -->\n", "<!-- end of limits -->", limitsTable())
 }

@@ -129,7 +129,7 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// WriteJSON writes a value for people and programs, as result.json has it: ">=" stays as it is.
+// WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is.
 func WriteJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
@@ -150,7 +150,7 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 	return writeSeries(context.Background(), w, string(r.Verdict.Level), append(series[:len(series):len(series)], r.Pace...))
 }
 
-// partial stands in place of the level of the verdict, in the series of a run that goes on or
+// partial stands instead of the level of the verdict, in the series of an active run or
 // was killed.
 const partial = "partial"
 

@@ -152,7 +152,7 @@ func TestWriteDir(t *testing.T) {
 }
 
 // Of a run that was killed stays how its figures went, and says so; the next run removes it, and
-// nothing else that stands there.
+// nothing else that is there.
 func TestSeriesOfARunThatGoesOn(t *testing.T) {
 	r, c := reporttest.Sample(t)
 	dir := t.TempDir()

@@ -85,7 +85,7 @@ func Page(title, subtitle string, v *report.Verdict, claims report.Tally) *docum
 }
 
 // checksOf returns the checks of a run: those that did not pass come first, the worst before the others. shown is
-// how many of them stand before a fold.
+// how many of them are before a fold.
 func checksOf(r *report.Result) (sorted []report.Check, shown int, tally report.Tally) {
 	order := []report.Outcome{report.Fail, report.NotMeasured, report.UnexpectedPass, report.Differs, report.Pass}
 	sorted = slices.Clone(r.Checks)

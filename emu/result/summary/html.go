@@ -279,7 +279,7 @@ func guestTable(r *report.Result) *document.Table {
 	return t
 }
 
-// MachineSection is the part of a page about the computer.
+// MachineSection is the part of a page about the machine.
 func MachineSection(m host.Computer) document.Section {
 	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The machine of the run",
 		[]string{"part", "value"},

@@ -19,7 +19,7 @@ type part struct {
 	shown int                   // how many rows the text has; 0: all
 	more  func(from int) string // the line below a list that is cut; nil: how many rows there are
 	table *document.Table
-	wide  *document.Table // on the page in place of table; nil: the same
+	wide  *document.Table // on the page instead of table; nil: the same
 }
 
 // parts returns the parts that follow the verdict, in their order. Many are empty.
@@ -39,7 +39,7 @@ func violations(r *report.Result) *part {
 	return &part{color: terminal.Red, shown: 5, more: all, table: t}
 }
 
-// deadlocks are the cycles of outputs that wait for one another, and the early end of the run after them.
+// deadlocks are the cycles of outputs that wait for each other, and the early end of the run after them.
 func deadlocks(r *report.Result) (all []*part) {
 	list := func(caption string) *document.Table {
 		return &document.Table{Bare: true, Words: true, Caption: caption, Columns: []document.Column{{Head: "wait"}}}
@@ -223,7 +223,7 @@ func inUs(n report.Number) string {
 	return report.Significant(1e6*float64(n), 4) + "us"
 }
 
-// rankWaits are the ranks that wait for one another.
+// rankWaits are the ranks that wait for each other.
 func rankWaits(r *report.Result) *part {
 	t := &document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot continue", Columns: []document.Column{
 		{Head: "rank", Least: 16}, {Head: "reason"}, {Head: "since", Right: true, Least: 9}}}

@@ -326,7 +326,7 @@ func (t *text) verdict(r *report.Result) {
 	}
 }
 
-// handed describes how many frames were handed to machines, and whether their events are those of the virtual clock.
+// handed describes how many frames were handed to nodes, and whether their events are those of the virtual clock.
 func handed(v *report.Verdict) string {
 	handed := fmt.Sprintf("%d handed to nodes", v.Order.Frames)
 	switch v.Verify {
@@ -388,13 +388,13 @@ func (t *text) end(r *report.Result, next []string) {
 	}
 }
 
-// milliseconds prints an instant to a thousandth of a millisecond at the most.
+// milliseconds prints an instant to a thousandth of a millisecond at most.
 func milliseconds(ps int64) string {
 	s := fmt.Sprintf("%.3f", float64(ps)/float64(unit.Millisecond))
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
 }
 
-// placed describes where the machines of a run lived.
+// placed describes where the nodes of a run lived.
 func placed(placement mode.Placement) string {
 	switch placement {
 	case mode.InDomains:

@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// watched is a machine that is watched: what it has said of its deadline, and when frames have
+// watched is a node that is watched: what it has said of its deadline, and when frames have
 // come, bound when it sends.
 type watched struct {
 	drive.Node
@@ -25,7 +25,7 @@ type watched struct {
 	check   func(t *port.Transmission, bound unit.Time)
 }
 
-// claim is what a machine has said of its deadline after an event.
+// claim is what a node has said of its deadline after an event.
 type claim struct {
 	after    int // so many arrivals
 	deadline unit.Time
@@ -94,7 +94,7 @@ func (w *watched) Poll() (*port.Transmission, bool) {
 }
 
 // No frame of any built-in scenario is due sooner than its link's least time after its start,
-// and no machine sends by a port sooner than it has said, or than its least time after a frame
+// and no node sends by a port sooner than it has said, or than its least time after a frame
 // has come by another port. And the bounds are not far: there are links on which each is met.
 func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 	met, passed := 0, 0

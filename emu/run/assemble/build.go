@@ -22,13 +22,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// New makes the machines of a fabric, with the schemes of the caller. They report to
+// New makes the nodes of a fabric, with the schemes of the caller. They report to
 // events, which may be nil.
 func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, error) {
 	return newBuilder(f, schemes, events).build()
 }
 
-// Shared makes the machines of a fabric as New does, for several loops: the machines of each loop report to the
+// Shared makes the nodes of a fabric as New does, for several loops: the nodes of each loop report to the
 // events of that loop.
 func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, nil)
@@ -40,7 +40,7 @@ func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup
 	return out, err
 }
 
-// Check returns an error if the machines of a fabric cannot be made. It makes no tables of routes, which
+// Check returns an error if the nodes of a fabric cannot be made. It makes no tables of routes, which
 // are most of the work in a large fabric: the way of each flow is already known.
 func Check(f *fabric.Fabric) error {
 	b := newBuilder(f, Schemes{}, nil)
@@ -49,14 +49,14 @@ func Check(f *fabric.Fabric) error {
 	return err
 }
 
-// Some makes only the machines of f that run in this process, as here decides. The others are nil.
+// Some makes only the nodes of f that run in this process, as here decides. The others are nil.
 func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node int) bool) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, events)
 	b.here = here
 	return b.build()
 }
 
-// builder turns a fabric that is laid out into machines that run.
+// builder turns a fabric that is laid out into nodes that run.
 type builder struct {
 	scenario   *scenario.Scenario
 	fabric     *fabric.Fabric
@@ -91,7 +91,7 @@ type outbox struct {
 	_ [64]byte
 }
 
-// outputs returns the outbox of a machine, and the batch for its events.
+// outputs returns the outbox of a node, and the batch for its events.
 func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
 	if b.loops == nil {
 		return &b.outs[0].Outbox, b.events
@@ -100,7 +100,7 @@ func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
 	return &b.outs[loop].Outbox, b.loops.Events[loop]
 }
 
-// build makes the machines.
+// build makes the nodes.
 func (b *builder) build() (*drive.Setup, error) {
 	s, f := b.scenario, b.fabric
 	b.begin, b.end = make([][]int, len(f.Nodes)), make([][]int, len(f.Nodes))
@@ -138,7 +138,7 @@ func (b *builder) build() (*drive.Setup, error) {
 	return out, nil
 }
 
-// Wires returns a fabric for drivers without its machines.
+// Wires returns a fabric for drivers without its nodes.
 func Wires(f *fabric.Fabric) *drive.Setup {
 	out := &drive.Setup{}
 	for i, w := range f.Wires {
@@ -181,11 +181,11 @@ func (b *builder) routes(i int) []switchd.Routes {
 }
 
 // watch returns the times at which to look for deadlock: rarely enough to cost nothing, and not
-// before each port has repeated its credit and frames under way have arrived.
+// before each port has repeated its credit and frames in flight have arrived.
 func (b *builder) watch() *deadlock.Watch {
 	const (
 		looks = 100 // in a run
-		few   = 500 // machines: a look at more of them costs more, and happens less often
+		few   = 500 // nodes: a look at more of them costs more, and happens less often
 	)
 	w := &deadlock.Watch{Every: b.scenario.Model.Duration / looks}
 	for i := range b.fabric.Wires {
@@ -206,7 +206,7 @@ func (b *builder) watch() *deadlock.Watch {
 	return w
 }
 
-// port describes one port of a machine.
+// port describes one port of a node.
 func (b *builder) port(p fabric.Port) port.Config {
 	w := &b.fabric.Wires[p.Wire]
 	s := b.fabric.Nodes[b.fabric.Peer(p).Node].Switch

@@ -53,7 +53,7 @@ func (b *builder) ends(link string) []fabric.End {
 	return b.fabric.Wires[i].Ends[:]
 }
 
-// sends reports whether an end of a link belongs to a machine; empty is any.
+// sends reports whether an end of a link belongs to a node; empty is any.
 func (b *builder) sends(end fabric.End, from string) bool {
 	return from == "" || b.fabric.Nodes[end.Node].Name == from
 }

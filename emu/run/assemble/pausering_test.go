@@ -80,7 +80,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 }
 
 // "A cyclic wait for PAUSE is found and named", with PAUSE and with PFC; without flow
-// control the same ring drops frames and goes on.
+// control the same ring drops frames and continues.
 func TestModelPauseRingDeadlocks(t *testing.T) {
 	for _, kind := range []port.FlowControl{port.PauseFrames, port.PriorityPauseFrames, port.NoFlowControl} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestModelPauseRingDeadlocks(t *testing.T) {
 	}
 }
 
-// A link of the ring goes down and up again: what was under way is lost and counted,
+// A link of the ring goes down and up again: what was in flight is lost and counted,
 // what waits stays, nothing else is lost, and there is no violation.
 func TestLinkOfARingGoesDown(t *testing.T) {
 	f, count := pauseRing(t, port.PauseFrames)
@@ -126,7 +126,7 @@ func TestLinkOfARingGoesDown(t *testing.T) {
 			drive.Change{At: at, Node: 1, Event: port.Event{Port: 2, Kind: kind}})
 	}
 	f.End = 2 * ms
-	change(10_000_123, port.LinkDown) // 10 us: all lines are busy
+	change(10_000_123, port.LinkDown) // 10 µs: all lines are busy
 	change(ms, port.LinkUp)
 	if _, err := (drive.Virtual{}).Run(context.Background(), f); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Schemes are rate limiters, reaction points and traffic of the calling program, in place of
+// Schemes are rate limiters, reaction points and traffic of the calling program, instead of
 // the scenario's. Each function receives a flow of the scenario and its highest rate: the
 // rate of its sender's line, or its rate-limit. If the function returns nil, the flow keeps the
-// scheme of the scenario. The functions are called once for each flow whenever machines are made.
+// scheme of the scenario. The functions are called once for each flow whenever nodes are made.
 // A run that is compared with the virtual clock makes them twice. The results hold state and must
 // be new each time. Flows that share a limiter (control.shared) keep the reaction point that they
 // share.
@@ -63,7 +63,7 @@ func (s Schemes) Warning() string {
 }
 
 // pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter
-// has a rate of its own.
+// has its own rate.
 func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
 	if f.RateLimit > 0 {
 		line = min(line, f.RateLimit)
@@ -125,8 +125,8 @@ func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64
 	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }
 
-// answer returns the answerer of a flow at its destination; nil if its law has none. The map beside has the
-// answerers at the same endpoint by their law.
+// answer returns the answerer of a flow at its destination; nil if its algorithm has none. The second map has the
+// answerers at the same endpoint by their algorithm.
 func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
 	if algorithm.Answer == nil {
@@ -139,7 +139,7 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 	return a, err
 }
 
-// site returns the site of a law.
+// site returns the site of an algorithm.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
 	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}

@@ -101,7 +101,7 @@ func (b *builder) program(out *node.Workload, workload int) (err error) {
 	return nil
 }
 
-// listed returns the transfers of a member that stand in a file, as far as they arrive before an instant. The file is read
+// listed returns the transfers of a member that are in a file, as far as they arrive before an instant. The file is read
 // once.
 func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, error) {
 	all := b.lists[workload]
@@ -117,11 +117,11 @@ func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, e
 	return traffic.NewList(of[:n]), nil
 }
 
-// lingers is how many timeouts the source may need until one of its packets comes again.
+// lingers is how many timeouts the source may need until one of its packets is received again.
 const lingers = 8
 
 // linger returns how long the destination of a transfer acknowledges packets that come again. Where frames are lost
-// an ACK may be, and the source sends again after its timeout.
+// an ACK may be, and the source retransmits after its timeout.
 func (b *builder) linger(f scenario.Flow) unit.Duration {
 	loses := b.scenario.Loses() ||
 		slices.ContainsFunc(b.scenario.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) ||

@@ -9,16 +9,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Waiter is a machine that holds frames for others, a switch, and can report the outputs that
+// Waiter is a node that holds frames for others, a switch, and can report the outputs that
 // they wait for.
 type Waiter interface {
 	// Waits yields each frame that waits for an output: its input, its output, and the cause that
-	// keeps that output. If yield returns false, it wants no other frame with the same cause; it may
+	// keeps that output. If yield returns false, it needs no other frame with the same cause; it may
 	// get them all the same.
 	Waits(now unit.Time, yield func(port.Wait) bool)
 }
 
-// Expecter is a machine to which something may happen by itself, an endpoint.
+// Expecter is a node to which something may happen by itself, an endpoint.
 type Expecter interface {
 	// Expects returns when that will be at the soonest: a packet comes to be sent, or one
 	// is taken in. A packet that flow control keeps does not count. unit.Never:
@@ -26,16 +26,16 @@ type Expecter interface {
 	Expects(now unit.Time) unit.Time
 }
 
-// Watch has a driver look for deadlock: outputs that wait for one another in a
+// Watch has a driver look for deadlock: outputs that wait for each other in a
 // cycle, each for room that only the next one could make. Nothing in the fabric
 // ends that.
 //
 // A look costs as much as there are frames in the switches, so the watcher looks at intervals of
 // model time. An output counts as waiting when it has waited for a whole interval, which should be
-// longer than any timer of the fabric. Under credit, flow control packets go on for ever and mean
+// longer than any timer of the fabric. Under credit, flow control packets go on forever and mean
 // nothing; within an interval one has come, and has not helped. The last look is at the end of the
 // run, which may be shorter than an interval: there an output counts if it has waited for as long as
-// the report takes that there is room. If machines are in several processes, each reports the frames
+// the report takes that there is room. If nodes are in several processes, each reports the frames
 // that wait in its own (Waits), and a Merged puts the reports together.
 type Watch struct {
 	Every unit.Duration // positive
@@ -75,7 +75,7 @@ type output struct {
 // Detector looks for deadlock in a fabric.
 type Detector struct {
 	*Watch
-	waiters   []Waiter // by machine; nil: nothing waits in it
+	waiters   []Waiter // by node; nil: nothing waits in it
 	expecters []Expecter
 	peer      map[port.End]port.End
 	end       unit.Time // of the run
@@ -88,7 +88,7 @@ type Detector struct {
 	carried   int64     // frames that had been handed over when it last looked
 	stuck     bool      // when it last looked there was a deadlock
 
-	ask func(yield func(port.Wait) bool) // has each machine yield the frames that wait in it
+	ask func(yield func(port.Wait) bool) // has each node yield the frames that wait in it
 
 	// While it looks:
 	now           unit.Time
@@ -107,7 +107,7 @@ type waits struct {
 	stuck   bool
 }
 
-// New returns a watcher of machines that are joined by wires. The run ends at end, and changed is the
+// New returns a watcher of nodes that are joined by wires. The run ends at end, and changed is the
 // instant of the last of its changes. It is nil without a watch.
 func New[M any](watch *Watch, nodes []M, wires [][2]port.End, end, changed unit.Time) *Detector {
 	if watch == nil {
@@ -184,7 +184,7 @@ func (w *Detector) waited() bool {
 	return w.some
 }
 
-// askNodes has each machine of the fabric yield the frames that wait in it.
+// askNodes has each node of the fabric yield the frames that wait in it.
 func (w *Detector) askNodes(yield func(port.Wait) bool) {
 	for m, waiter := range w.waiters {
 		if waiter != nil {
@@ -279,11 +279,11 @@ func (w *Detector) cycles() (found []Deadlock) {
 	return found
 }
 
-// Over reports whether nothing else can happen after a look, when so many frames that are not flow
+// Over reports whether nothing else can happen after a look, when this many frames that are not flow
 // control have been handed over.
 func (w *Detector) Over(carried int64) bool { return w.over(carried, w.expects) }
 
-// over asks at most once whether a machine expects something.
+// over asks at most once whether a node expects something.
 func (w *Detector) over(carried int64, expects func() bool) bool {
 	t := w.now
 	if carried != w.carried || w.changed > t {
@@ -296,13 +296,13 @@ func (w *Detector) over(carried int64, expects func() bool) bool {
 	return false
 }
 
-// expects reports whether something will happen to some machine by itself.
+// expects reports whether something will happen to some node by itself.
 func (w *Detector) expects() bool {
 	return slices.ContainsFunc(w.expecters, func(e Expecter) bool { return e.Expects(w.now) != unit.Never })
 }
 
 // Outputs yields the outputs of the deadlocks that one look has found, with their numbers, in the order in
-// which their machines receive the report.
+// which their nodes receive the report.
 func Outputs(found []Deadlock) iter.Seq2[int, Waiting] {
 	return func(yield func(int, Waiting) bool) {
 		n := 0

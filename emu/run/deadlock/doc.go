@@ -1,4 +1,4 @@
-// Package deadlock finds outputs that wait for one another in a cycle.
+// Package deadlock finds outputs that wait for each other in a cycle.
 //
 // A fabric without loss can come to a standstill: each output of a cycle waits for room that only
 // the next one could make. Switches report the outputs that their frames wait for (Waiter). Outputs

@@ -8,17 +8,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Waits is the report of a part of a fabric on its machines at an instant of the watch.
+// Waits is the report of a part of a fabric on its nodes at an instant of the watch.
 type Waits struct {
 	At      unit.Time
 	Carried int64 // frames that were handed over in it, flow control aside
-	Expects bool  // something will happen to one of its machines by itself (Expecter)
+	Expects bool  // something will happen to one of its nodes by itself (Expecter)
 	// Frames are those that wait, one for each input, output and class, in that order; none if no
 	// output has waited for long, for then nothing there can be in a cycle.
 	Frames []Held
 }
 
-// Held is a frame that waits in a machine.
+// Held is a frame that waits in a node.
 type Held struct {
 	Node int
 	port.Wait
@@ -31,7 +31,7 @@ func (a Held) Compare(b Held) int {
 		cmp.Compare(a.From, b.From))
 }
 
-// Report returns the frames that wait in the machines at Next, and moves Next on. carried is the number
+// Report returns the frames that wait in the nodes at Next, and moves Next on. carried is the number
 // of frames that have been handed over, without flow control.
 func (w *Detector) Report(carried int64) Waits {
 	out := Waits{At: w.next, Carried: carried}
@@ -47,7 +47,7 @@ func (w *Detector) Report(carried int64) Waits {
 	return out
 }
 
-// Merged looks for deadlock in a fabric whose machines are in parts, by the reports of the parts.
+// Merged looks for deadlock in a fabric whose nodes are in parts, by the reports of the parts.
 type Merged struct{ w *Detector }
 
 // NewMerged returns the lookout of a fabric, as New does; watch takes the deadlocks.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// barrier is where the goroutines of several loops wait for one another, again and again. Every one of them
+// barrier is where the goroutines of several loops wait for each other, again and again. Every one of them
 // has to come, one that has failed too: the others wait for it without end. They spin, give way
 // where there are fewer processors than goroutines, or when it takes long, and sleep for a moment at
 // a time when other programs have the processor of the one that they wait for: to be woken they would

@@ -9,12 +9,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// coroutine gives a machine a goroutine of its own, which runs when it is called
+// coroutine gives a node a goroutine of its own, which runs when it is called
 // and is parked otherwise. A goroutine that waits on a channel would be woken tens
 // of microseconds late; a coroutine is resumed in a tenth of one.
 type coroutine struct {
 	Node
-	order    *order // of a machine that shares its agenda
+	order    *order // of a node that shares its agenda
 	do       uint8
 	now      unit.Time
 	port     port.ID
@@ -40,7 +40,7 @@ func newCoroutine(m Node) *coroutine {
 			switch c.do {
 			case doReceive:
 				m.Receive(c.now, c.port, c.arrival)
-				// To go on at once saves a second call of the goroutine, which is a tenth of a frame's cost.
+				// To continue at once saves a second call of the goroutine, which is a tenth of a frame's cost.
 				if o := c.order; o != nil && m.Deadline() <= c.now && !o.keyed && o.alone(c.now) {
 					m.Advance(c.now)
 					c.advanced = true
@@ -83,7 +83,7 @@ func (c *coroutine) Apply(now unit.Time, e port.Event) {
 	c.resume()
 }
 
-// sharer is a coroutine whose machine shares the agenda of the driver.
+// sharer is a coroutine whose node shares the agenda of the driver.
 type sharer struct {
 	*coroutine
 	shares Sharer

@@ -10,12 +10,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// broken is a machine that panics when something is due.
+// broken is a node that panics when something is due.
 type broken struct{ Node }
 
 func (broken) Advance(unit.Time) { panic("a mistake") }
 
-// TestPanicOfALoopEndsAll: the loops wait for one another, and one that panics is waited for no more.
+// TestPanicOfALoopEndsAll: the loops wait for each other, and one that panics is waited for no more.
 func TestPanicOfALoopEndsAll(t *testing.T) {
 	for m := range 3 {
 		f, _ := star()

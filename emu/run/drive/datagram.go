@@ -59,7 +59,7 @@ func (o *order) survive(slot int32, b []byte, seq uint32, a *port.Arrival) (body
 	return body, err
 }
 
-// arrive decodes the bytes of a frame of this driver, and puts the frame under way.
+// arrive decodes the bytes of a frame of this driver, and puts the frame in flight.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
 	p := &o.paths[slot]
 	f := o.push(p)
@@ -70,7 +70,7 @@ func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) e
 	return err
 }
 
-// enter puts a frame under way that is due at an instant, the last one on its path.
+// enter puts a frame in flight that is due at an instant, the last one on its path.
 func (o *order) enter(slot int32, p *path, f *flight, body wire.Body, due unit.Time) {
 	if body.Type != 0 && o.fabric.Bodies != nil {
 		o.fabric.Bodies.Put(&f.arrival.Frame, body)

@@ -15,7 +15,7 @@ import (
 type keeper struct {
 	player
 	holds []port.Wait
-	until unit.Time // 0: for ever
+	until unit.Time // 0: forever
 	told  []port.Event
 }
 
@@ -31,7 +31,7 @@ func (k *keeper) Waits(now unit.Time, yield func(port.Wait) bool) {
 func (k *keeper) Apply(_ unit.Time, e port.Event) { k.told = append(k.told, e) }
 
 // ringOf is three keepers in a ring, each joined to the next by its port 1, which is the
-// next one's port 0; with a port 2 each that leads to a machine of no interest.
+// next one's port 0; with a port 2 each that leads to a node of no interest.
 func ringOf(holds ...[]port.Wait) (*Setup, []*keeper) {
 	story := &[]string{}
 	f := &Setup{End: unit.Time(100 * unit.Microsecond), Watch: &deadlock.Watch{Every: 10 * unit.Microsecond, Word: 7 * unit.Microsecond}}
@@ -131,7 +131,7 @@ func TestDeadlockEndsTheRun(t *testing.T) {
 	}
 }
 
-// expecting is a machine to which something happens at a time.
+// expecting is a node to which something happens at a time.
 type expecting struct {
 	*player
 	at unit.Time

@@ -1,11 +1,11 @@
-// Package drive makes machines run: it gives them the time and the frames, and carries the frames that
+// Package drive makes nodes run: it gives them the time and the frames, and carries the frames that
 // they send.
 //
 // There is one loop: it takes the next event, lets it happen, and carries the frames that the machine
 // sends. A gate decides when the next event may happen, and how far the loop may go before it asks again.
 // The gate of Virtual never waits. On the virtual clock several loops can share a fabric (Loops), each
 // with a gate that waits for the others. Wall keeps to the wall clock, in one process; Part does so for
-// some of the machines, while other processes run the rest.
+// some of the nodes, while other processes run the rest.
 //
 // A carrier takes a frame to the machine at the other end: as a value, through its bytes, or over real
 // links (package wire/link).
@@ -15,14 +15,14 @@
 // In a fabric of equal links many events happen at the same instant, so their order is part of the model.
 // All drivers keep one total order: by time; then frames that arrive, then changes from outside, then
 // deadlines; then by the index of the machine; then by port; then by the order on the link. Numbers
-// ensure it: each direction of a link, and each machine, has a slot of an agenda (package wire/agenda),
-// and of the slots that are due at one instant the lowest comes first. A machine that shares the agenda
+// ensure it: each direction of a link, and each node, has a slot of an agenda (package wire/agenda),
+// and of the slots that are due at one instant the lowest comes first. A node that shares the agenda
 // has as many slots as it has things that fall due (Sharer).
 //
 // # The wall clock
 //
 // The wall time of an instant is the epoch plus the dilation times the model time. Wall decodes a frame
-// from its own bytes before it hands it to its machine, so its events are those of the virtual clock.
+// from its own bytes before it hands it to its node, so its events are those of the virtual clock.
 // Events may happen before their instant, by a bounded time. Bytes leave at their instant, never before,
 // in a train with everything else that is due. The bytes that arrive must equal the bytes that left: if
 // bytes are lost, changed or out of order, the run is void. Only the pace varies, and package

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// player is a machine that sends a frame by each of its ports at given instants and
+// player is a node that sends a frame by each of its ports at given instants and
 // writes down what it is told.
 type player struct {
 	name  string
@@ -95,7 +95,7 @@ func star() (*Setup, *[]string) {
 	return f, story
 }
 
-// By time; then arrivals, changes, deadlines; then by machine; then by port.
+// By time; then arrivals, changes, deadlines; then by node; then by port.
 var starStory = []string{
 	"a 0s: advance", "b 0s: advance",
 	"middle 1ns: port 0: 0", "middle 1ns: port 1: 0", "middle 1ns: rate 1B/s",
@@ -263,7 +263,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// distant is a player whose frames are long under way.
+// distant is a player whose frames are long in flight.
 type distant struct{ player }
 
 func (d *distant) Poll() (*port.Transmission, bool) {
@@ -274,7 +274,7 @@ func (d *distant) Poll() (*port.Transmission, bool) {
 	return t, ok
 }
 
-// On a long link many frames are under way. A loop that never has time reads them all the
+// On a long link many frames are in flight. A loop that never has time reads them all the
 // same, before the socket overflows.
 func TestManyFramesUnderWay(t *testing.T) {
 	story := &[]string{}

@@ -8,14 +8,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// flight is a frame under way.
+// flight is a frame in flight.
 type flight struct {
 	due     unit.Time
 	arrival port.Arrival
 	next    int32 // on the path
 }
 
-// flights is the frames under way and places for more.
+// flights is the frames in flight and places for more.
 //
 // The lowest place that is free is taken first. So a few frames keep to little memory,
 // and where all ports of a large fabric repeat their flow control at one instant, their
@@ -27,7 +27,7 @@ type flights struct {
 	low  int      // a word of free; none before it has a bit
 }
 
-// newFlights returns places for so many frames; there may be more of them later.
+// newFlights returns places for this many frames; there may be more of them later.
 func newFlights(n int) flights {
 	words := n/64 + 1
 	f := flights{all: make([]flight, 0, 64*words), free: make([]uint64, 0, words), some: make([]uint64, 0, words/64+1)}

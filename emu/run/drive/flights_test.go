@@ -13,7 +13,7 @@ func TestFlightsTakeTheLowestPlace(t *testing.T) {
 	var taken []bool // by place
 	var places []int32
 	for step := range 100_000 {
-		// More and more, then fewer and fewer: more than 64*64 places at the most.
+		// More and more, then fewer and fewer: more than 64*at most 64 places.
 		if more := step < 50_000; len(places) == 0 || (random.IntN(10) < 6) == more {
 			want := slices.Index(taken, false)
 			if want < 0 {

@@ -9,7 +9,7 @@ import (
 const (
 	placeOfPath   trace.Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                          // a change from outside: its number
-	placeOfNode                            // a machine does its due work: its rank
+	placeOfNode                            // a node does its due work: its rank
 	placeOfWatch                           // the look for deadlock: the number of the output that it has found
 )
 

@@ -11,7 +11,7 @@ import (
 // something has come from elsewhere.
 type gate interface {
 	// open returns when the next event may happen: the loop then does the events before until, most
-	// of them at the most, and asks again. The error is errOver at the end of the run.
+	// of them at most, and asks again. The error is errOver at the end of the run.
 	open() (until unit.Time, most int, err error)
 }
 
@@ -52,7 +52,7 @@ func (o *order) next() (slot int, t unit.Time) {
 	return slot, t
 }
 
-// sooner is next where machines have something to do now, beside the agenda.
+// sooner is next where nodes have something to do now, in addition to the agenda.
 func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 	if s := int(o.slots[o.soon.First()]); t > o.now || slot >= s {
 		return s, o.now
@@ -61,7 +61,7 @@ func (o *order) sooner(slot int, t unit.Time) (int, unit.Time) {
 }
 
 // run lets the events before end happen, no more than most of them, and carries the frames that the
-// machines send.
+// nodes send.
 func (o *order) run(end unit.Time, most int) (err error) {
 	for range most {
 		slot, t := o.agenda.First() // next, without its call
@@ -93,7 +93,7 @@ func (o *order) run(end unit.Time, most int) (err error) {
 	return nil
 }
 
-// received goes on when a machine that shares the agenda has received a frame and has something to
+// received continues when a node that shares the agenda has received a frame and has something to
 // do now.
 func (o *order) received(s *slotted, t unit.Time) error {
 	if !o.alone(t) {
@@ -106,7 +106,7 @@ func (o *order) received(s *slotted, t unit.Time) error {
 // alone reports whether no other event is left at t.
 func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
 
-// step lets the event of a slot happen at t, which is not one of a machine that shares the agenda,
+// step lets the event of a slot happen at t, which is not one of a node that shares the agenda,
 // and carries the frames that the machine sends.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
@@ -124,7 +124,7 @@ func (o *order) step(slot int, t unit.Time) error {
 	return nil
 }
 
-// advance has a machine that shares the agenda do its work of t, and carries the frames that it sends.
+// advance has a node that shares the agenda do its work of t, and carries the frames that it sends.
 func (o *order) advance(s *slotted, t unit.Time) error {
 	o.key(t, int(s.slot))
 	s.Advance(t)
@@ -150,12 +150,12 @@ func (o *order) advance(s *slotted, t unit.Time) error {
 	return nil
 }
 
-// stuck is the error of a machine that has advanced at now and is due all the same.
+// stuck is the error of a node that has advanced at now and is due all the same.
 func stuck(m int, now, due unit.Time) error {
 	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 
-// note records when a machine has something to do, which may be at once.
+// note records when a node has something to do, which may be at once.
 func (o *order) note(m int, due, t unit.Time) {
 	switch {
 	case !o.nodes[m].shares:
@@ -165,7 +165,7 @@ func (o *order) note(m int, due, t unit.Time) {
 	}
 }
 
-// drain carries the frames that a machine has sent, and reads its deadline.
+// drain carries the frames that a node has sent, and reads its deadline.
 func (o *order) drain(m int) (due unit.Time, err error) {
 	s := &o.nodes[m]
 	for {

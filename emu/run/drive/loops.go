@@ -9,15 +9,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loops divides the machines of a fabric among several loops, which run at the same time and keep the total order:
-// each loop does the events of its machines in order, and none before it is certain that no frame from another loop
+// Loops divides the nodes of a fabric among several loops, which run at the same time and keep the total order:
+// each loop does the events of its nodes in order, and none before it is certain that no frame from another loop
 // comes first.
 //
-// A loop owns its machines, their outbox and the paths that lead to them. It hands a frame for a machine of another
+// A loop owns its nodes, their outbox and the paths that lead to them. It hands a frame for a node of another
 // loop over as a value.
 type Loops struct {
-	Of     []int          // by machine: its loop
-	Events []*trace.Batch // by loop: takes the events of its machines; nil: they are not recorded
+	Of     []int          // by node: its loop
+	Events []*trace.Batch // by loop: takes the events of its nodes; nil: they are not recorded
 	Meet   Meeting        // may be nil
 }
 
@@ -32,7 +32,7 @@ type Meeting interface {
 	Meet(next unit.Time)
 }
 
-// split returns the orders of some loops over one fabric, which number machines and paths alike.
+// split returns the orders of some loops over one fabric, which number nodes and paths alike.
 func split(f *Setup) ([]*order, error) {
 	base, err := number(f, f.Nodes, true)
 	if err != nil {

@@ -35,7 +35,7 @@ type Node interface {
 	Deadline() unit.Time
 }
 
-// A Sharer is a machine that can keep its slots in the agenda of a driver, which then calls Advance when one of them
+// A Sharer is a node that can keep its slots in the agenda of a driver, which then calls Advance when one of them
 // is due. Its Deadline only shows whether it has work without a slot now; after Advance there is none. It sends
 // nothing in Receive.
 type Sharer interface {
@@ -43,7 +43,7 @@ type Sharer interface {
 	// Slots returns how many slots it needs.
 	Slots() int
 	// Share moves its slots to a, from base on, before any other call. It returns the queue of the machine's
-	// transmissions, which all machines that share an agenda use too: the driver reads it instead of calling Poll.
+	// transmissions, which all nodes that share an agenda use too: the driver reads it instead of calling Poll.
 	Share(a *agenda.Agenda, base int) *port.Outbox
 }
 
@@ -54,7 +54,7 @@ type Change struct {
 	Event port.Event
 }
 
-// Setup is the input of a driver: machines, the wires between their ports, and the changes to make, in the order of
+// Setup is the input of a driver: nodes, the wires between their ports, and the changes to make, in the order of
 // their instants.
 type Setup struct {
 	Nodes   []Node
@@ -64,11 +64,11 @@ type Setup struct {
 	Run     uint32      // marks its datagrams
 	Secret  wire.Secret // marks them too, against forgery
 
-	// Ties is another rule for events of the same instant, for tests: machine i is ordered as Ties[i], and the ports
-	// of a machine by the order of the machines at their other ends. Nil is the rule of the model: by index, and by
+	// Ties is another rule for events of the same instant, for tests: node i is ordered as Ties[i], and the ports
+	// of a node by the order of the nodes at their other ends. Nil is the rule of the model: by index, and by
 	// port.
 	Ties []int
-	// Least is, by path, the least time from the start of a frame until it is due, and Passing, by machine, the
+	// Least is, by path, the least time from the start of a frame until it is due, and Passing, by node, the
 	// least time from an arrival until the machine sends by another port because of it. Promises between parts and
 	// loops rely on them. Both nil: no promise is possible.
 	Least, Passing []unit.Duration
@@ -84,11 +84,11 @@ type Setup struct {
 	Outside Outside
 	// Visitor is called between two events. It may be nil.
 	Visitor Visitor
-	// Bodies holds the bodies of the frames in the machines; their port.Outbox has the same. Nil: a frame that
+	// Bodies holds the bodies of the frames in the nodes; their port.Outbox has the same. Nil: a frame that
 	// arrives with a body has padding from then on.
 	Bodies *wire.Bodies
 
-	// Loops, if not nil, makes several loops run the machines.
+	// Loops, if not nil, makes several loops run the nodes.
 	Loops *Loops
 }
 
@@ -101,7 +101,7 @@ func (f *Setup) LastChange() unit.Time {
 }
 
 // Outside brings packets of real hosts into a fabric on the wall clock. The driver's loop
-// calls it while it waits, and from time to time when it lags behind. A machine gets an offer
+// calls it while it waits, and from time to time when it lags behind. A node gets an offer
 // at once, as a change from outside (port.Offer): at the model time of the wall clock, or,
 // if the loop lags behind, at the time of the next event.
 type Outside interface {

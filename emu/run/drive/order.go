@@ -14,38 +14,38 @@ import (
 )
 
 // order is the common part of all drivers: the total order of events, and the frames
-// that are under way.
+// that are in flight.
 type order struct {
 	fabric  *Setup
 	paths   []path    // in the order of their slots
-	flights flights   // the frames under way, of all paths
-	leaving []int32   // by port, machine after machine: the path that begins there
-	nodes   []slotted // by machine
-	slots   []int32   // by place in the order of machines: the first slot
-	owners  []int32   // by slots from first on, seatSlots of them together: their machine
-	first   int       // the first slot of a machine
-	last    int       // the slot of the look for deadlock, behind the slots of machines
+	flights flights   // the frames in flight, of all paths
+	leaving []int32   // by port, node after node: the path that begins there
+	nodes   []slotted // by node
+	slots   []int32   // by place in the order of nodes: the first slot
+	owners  []int32   // by slots from first on, seatSlots of them together: their node
+	first   int       // the first slot of a node
+	last    int       // the slot of the look for deadlock, behind the slots of nodes
 	change  int       // the next of fabric.Changes
 	numbers []int     // of a part, by change: its number in the whole run
 	offers  []offer   // from outside, before that
 	agenda  *agenda.Agenda
-	outbox  *port.Outbox // of the machines that share the agenda
-	soon    agenda.Now   // by place in their order: the machines that share the agenda and have something to do now
+	outbox  *port.Outbox // of the nodes that share the agenda
+	soon    agenda.Now   // by place in their order: the nodes that share the agenda and have something to do now
 	now     unit.Time
 	trailer wire.Trailer       // of the datagram that is being read
-	elapsed int64              // wall time of the event, ns since the begin; 0 on the virtual clock
+	elapsed int64              // wall time of the event, ns since the start; 0 on the virtual clock
 	hops    int64              // frames handed over
 	carried int64              // of these, frames that are not flow control
 	watcher *deadlock.Detector // nil: deadlock is not looked for
 
-	carry func(s *slotted, t *port.Transmission) error // sends a frame on its way; nil: as a value
+	carry func(s *slotted, t *port.Transmission) error // sends a frame in flight; nil: as a value
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
 	keyed bool                                         // somebody does
 
 	report func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
 }
 
-// offer is a machine that may have something to send, from outside, and since when.
+// offer is a node that may have something to send, from outside, and since when.
 type offer struct {
 	node int
 	at   unit.Time
@@ -57,23 +57,23 @@ type path struct {
 	number int32 // 2*wire + which end sends: the sending port's number in the fabric
 	node   int32 // that it leads to
 	port   port.ID
-	seq    uint32 // of the first frame under way
-	count  int32  // frames under way: a list of flights, in the order in which they were sent
+	seq    uint32 // of the first frame in flight
+	count  int32  // frames in flight: a list of flights, in the order in which they were sent
 	head   int32
 	tail   int32
 }
 
-// slotted is a machine and where it is in the order.
+// slotted is a node and where it is in the order.
 type slotted struct {
 	Node
 	slot   int32 // its first
-	rank   int32 // its place in the order of machines
+	rank   int32 // its place in the order of nodes
 	first  int32 // where its ports are in order.leaving
 	shares bool  // its slots are its own, as Sharer
 }
 
-// nodeSlots divides the slot count of every machine: a line of the agenda has two such places, and
-// no more machines.
+// nodeSlots divides the slot count of every node: a line of the agenda has two such places, and
+// no more nodes.
 const nodeSlots = 4
 
 // none is the path of a port that no wire joins.
@@ -92,7 +92,7 @@ func (f *Setup) Ranks() ([]int, error) {
 	return ranks, nil
 }
 
-// newOrder numbers paths and machines, and reads the first deadlines. Machines that can
+// newOrder numbers paths and nodes, and reads the first deadlines. Nodes that can
 // share the agenda do, if they may.
 func newOrder(f *Setup, nodes []Node, share bool) (*order, error) {
 	o, err := number(f, nodes, share)
@@ -106,7 +106,7 @@ func newOrder(f *Setup, nodes []Node, share bool) (*order, error) {
 	return o, nil
 }
 
-// begin reads the first deadlines of the machines that are its own, and the first of the changes.
+// begin reads the first deadlines of the nodes that are its own, and the first of the changes.
 // Those that run in another process are nil.
 func (o *order) begin(own func(m int) bool) {
 	if len(o.fabric.Changes) > 0 {
@@ -127,7 +127,7 @@ func (o *order) begin(own func(m int) bool) {
 	}
 }
 
-// number numbers paths and machines. Machines that can share the agenda are to, if they may.
+// number numbers paths and nodes. Nodes that can share the agenda are to, if they may.
 func number(f *Setup, nodes []Node, share bool) (*order, error) {
 	o := &order{fabric: f, nodes: make([]slotted, len(nodes)), soon: agenda.NewNow(len(nodes)), keyed: f.Key != nil}
 	byRank := make([]int32, len(nodes))
@@ -186,20 +186,20 @@ func number(f *Setup, nodes []Node, share bool) (*order, error) {
 }
 
 // The slots of the agenda: arrivals by path, then changes from outside, then the
-// deadlines of machines; last of all, the look for deadlock.
+// deadlines of nodes; last of all, the look for deadlock.
 func (o *order) changeSlot() int    { return len(o.paths) }
 func (o *order) nodeSlot(m int) int { return int(o.nodes[m].slot) }
 func (o *order) watchSlot() int     { return o.last }
 
-// owner returns the machine of a slot, which is one of a machine.
+// owner returns the machine of a slot, which is one of a node.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/nodeSlots]) }
 
-// holder returns the seat of the machine of a slot, which is one of a machine.
+// holder returns the seat of the machine of a slot, which is one of a node.
 func (o *order) holder(slot int) *slotted { return &o.nodes[o.owner(slot)] }
 
 // join finds the path that leaves by each port.
 func (o *order) join() error {
-	ports := make([]int32, len(o.nodes)) // how many each machine has
+	ports := make([]int32, len(o.nodes)) // how many each node has
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
 		ports[from.Node] = max(ports[from.Node], int32(from.Port)+1)
@@ -223,7 +223,7 @@ func (o *order) join() error {
 	return nil
 }
 
-// leavingBy returns the path that begins at a port of a machine.
+// leavingBy returns the path that begins at a port of a node.
 func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.nodes[m].first)+int(p)] }
 
 // from returns where a path begins.
@@ -250,7 +250,7 @@ func (o *order) push(p *path) *flight {
 	return &o.flights.all[i]
 }
 
-// pop takes the first frame under way off the path. The result stays valid
+// pop takes the first frame in flight off the path. The result stays valid
 // until the next push.
 func (o *order) pop(p *path, slot int) *flight {
 	i := p.head
@@ -326,7 +326,7 @@ func (o *order) offered() bool {
 	return len(o.offers) > 0 && (o.change == len(o.fabric.Changes) || o.offers[0].at <= o.fabric.Changes[o.change].At)
 }
 
-// offer records that a machine may have something to send, from outside, at an instant that is
+// offer records that a node may have something to send, from outside, at an instant that is
 // neither before the last event nor after the next.
 func (o *order) offer(node int, at unit.Time) {
 	o.offers = append(o.offers, offer{node, at})

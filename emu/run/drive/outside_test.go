@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// caller is an outside that has something for machines 1 and 0 at the first look after an
+// caller is an outside that has something for nodes 1 and 0 at the first look after an
 // instant of wall time, in ns.
 type caller struct {
 	clock *int64

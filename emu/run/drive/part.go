@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Part runs some of a fabric's machines on the wall clock, while others run the
+// Part runs some of a fabric's nodes on the wall clock, while others run the
 // rest: a process of its own for each node, or for a switch and its endpoints.
 //
 // A frame from another process is not known before its datagram is here. So a part does no event before it has the
@@ -29,7 +29,7 @@ type Part struct {
 	Epoch int64
 	// Hold is how long all parts have held the run clock; nil: it is never held.
 	Hold Hold
-	// Links holds the two ends of each wire of the fabric; ends that are not at a machine of this part are nil.
+	// Links holds the two ends of each wire of the fabric; ends that are not at a node of this part are nil.
 	Links [][2]link.Link
 	// Measured, if not nil, shows the wall clock to endpoints.
 	Measured *Measured
@@ -37,7 +37,7 @@ type Part struct {
 	Longest []unit.Duration
 	// Idle, if not nil, is called before the part goes to sleep, so that its events can be sent then.
 	Idle func(now unit.Time) error
-	// Watch, if not nil, receives the frames that wait in the machines of the part, at each instant of the fabric's
+	// Watch, if not nil, receives the frames that wait in the nodes of the part, at each instant of the fabric's
 	// Watch.
 	Watch func(deadlock.Waits) error
 	// Settle, if not nil, is called at the end of the run. It returns when all parts have reached the end: a frame
@@ -72,7 +72,7 @@ type Traffic struct {
 	Came int64 // at the receiver; -1: it is in another part
 }
 
-// partRun is a run of some machines.
+// partRun is a run of some nodes.
 type partRun struct {
 	*sockets
 	part   *Part
@@ -107,8 +107,8 @@ type end struct {
 	due  unit.Time // the first due time since the last report
 }
 
-// Run runs the machines of this part to the end of f, or until ctx is done; it then returns the error of ctx beside
-// its measurements. The machines of f that are in other parts are nil.
+// Run runs the nodes of this part to the end of f, or until ctx is done; it then returns the error of ctx in addition to
+// its measurements. The nodes of f that are in other parts are nil.
 func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if err := w.check(f); err != nil {
@@ -135,7 +135,7 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 	return r.Record, traffic, err
 }
 
-// newRun returns the run of the machines that are here, before it has begun.
+// newRun returns the run of the nodes that are here, before it has begun.
 func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric := *f
 	fabric.Changes = nil
@@ -195,7 +195,7 @@ func (r *partRun) join() error {
 	return nil
 }
 
-// here reports whether this part has a machine.
+// here reports whether this part has a node.
 func (r *partRun) here(m int) bool { return r.nodes[m].Node != nil }
 
 // open sleeps until the next event may happen.
@@ -347,7 +347,7 @@ func (r *partRun) readPath(slot int) error {
 	return nil
 }
 
-// carry sends a frame: to a machine of this part as Wall does, to another by its
+// carry sends a frame: to a node of this part as Wall does, to another by its
 // datagram alone.
 func (r *partRun) carry(from *slotted, t *port.Transmission) error {
 	slot := r.leaving[int(from.first)+int(t.Port)]

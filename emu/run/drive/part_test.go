@@ -155,7 +155,7 @@ func (c *crowded) Send(b []byte) error {
 	return c.UDP.Send(b)
 }
 
-// A datagram for another process waits where the kernel has no room for it, and is sent again where an ICMP
+// A datagram for another process waits where the kernel has no room for it, and is retransmitted where an ICMP
 // message has come in its place.
 func TestPartWaitsForRoom(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }

@@ -101,7 +101,7 @@ func (r *partRun) publish(wait bool) error {
 	return r.part.Participant.Publish(wait)
 }
 
-// wake wakes the parts that can go on.
+// wake wakes the parts that can continue.
 func (r *partRun) wake() {
 	if r.part.Bell != nil {
 		r.part.Bell.Wake(r.at(r.clock()))

@@ -69,7 +69,7 @@ func (n busy) Wait(_ int64, came func(i int)) error {
 }
 
 // A part whose neighbour breaks a promise, or takes one back, ends with an error that names the
-// link, and so does one that is told what is no promise. One that keeps them goes on to the end.
+// link, and so does one that is told what is no promise. One that keeps them continues to the end.
 func TestPartIsToldNonsense(t *testing.T) {
 	type frame struct{ due, promise unit.Time }
 	for _, x := range []struct {

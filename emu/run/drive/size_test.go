@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// What a large fabric has many of stays small: paths two to a cache line, a frame under way two
-// lines, and a machine half of one.
+// What a large fabric has many of stays small: paths two to a cache line, a frame in flight two
+// lines, and a node half of one.
 func TestSizesOfTheOrder(t *testing.T) {
 	for _, c := range []struct {
 		what      string

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// sockets carries frames over real links. A frame is encoded when its machine sends it, and the machine
+// sockets carries frames over real links. A frame is encoded when its node sends it, and the machine
 // at the other end receives the decoded bytes. The bytes themselves wait for their instant, leave
 // then, and must come back as they were: each is compared. So the kernel decides nothing about the order
 // of events, and every byte crosses it at its time.
@@ -90,7 +90,7 @@ type list struct {
 }
 
 const (
-	// datagramCost is the room that a datagram takes in a socket's receive buffer beside its bytes, about.
+	// datagramCost is the room that a datagram takes in a socket's receive buffer in addition to its bytes, about.
 	// The loop reads when roomMost is taken, even if there is no time. A buffer has 128 KiB at
 	// the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
@@ -107,11 +107,11 @@ const (
 	lostLooks = 2000
 	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after lostLooks tries.
 	refusedAfter = time.Second
-	// At the end the loop looks so often for what is still under way, and sleeps between two looks.
+	// At the end the loop looks so often for what is still in flight, and sleeps between two looks.
 	settleLooks = 50
 	settleEvery = time.Millisecond
 	// strays is how often in a row a link may report a stranger's work, a datagram that is too
-	// long or an ICMP message, before the loop goes on to something else.
+	// long or an ICMP message, before the loop continues to something else.
 	strays = 16
 )
 
@@ -175,7 +175,7 @@ func (s *sockets) start(began int64, holds bool, shared Hold, shown *Measured) {
 	}
 }
 
-// post takes a frame that a machine sends: its bytes are to leave at their instant. The trailer holds
+// post takes a frame that a node sends: its bytes are to leave at their instant. The trailer holds
 // the promise: the earliest due time of the next frame.
 func (s *sockets) post(slot int32, t *port.Transmission, body wire.Body, seq uint32, promise unit.Time) *parcel {
 	if len(s.unused) == 0 {
@@ -211,7 +211,7 @@ func (s *sockets) grow() {
 	}
 }
 
-// carry sends a frame to a machine of this driver.
+// carry sends a frame to a node of this driver.
 func (s *sockets) carry(from *slotted, t *port.Transmission) error {
 	slot := s.leaving[int(from.first)+int(t.Port)]
 	p := &s.paths[slot]
@@ -532,7 +532,7 @@ func (s *sockets) collectAll() (missing bool) {
 	return missing
 }
 
-// settle reads the datagrams that are still under way at the end, and takes stock: all must have come back. It waits
+// settle reads the datagrams that are still in flight at the end, and takes stock: all must have come back. It waits
 // for all of them together no longer than settleLooks * settleEvery.
 func (s *sockets) settle() {
 	s.Hops = s.hops

@@ -11,7 +11,7 @@ import (
 // always gives the same events.
 type Virtual struct {
 	// SkipCodec hands frames over as values. By default each goes through its bytes, as on a socket, so that nothing
-	// works only because two machines share memory.
+	// works only because two nodes share memory.
 	SkipCodec bool
 }
 

@@ -13,7 +13,7 @@ import (
 type Visitor interface {
 	// Wanted reports whether the loop should call Visit. The loop asks continually.
 	Wanted() bool
-	// Visit inspects the run. The machines, the events and the Visit belong to the loop.
+	// Visit inspects the run. The nodes, the events and the Visit belong to the loop.
 	Visit(*Visit)
 }
 

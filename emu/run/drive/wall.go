@@ -13,9 +13,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. Each machine has its own goroutine (see coroutine); one
+// Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see coroutine); one
 // loop does the events in their order. The frames leave at their instants. The events themselves happen up to Ahead
-// earlier, so that a frame that leaves waits for no machine.
+// earlier, so that a frame that leaves waits for no node.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
@@ -30,7 +30,7 @@ type Wall struct {
 	Longest []unit.Duration
 	// Epoch, if not nil, is called when the run starts.
 	Epoch func()
-	// Fixed never holds the run clock, for programs that read clocks of their own.
+	// Fixed never holds the run clock, for programs that read their own clocks.
 	Fixed bool
 	// NeverSleep makes the loop spin however distant the next instant is.
 	NeverSleep bool
@@ -63,7 +63,7 @@ const (
 	trainFull = 16
 )
 
-// Run runs f to its end, or until ctx is done; it then returns the error of ctx beside the record so far. A link
+// Run runs f to its end, or until ctx is done; it then returns the error of ctx in addition to the record so far. A link
 // that fails ends the run.
 func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	run := *w
@@ -281,7 +281,7 @@ func (r *wallRun) wait(target int64) error {
 		runtime.Gosched()
 		r.yielded = r.now
 	}
-	// The gaps between two readings of a loop that only waits are the floor of this computer.
+	// The gaps between two readings of a loop that only waits are the floor of this machine.
 	for alone, visitor := r.fabric.Outside == nil, r.fabric.Visitor; ; {
 		next := r.clock()
 		if gap := next - r.now; gap > r.floor {

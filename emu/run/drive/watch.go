@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// watch lets the watcher look at t, or reports the waiting frames of the machines.
+// watch lets the watcher look at t, or reports the waiting frames of the nodes.
 func (o *order) watch(t unit.Time) error {
 	w := o.watcher
 	o.now = t
@@ -23,10 +23,10 @@ func (o *order) watch(t unit.Time) error {
 	return err
 }
 
-// Interrupter is a machine that reports its state if the run ends early.
+// Interrupter is a node that reports its state if the run ends early.
 type Interrupter interface{ Interrupt(now unit.Time) }
 
-// interrupt has the machines of a fabric report their states at now, behind all else of that instant.
+// interrupt has the nodes of a fabric report their states at now, behind all else of that instant.
 func interrupt(f *Setup, now unit.Time, of func(m int) *order) {
 	for m, node := range f.Nodes {
 		if x, ok := node.(Interrupter); ok {
@@ -36,10 +36,10 @@ func interrupt(f *Setup, now unit.Time, of func(m int) *order) {
 	}
 }
 
-// interrupt has the machines of the order report their states.
+// interrupt has the nodes of the order report their states.
 func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { return o }) }
 
-// see lets a watcher look, and applies each deadlock that it finds to the machines, by the order of each.
+// see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of each.
 // carried counts the frames handed over that are not flow control. It reports whether nothing else can
 // happen.
 func see(w *deadlock.Detector, carried int64, of func(m int) *order) (over bool, err error) {

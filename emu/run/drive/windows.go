@@ -59,7 +59,7 @@ type virtualLoop struct {
 // they are to stop, and report how far they are.
 const meetEvery = 1 << 10
 
-// runLoops does what Run does, for a fabric whose machines are divided among several loops.
+// runLoops does what Run does, for a fabric whose nodes are divided among several loops.
 func (v Virtual) runLoops(ctx context.Context, f *Setup) (hops int64, err error) {
 	orders, err := split(f)
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *virtualLoop) takeIn() {
 	}
 }
 
-// carry hands a frame over: to a machine of this loop, or to another loop.
+// carry hands a frame over: to a node of this loop, or to another loop.
 func (l *virtualLoop) carry(from *slotted, t *port.Transmission) error {
 	slot := l.leaving[int(from.first)+int(t.Port)]
 	to := l.fabric.Loops.Of[l.paths[slot].node]
@@ -199,7 +199,7 @@ func (l *virtualLoop) carry(from *slotted, t *port.Transmission) error {
 }
 
 // meet is done by one loop for all, while the others wait: it looks for deadlock, and finds
-// out where they go on.
+// out where they continue.
 func (r *virtualRun) meet() {
 	for _, l := range r.loops {
 		if l.err != nil && r.err == nil {

@@ -52,7 +52,7 @@ func (c *card) Read(b []byte) (int, error) {
 	}
 }
 
-// Dropped returns how many packets of the guest did not come, and how many its kernel dropped on their way in.
+// Dropped returns how many packets of the guest did not come, and how many its kernel dropped on the path in.
 func (c *card) Dropped() (sent, received uint64, err error) {
 	sent, received, err = c.device.Dropped()
 	return sent + c.strange, received, err

@@ -13,7 +13,7 @@ type refusing struct{ fake }
 
 func (*refusing) Write([]byte) (bool, error) { return false, nil }
 
-// TestCard: packets stand behind a header of virtual networks at the device, and without one at the fabric; a
+// TestCard: packets are behind a header of virtual networks at the device, and without one at the fabric; a
 // packet that waits is written when its time has come.
 func TestCard(t *testing.T) {
 	now := int64(1e9)

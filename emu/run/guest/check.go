@@ -7,7 +7,7 @@ import (
 )
 
 // Check returns a *errs.Mistake where the guests of a scenario cannot take part in a run. The
-// run has the wall clock or the virtual one; apart: machines are in processes of their own.
+// run has the wall clock or the virtual one; apart: nodes are their own in processes.
 func Check(s *scenario.Scenario, wall, apart bool) error {
 	all, real := s.Guests()
 	switch {

@@ -14,7 +14,7 @@
 // limiter and flow control let one leave at that instant (node.BodySource). So packets that a PAUSE, missing credit or a
 // limiter stops wait in the guest's kernel, in one queue, as at a network card that is stopped:
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
-// there for want of room, and Report has the count.
+// there for lack of room, and Report has the count.
 //
 // # Guests that are there
 //
@@ -27,7 +27,7 @@
 // # Frames
 //
 // A packet of IP is a body with its EtherType. So is a frame of a TAP device if its addresses are
-// the addresses of its two machines in the fabric: the fabric's frame has them, and the other end
+// the addresses of its two nodes in the fabric: the fabric's frame has them, and the other end
 // puts them back. Any other frame, a broadcast or one with an address of the guest's own, is a
 // body of type 6558 as a whole (RFC 1701 has that type for Ethernet inside another protocol). A
 // broadcast goes by the first flow to each guest.
@@ -36,14 +36,14 @@
 //
 // A packet enters the fabric at the loop's present model time. If the loop lags behind the wall
 // clock then, and has caught up when the packet comes out, the packet is kept back (transit):
-// none is under way for less than its time in the model.
+// none is in flight for less than its time in the model.
 //
 // # The card
 //
 // A guest's kernel leaves checksums and large segments of TCP to its network card, which is here
 // (card, package offload): one system call moves many packets. The packets on the fabric are the
 // packets on the wire, with whole checksums. Packets that arrive may wait for the next one of their
-// connection: 64 us, or up to 4 ms where the loop is late by as much. A packet that comes alone does not
+// connection: 64 µs, or up to 4 ms where the loop is late by as much. A packet that comes alone does not
 // wait.
 //
 // # Limitations

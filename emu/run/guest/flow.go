@@ -11,7 +11,7 @@ import (
 )
 
 // queueRoom is how many packets the queue of a flow holds: one that may leave, and one behind it,
-// so that a line does not stand still while the loop reads a device.
+// so that a line does not stop while the loop reads a device.
 const queueRoom = 2
 
 // queue holds the packets of a guest for a flow. It is the flow's node.BodySource.
@@ -19,7 +19,7 @@ type queue struct {
 	guests   *Guests
 	guest    *guest
 	name     string // of the flow
-	to       int    // machine
+	to       int    // node
 	priority uint8
 	room     int                      // for the bytes of a body
 	under    *transit                 // of a flow between real hosts; nil for others

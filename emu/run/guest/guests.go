@@ -30,7 +30,7 @@ type Guests struct {
 	topology *netns.Topology // of the real ones
 	fabric   *fabric.Fabric
 	all      []*guest       // in the order of the endpoints
-	of       map[int]*guest // by machine
+	of       map[int]*guest // by node
 	byIP     map[netip.Addr]int
 	queues   map[*fabric.Flow]*queue
 	sinks    map[*fabric.Flow]*sink
@@ -44,11 +44,11 @@ type Guests struct {
 	headers  headers      // of the packet in hand
 	keeping  []*sink      // sinks that keep packets back
 	times    []KernelTime // at a dilation above 1
-	real     []*guest     // that have devices, as topology has them
+	real     []*guest     // that have devices, as in topology
 	poll     *netns.Poll  // of these devices
 	programs *Programs
 	scratch  string           // folder for the output of programs where the caller has none; empty: it has one
-	learned  map[wire.MAC]int // the machine behind which a hardware address is that is not the fabric's
+	learned  map[wire.MAC]int // the node behind which a hardware address is that is not the fabric's
 	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
 	events   []Event
 	looked   int64 // when the devices were last looked at for changes, in ns of clock
@@ -330,7 +330,7 @@ func (g *Guests) Look(offer func(node int)) error {
 	return err
 }
 
-// find finds the guests that have sent packets, after the first of them or after so much wall time.
+// find finds the guests that have sent packets, after the first of them or after this much wall time.
 func (g *Guests) find(most time.Duration) {
 	if g.poll != nil {
 		g.poll.Wait(most, func(device int) { g.real[device].ready = true })
@@ -477,7 +477,7 @@ func (x *guest) place(asked *queue) {
 	}
 }
 
-// Wait returns when a device without a packet in hand can be read, or after so much wall time. With 0 it gives this
+// Wait returns when a device without a packet in hand can be read, or after this much wall time. With 0 it gives this
 // processor away, if a program of a guest waits for it: the loop has a higher priority, and does not sleep.
 func (g *Guests) Wait(most time.Duration) {
 	if most == 0 {

@@ -108,7 +108,7 @@ func packet(t *testing.T, to [4]byte, dscp, size int, ether ...layers.Ethernet) 
 	return append([]byte(nil), b.Bytes()...)
 }
 
-// look calls Look, and returns the machines that have something.
+// look calls Look, and returns the nodes that have something.
 func look(t *testing.T, g *Guests) (nodes []string) {
 	t.Helper()
 	if err := g.Look(func(m int) { nodes = append(nodes, g.fabric.Nodes[m].Name) }); err != nil {
@@ -223,7 +223,7 @@ func TestPacketsWithoutAFlow(t *testing.T) {
 	}
 }
 
-// A frame between machines of the fabric is carried without its addresses, and has them
+// A frame between nodes of the fabric is carried without its addresses, and has them
 // again at the other end; any other is carried whole, a broadcast to each guest.
 func TestFramesOfEthernet(t *testing.T) {
 	g, fakes, flows := open(t, "tap")

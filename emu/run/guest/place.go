@@ -17,7 +17,7 @@ import (
 	"fabemu/wire"
 )
 
-// namespaces has the network namespaces that have names, as ip netns has it.
+// namespaces has the network namespaces that have names, as in ip netns.
 const namespaces = "/run/netns"
 
 // findPlace returns the path of the network namespace in which a guest is already; empty: there is none.
@@ -178,7 +178,7 @@ func (g *Guests) record(x *guest, name, text string) {
 	}
 }
 
-// lose records that the device of a guest is no more. The run goes on without it.
+// lose records that the device of a guest is no more. The run continues without it.
 func (g *Guests) lose(x *guest) {
 	g.watch()
 	x.gone = true

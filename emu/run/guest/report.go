@@ -17,7 +17,7 @@ type Counts struct {
 	Spoofed     int64 `json:"spoofed,omitempty"`     // sent with a source that is not the guest's, where strict-source is given
 	NotTaken    int64 `json:"not_taken,omitempty"`   // not taken by its kernel
 	KernelDrops int64 `json:"kernel_drops"`          // sent, and dropped by its kernel before they could be read
-	LostInside  int64 `json:"lost_inside,omitempty"` // dropped by its kernel on the way in
+	LostInside  int64 `json:"lost_inside,omitempty"` // dropped by its kernel on the path in
 }
 
 // Report describes a guest after a run.

@@ -16,7 +16,7 @@ type Stack interface {
 	Deadline() unit.Time
 
 	// Send starts a program at an instant. It opens a connection to the stack at another address and sends
-	// so many bytes, as fast as it may; 0 bytes: without end.
+	// this many bytes, as fast as it may; 0 bytes: without end.
 	Send(at unit.Time, to netip.Addr, bytes int64) Sending
 
 	// Close ends the stack. Closing twice does no harm.

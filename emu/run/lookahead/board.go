@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Board is a Coordinator in memory that the parts of a run on one computer share: each part writes reports about its
-// progress to a record of its own, reads the records of the others, and computes their promises itself. There is no
+// Board is a Coordinator in memory that the parts of a run on one machine share: each part writes reports about its
+// progress to its own record, reads the records of the others, and computes their promises itself. There is no
 // lock: whatever a part was doing when it died, the others read its last complete report.
 //
 // A record has room for two reports and the number of the last one. The owner overwrites the older report, and then
@@ -29,7 +29,7 @@ type Board struct {
 	// other event can happen before that, the search costs more than it gains.
 	Ahead   bool
 	me      int   // none: it only reads
-	part    []int // by machine
+	part    []int // by node
 	rank    []int // by number of a path: its place in the order of events of one instant
 	words   []uint64
 	layout  layout
@@ -44,7 +44,7 @@ type Board struct {
 
 // The activities of a part after a report, in its record.
 const (
-	acts  = iota // it goes on
+	acts  = iota // it continues
 	waits        // until it may do its next event, and that is due on the wall clock; an earlier frame wakes it
 	ended        // it has come to the end of the run
 )
@@ -53,7 +53,7 @@ const (
 	boardMagic  = 0x6661_626d_7500_0000 // "fabmu"
 	boardLayout = boardMagic | 2        // and the version of all that follows
 
-	headWords  = 4     // the layout, the run, the fabric, and how many machines; then the part of each machine
+	headWords  = 4     // the layout, the run, the fabric, and how many nodes; then the part of each node
 	line       = 8     // words: the words of different parts lie in different lines of a cache
 	recordHead = 3     // the check word, the activity, and the instant of the next event
 	outWords   = 4     // claim, floor, due, and how many were seen and sent
@@ -75,7 +75,7 @@ type layout struct {
 // whole rounds a number of words up to lines.
 func whole(words int) int { return (words + line - 1) / line * line }
 
-// layOut lays out the board of a coordinator for so many machines.
+// layOut lays out the board of a coordinator for so many nodes.
 func (c *Coordinator) layOut(nodes int) (l layout) {
 	l.held = whole(headWords + nodes)
 	l.lost = l.held + line
@@ -106,7 +106,7 @@ func print(f Fabric, rank []int) uint64 {
 	return h.Sum64()
 }
 
-// Lay writes the head of a board into words that are all 0. part[m] is the part of machine m, rank[n] is the
+// Lay writes the head of a board into words that are all 0. part[m] is the part of node m, rank[n] is the
 // position of path n in the order of events of one instant, and run is the number of the run.
 func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	words[1], words[2], words[3] = uint64(run), print(f, rank), uint64(len(part))
@@ -116,7 +116,7 @@ func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	atomic.StoreUint64(&words[0], boardLayout)
 }
 
-// NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given machine; if that is
+// NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given node; if that is
 // negative, for an observer.
 func NewBoard(f Fabric, rank []int, run uint32, node int, words []uint64) (*Board, error) {
 	nodes := len(f.Passing)
@@ -152,7 +152,7 @@ func NewBoard(f Fabric, rank []int, run uint32, node int, words []uint64) (*Boar
 // Me returns the number of this part.
 func (b *Board) Me() int { return b.me }
 
-// First returns the first machine of a part.
+// First returns the first node of a part.
 func (b *Board) First(part int) int { return slices.Index(b.part, part) }
 
 // BadRecord reports a record of a part that is impossible.

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// boards returns the boards of the parts of a ring of n machines, and of an observer, over the same words.
+// boards returns the boards of the parts of a ring of n nodes, and of an observer, over the same words.
 func boards(t testing.TB, n int) (all []*Board, words []uint64) {
 	t.Helper()
 	f, part, rank := ring(n), make([]int, n), make([]int, 2*n)
@@ -197,7 +197,7 @@ func TestBoardOfAnotherRun(t *testing.T) {
 	}
 }
 
-// Whatever stands in the words of others, reading and computing come to an end.
+// Whatever is in the words of others, reading and computing come to an end.
 func FuzzBoard(f *testing.F) {
 	f.Add(uint64(1), uint16(3), uint64(1<<63), true)
 	f.Fuzz(func(t *testing.T, seed uint64, at uint16, value uint64, sealed bool) {

@@ -10,11 +10,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Fabric is the machines that parts share, and the least durations of what they do, on which promises are based.
+// Fabric is the nodes that parts share, and the least durations of what they do, on which promises are based.
 type Fabric struct {
 	Wires   [][2]port.End
 	Least   []unit.Duration // by path: from the start of a frame until it is due
-	Passing []unit.Duration // by machine: from an arrival until it sends by another port because of it
+	Passing []unit.Duration // by node: from an arrival until it sends by another port because of it
 }
 
 // check refuses a fabric about which nothing can be promised.
@@ -34,12 +34,12 @@ func (f *Fabric) check() error {
 // order; and the least time until an event in the part can matter at the other end of each path that leads away.
 type Boundary struct {
 	In, Out []int
-	Nodes   []Node          // the machines of the part that send
-	Arrival map[int]Arrival // by path that leads to a machine of the part
+	Nodes   []Node          // the nodes of the part that send
+	Arrival map[int]Arrival // by path that leads to a node of the part
 	paths   []int           // the keys of Arrival, in ascending order
 }
 
-// Node holds the least time from when a machine does something until that can matter at the other end of a path
+// Node holds the least time from when a node does something until that can matter at the other end of a path
 // that leads away.
 type Node struct {
 	Number int
@@ -47,8 +47,8 @@ type Node struct {
 	sends  []int           // the paths that begin here
 }
 
-// Arrival holds the least time from when a frame is due at a machine until it can matter at the other end of a path
-// that leads away. The machines of a part share After among the paths that come from other parts, because of these
+// Arrival holds the least time from when a frame is due at a node until it can matter at the other end of a path
+// that leads away. The nodes of a part share After among the paths that come from other parts, because of these
 // only the path back by the same port is shorter.
 type Arrival struct {
 	After []unit.Duration // by index in Out
@@ -67,10 +67,10 @@ func (a *Arrival) At(k int) unit.Duration {
 	return a.After[k]
 }
 
-// NewBoundary returns the boundary of the machines for which here returns true.
+// NewBoundary returns the boundary of the nodes for which here returns true.
 func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	b := &Boundary{Arrival: map[int]Arrival{}}
-	sends := map[int][]int{} // by machine of the part
+	sends := map[int][]int{} // by node of the part
 	place := map[int]int{}   // in Out, of each path
 	for n := range 2 * len(f.Wires) {
 		from, to := f.Wires[n/2][n%2].Node, f.Wires[n/2][1-n%2].Node
@@ -140,7 +140,7 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 }
 
 // Claim computes the earliest due time of a frame on each path that leads away, by index in Out, unless a frame
-// arrives that is not known yet. machine returns when a machine of the part does something, path when the first
+// arrives that is not known yet. node returns when a node of the part does something, path when the first
 // frame on a path to one is due.
 func (b *Boundary) Claim(claims []unit.Time, node, path func(n int) unit.Time) {
 	for k := range claims {

@@ -69,7 +69,7 @@ type sending struct {
 	due     unit.Time
 }
 
-// New returns the coordinator of the parts of a fabric: part[m] is the part of machine m.
+// New returns the coordinator of the parts of a fabric: part[m] is the part of node m.
 func New(f Fabric, part []int) (*Coordinator, error) {
 	if err := f.check(); err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ring returns a fabric of n machines in a ring, each with a port to the one before (0) and to the
-// next (1): a frame takes 10 on each wire, and a machine passes one on after 5.
+// ring returns a fabric of n nodes in a ring, each with a port to the one before (0) and to the
+// next (1): a frame takes 10 on each wire, and a node passes one on after 5.
 func ring(n int) Fabric {
 	f := Fabric{}
 	for m := range n {
@@ -46,7 +46,7 @@ func at(t unit.Time) [2]unit.Time { return [2]unit.Time{t, t} }
 
 // In a cycle of parts of which each waits for the others, the one whose next event is the first of all
 // is promised what it needs with one promise, however far off that is, and the others are not; what is
-// under way to a part, and what it would cause elsewhere, counts.
+// in flight to a part, and what it would cause elsewhere, counts.
 func TestCoordinatorPromisesTheFirst(t *testing.T) {
 	c, err := New(ring(3), []int{0, 1, 2})
 	if err != nil {

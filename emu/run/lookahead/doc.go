@@ -4,7 +4,7 @@
 // A part reports its progress (Report), and receives the earliest instant at which a frame can come (Promise).
 // Promises are based on the least durations in the fabric (Fabric, Boundary).
 //
-// A part has a Participant. On one computer that is a Board in memory that all parts share: each part computes the
+// A part has a Participant. On one machine that is a Board in memory that all parts share: each part computes the
 // promises itself. Otherwise one process has the Coordinator, which receives reports and sends promises, and each
 // part has a Delegate. Both compute the same promises.
 //

@@ -3,7 +3,7 @@ package lookahead
 import "fabemu/wire/unit"
 
 // Participant is where a part reports its progress and reads the promises of the other parts: on the Board of a run
-// on one computer, or as the Delegate of a coordinator behind a socket. k is an index of Boundary.In.
+// on one machine, or as the Delegate of a coordinator behind a socket. k is an index of Boundary.In.
 type Participant interface {
 	// Boundary returns the boundary of the part.
 	Boundary() *Boundary

@@ -106,7 +106,7 @@ type Delegate struct {
 	receive  func(b []byte) (int, error)
 }
 
-// NewDelegate returns the delegate of the machines for which here returns true. send sends a report. receive reads a
+// NewDelegate returns the delegate of the nodes for which here returns true. send sends a report. receive reads a
 // message of promises, and returns 0 if there is none.
 func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, receive func([]byte) (int, error)) (*Delegate, error) {
 	if err := f.check(); err != nil {

@@ -31,7 +31,7 @@ type notes struct {
 	t       *testing.T
 	calls   []string
 	last    unit.Time
-	gave    unit.Time // by the last Next, for so many bytes
+	gave    unit.Time // by the last Next, for this many bytes
 	size    unit.Size
 	permits bool
 }
@@ -66,7 +66,7 @@ func (n *notes) SetRate(now unit.Time, r unit.Rate) {
 	n.RateLimiter.SetRate(now, r)
 }
 
-// A packet of 1000 bytes takes 8 us at this rate.
+// A packet of 1000 bytes takes 8 µs at this rate.
 const rate = 1e9
 
 func limited(t *testing.T) (*hand, *notes, node.RateLimiter) {
@@ -75,7 +75,7 @@ func limited(t *testing.T) (*hand, *notes, node.RateLimiter) {
 	return clock, l, measured.New(clock, 1000).Pacing(measured.Key{QP: 1}, 8*us).Limiter(l)
 }
 
-// What the computer is late comes into the model as the instant of a start, and does not add up.
+// What the machine is late comes into the model as the instant of a start, and does not add up.
 func TestAStartIsAtTheMeasuredInstant(t *testing.T) {
 	clock, l, w := limited(t)
 	for k := range unit.Duration(50) {
@@ -101,13 +101,13 @@ func TestAStartIsAtTheMeasuredInstant(t *testing.T) {
 	}
 }
 
-// What was let start starts, whatever comes in between; a larger packet is asked for anew.
+// What was let start starts, whatever comes in between; a larger packet is asked for again.
 func TestWhatWasLetStandsAndWhatDoesNot(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		between func(clock *hand, w node.RateLimiter)
 		n       unit.Size
-		start   unit.Duration // of the second packet, which was let at 8 us and is to start at 10
+		start   unit.Duration // of the second packet, which was let at 8 µs and is to start at 10
 		calls   []string      // of its limiter from then on
 	}{
 		{"nothing", func(*hand, node.RateLimiter) {}, 1000, 10 * us, []string{"sent 8us"}},
@@ -147,7 +147,7 @@ func TestALaterInstantStays(t *testing.T) {
 	w.Next(0, 1000)
 	w.Sent(0, 1000)
 	w.Next(0, 1000)
-	clock.now = at(9 * us) // while the event is one of 7 us
+	clock.now = at(9 * us) // while the event is one of 7 µs
 	w.SetRate(at(7*us), rate/4)
 	clock.now = at(9*us) + 5
 	if got := w.Next(at(7*us), 1000); got != at(32*us) {

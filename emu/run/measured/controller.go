@@ -52,7 +52,7 @@ func (c *controller) cameAt(now unit.Time) unit.Time {
 // Advance calls the reaction point when something is due.
 func (c *controller) Advance(now unit.Time) { c.Controller.Advance(c.read(now)) }
 
-// Extras returns its capabilities beside a Controller.
+// Extras returns its capabilities in addition to a Controller.
 func (c *controller) Extras() rp.Extras {
 	x := rp.ExtrasOf(c.Controller)
 	if x.Sender != nil {

@@ -1,5 +1,5 @@
 // Package measured gives the rate limiters and the reaction points of a run measured time,
-// as they have it in a real host. All else keeps the time of the model: lines, switches, sinks, and
+// as in they in a real host. All else keeps the time of the model: lines, switches, sinks, and
 // the order of events.
 //
 // A Time wraps both. The endpoint calls them with the time of the model; they receive the measured
@@ -9,7 +9,7 @@
 //     before the instant of the model, nor before an instant that was handed over earlier.
 //   - A packet that the limiter lets start does so at the instant of the limiter's answer, which
 //     lies ahead of the event that asked. The endpoint asks again then, and the packet may start
-//     whatever has come between, be it another rate. So the lateness of the computer comes into
+//     whatever has come between, be it another rate. So the lateness of the machine comes into
 //     the model where it would come into a real host, as the instant of a start, and nowhere else.
 //   - Lateness does not add up. A limiter that gave a later instant is asked again with that
 //     instant, not with the time of the call. If nothing else kept the packet, it starts then, unless
@@ -21,12 +21,12 @@
 //
 // # The proof
 //
-// A computer adds nothing to such a run but the readings of its clock. A Time keeps these, and
+// A machine adds nothing to such a run but the readings of its clock. A Time keeps these, and
 // Repeat returns one that shows the same again: a run with it, on the virtual clock, must have the
 // same event log.
 //
 // # Limitations
 //
 // The reaction of a destination to a flow (rp.Answerer) and the timers of a transport (TCP) have
-// the time of the model. A run whose limiter reads a clock of its own cannot be repeated.
+// the time of the model. A run whose limiter reads its own clock cannot be repeated.
 package measured

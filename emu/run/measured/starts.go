@@ -9,7 +9,7 @@ import (
 // a limiter gave, or at which there was a packet, to that at which its answer was there.
 type Starts struct {
 	Count     int64
-	Late      int64          // later than 5 % of T, the time of a packet on the line
+	Late      int64          // later than 5 % of T, the time of a packet on the link
 	Lateness  pace.Histogram // in ps of model time
 	LatenessT pace.Histogram // in thousandths of T
 }

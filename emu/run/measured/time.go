@@ -64,7 +64,7 @@ func (t *Time) Add(o *Time) {
 	t.Starts.merge(o.Starts)
 }
 
-// form is a Time as JSON has it.
+// form is a Time as in JSON.
 type form struct {
 	Starts *Starts
 	Cut    bool
@@ -103,7 +103,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Pacing returns the time of one limiter, whose packets take so long on the line.
+// Pacing returns the time of one limiter, whose packets take so long on the link.
 func (t *Time) Pacing(k Key, packet unit.Duration) *Pacing {
 	p := t.of[k]
 	if p == nil {

@@ -54,7 +54,7 @@ const (
 	InGoroutines Placement = "goroutine" // each node has its own goroutine, in one process
 	InProcesses  Placement = "process"   // each node has its own process
 	InDomains    Placement = "domain"    // each switch and its endpoints have a process
-	InHosts      Placement = "hosts"     // several machines run a share of the nodes each, in one process
+	InHosts      Placement = "hosts"     // several nodes run a share of the nodes each, in one process
 )
 
 // Pin chooses how the loops of processes are assigned to CPUs.
@@ -62,7 +62,7 @@ type Pin string
 
 // The choices.
 const (
-	// PinOn puts the loops that wait for one another on one CPU, where they wake each other fastest. If links are so
+	// PinOn puts the loops that wait for each other on one CPU, where they wake each other fastest. If links are so
 	// long that nodes work at the same time, it distributes the loops over all CPUs.
 	PinOn Pin = "on"
 	// PinOff leaves the loops to the operating system.
@@ -86,7 +86,7 @@ type Hold string
 
 // When to hold the clock.
 const (
-	HoldAuto Hold = "auto" // in runs without guests, which read clocks of their own
+	HoldAuto Hold = "auto" // in runs without guests, which read their own clocks
 	HoldOn   Hold = "on"   // always
 	HoldOff  Hold = "off"  // never: what the machine is late with leaves late
 )

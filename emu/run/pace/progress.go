@@ -72,7 +72,7 @@ func (p *Progress) Silent() []Silent {
 // Status is how far a run is.
 type Status struct {
 	Now, End unit.Time     // model time
-	Wall     time.Duration // wall time since the begin
+	Wall     time.Duration // wall time since the start
 	Left     time.Duration // wall time to go; on the virtual clock, as it looks
 	Late     int64         // data frames that left later than 5 % of their duration
 	Silent   []Silent      // parts in other processes that do not answer

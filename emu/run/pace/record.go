@@ -34,7 +34,7 @@ type Record struct {
 
 	// Spun is the time that the loop spent waiting for an instant, and SpunLate the
 	// part of it in which an instant would have found the loop away by more than 5 %
-	// of T: their quotient is the floor of this computer, whatever the loop does.
+	// of T: their quotient is the floor of this machine, whatever the loop does.
 	Spun, SpunLate int64
 	// Slept is the time that the loop slept. The rest of Wall, without Spun and
 	// Slept, is the time of events: the loop was busy.

@@ -118,7 +118,7 @@ func Find(name string) (src []byte, file string, err error) {
 	}
 }
 
-// readAll reads at the most a byte more than package scenario takes, so that a longer file is refused there.
+// readAll reads at most a byte more than package scenario takes, so that a longer file is refused there.
 func readAll(f *os.File) ([]byte, error) { return io.ReadAll(io.LimitReader(f, 16<<20+1)) }
 
 // Read returns the text of a scenario. A name that does not exist gives an error with the nearest names.

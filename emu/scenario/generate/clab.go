@@ -46,7 +46,7 @@ type labLink struct {
 	Impaired   any `yaml:"impairments"`
 }
 
-// The bytes of a packet of a flow that are beside a guest's packet of IP, the MTU of a link of containerlab, and the
+// The bytes of a packet of a flow that are next to a guest's packet of IP, the MTU of a link of containerlab, and the
 // bounds of a guest's.
 const (
 	besideLabMTU            = 30
@@ -55,7 +55,7 @@ const (
 	longestDevice           = 15
 )
 
-// odd are the characters that names of machines do not have.
+// odd are the characters that names of nodes do not have.
 var odd = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // FromClab returns the scenario with the links of a containerlab topology, whose text has a name in messages. Its
@@ -198,7 +198,7 @@ func (e *labEnd) fields(taken map[string]bool) (own string, left []string) {
 	return address + own, left
 }
 
-// name returns a new name of a machine for the end.
+// name returns a new name of a node for the end.
 func (e *labEnd) name(taken map[string]bool) string {
 	base := odd.ReplaceAllString(e.node+"-"+e.device, "_")
 	if c := base[0]; c < 'A' || c == '_' || c == '-' {
@@ -283,5 +283,5 @@ func (x *lab) container(node, kind string) string {
 	return *x.Prefix + "-" + x.Name + "-" + node
 }
 
-// quote returns a text as YAML has it.
+// quote returns a text as in YAML.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire"
 )
 
-// clos has the numbers of the machines of a Clos network of two or three stages.
+// clos has the numbers of the nodes of a Clos network of two or three stages.
 type clos struct {
 	pods, leaves, perLeaf int // leaves of a pod, endpoints of a leaf
 	tops, cores           int // switches above the leaves of a pod, and above each of these
@@ -37,7 +37,7 @@ type user struct {
 	flags string
 }
 
-// fits refuses switches with more links than ports, and more machines than a subnet can have.
+// fits refuses switches with more links than ports, and more nodes than a subnet can have.
 func (o *Options) fits(switches int, users ...user) error {
 	for _, u := range users {
 		if o.Ports > 0 && u.links > o.Ports {
@@ -187,7 +187,7 @@ func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []stri
 	return lines
 }
 
-// halves adds the two halves of the hosts, which send to each other, and how much of their links they get at the least.
+// halves adds the two halves of the hosts, which send to each other, and how much of their links they get at least.
 func (o *Options) halves(v values, hosts int) values {
 	v["half"], v["next"], v["last"] = hosts/2, hosts/2+1, hosts/2*2
 	if v["members"] == nil {

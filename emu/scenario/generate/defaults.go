@@ -24,7 +24,7 @@ type scheme struct {
 // credit reports whether the links are links of InfiniBand.
 func (s *scheme) credit() bool { return s.Family == wire.InfiniBand }
 
-// Schemes returns the word for none, the laws that a file can have, and the schemes without a law.
+// Schemes returns the word for none, the algorithms that a file can have, and the schemes without an algorithm.
 func Schemes() (all []string) {
 	tables := scenario.BuiltIn()
 	for _, p := range tables.Presets() {
@@ -39,8 +39,8 @@ func Schemes() (all []string) {
 	return all
 }
 
-// schemeOf returns the scheme that the options name. The name of a law stands for its first preset, unless the law
-// goes with several congestion points.
+// schemeOf returns the scheme that the options name. The name of an algorithm stands for its first preset, unless the algorithm
+// belongs to several congestion points.
 func schemeOf(o *Options) (*scheme, error) {
 	words := port.Credits.Words()
 	if o.FlowControl != "" && !slices.Contains(words, o.FlowControl) {
@@ -125,12 +125,12 @@ func trip(delays ...unit.Duration) (sum unit.Duration) {
 	return sum
 }
 
-// packetsIn returns how many packets leave by a line in a time.
+// packetsIn returns how many packets leave by a link in a time.
 func packetsIn(d unit.Duration, rate unit.Rate) int {
 	return int(math.Ceil(float64(d) / float64(rate.Serialise(packetBytes))))
 }
 
-// extent returns the begin of the measurement and the end of the run. Each of the flows that share a link has
+// extent returns the start of the measurement and the end of the run. Each of the flows that share a link has
 // the time for 30 packets, of which the last 20 are measured. A scheme needs longer until rates are settled.
 func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 60*trip(o.Delays...)
@@ -178,12 +178,12 @@ func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
 	return all
 }
 
-// buffer is how many packets a link of a tier holds: four, and those on the way of a credit, as far as a link grants.
+// buffer is how many packets a link of a tier holds: four, and those on the path of a credit, as far as a link grants.
 func (o *Options) buffer(tier int) int {
 	return min(4+packetsIn(trip(o.Delays[tier]), o.Rates[tier]), mostBlocks/blocks)
 }
 
-// memory is how many kilobytes of memory the ports of a switch need beside the usual 300 for frames under way when two
+// memory is how many kilobytes of memory the ports of a switch need in addition to the usual 300 for frames in flight when two
 // priorities are stopped, in hundreds; 0: none.
 func (o *Options) memory() int {
 	longest := 0.0

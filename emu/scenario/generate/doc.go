@@ -1,5 +1,5 @@
 // Package generate writes scenarios of the usual kinds in any size from a few
-// endpoints to thousands: a first scenario, or a load for a computer.
+// endpoints to thousands: a first scenario, or a load for a machine.
 //
 // [Write] returns the text of a file as a user would write it, with comments, ranges,
 // and a claim or two that hold. Package scenario reads it.
@@ -7,5 +7,5 @@
 // # Limitations
 //
 // An endpoint has one line: a host with several is several endpoints. Torus and dragonfly are left out: their routes
-// without deadlock change the lane of a frame on its way, and switches keep it.
+// without deadlock change the lane of a frame in flight, and switches keep it.
 package generate

@@ -192,7 +192,7 @@ func (o *Options) flags() []flag {
 		{"--rails", o.Rails}}
 }
 
-// dimension returns the first dimension that is given in place of Endpoints, or nothing.
+// dimension returns the first dimension that is given instead of Endpoints, or nothing.
 func (o *Options) dimension() string {
 	for _, f := range o.flags() {
 		if f.value != 0 && f.name != "--rails" {

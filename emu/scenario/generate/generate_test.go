@@ -147,7 +147,7 @@ func TestModelVariants(t *testing.T) {
 	}
 }
 
-// TestSchemes: each kind is right with each preset of the tables, on the links that go with it, and is named by the
+// TestSchemes: each kind is right with each preset of the tables, on the links that belong to it, and is named by the
 // name of the preset.
 func TestSchemes(t *testing.T) {
 	tables := scenario.BuiltIn()

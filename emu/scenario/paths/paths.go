@@ -7,26 +7,26 @@ import (
 	"sync/atomic"
 )
 
-// Graph is a fabric: machines, of which the first are switches, and links. Any number of
+// Graph is a fabric: nodes, of which the first are switches, and links. Any number of
 // goroutines may use it after the last call of Fix.
 type Graph struct {
-	switches int                       // how many of the machines are switches
-	ends     [][]Step                  // for each node, its links and where they lead, by the names of the machines there
+	switches int                       // how many of the nodes are switches
+	ends     [][]Step                  // for each node, its links and where they lead, by the names of the nodes there
 	inner    [][]Step                  // for each switch, the links that lead to switches
 	tables   []atomic.Pointer[[]int32] // for each node, the number of links between it and each switch
-	fixed    map[int]map[int]Step      // to a machine, from others, also if another is shorter
+	fixed    map[int]map[int]Step      // to a node, from others, also if another is shorter
 }
 
 // Step is a link on a way, and the machine that it leads to.
 type Step struct {
 	Link int // index
-	To   int // machine
+	To   int // node
 }
 
-// far is the number of links to a machine that cannot be reached.
+// far is the number of links to a node that cannot be reached.
 const far = math.MaxInt32
 
-// New returns the graph of machines, the first of which are switches, and of the
+// New returns the graph of nodes, the first of which are switches, and of the
 // links between them.
 func New(names []string, switches int, links [][2]int) *Graph {
 	g := &Graph{switches: switches, ends: make([][]Step, len(names)), inner: make([][]Step, switches)}
@@ -75,8 +75,8 @@ func (g *Graph) Without(down map[int]bool) *Graph {
 	return out
 }
 
-// Next returns the first step on the way from a machine to another. It returns
-// false if there is no way, or the machines are the same.
+// Next returns the first step on the path from a node to another. It returns
+// false if there is no way, or the nodes are the same.
 func (g *Graph) Next(from, dst int) (Step, bool) {
 	var room [1]Step
 	steps := g.steps(room[:0], from, dst, 1)
@@ -86,7 +86,7 @@ func (g *Graph) Next(from, dst int) (Step, bool) {
 	return steps[0], true
 }
 
-// Steps appends the first steps of all shortest ways from a machine to another, beginning
+// Steps appends the first steps of all shortest ways from a node to another, beginning
 // with the one that Next returns. A fixed step is the only one.
 func (g *Graph) Steps(steps []Step, from, dst int) []Step {
 	return g.steps(steps, from, dst, math.MaxInt)
@@ -140,7 +140,7 @@ func (g *Graph) after(s Step, dst int, hops []int32) int32 {
 	return far - 1 // one more is far
 }
 
-// Root returns the machine before dst on all ways, and the step from there. A machine with
+// Root returns the machine before dst on all ways, and the step from there. A node with
 // one link is reached like the switch at its end, so that one table serves all endpoints of
 // a switch. For any other machine it returns the machine itself.
 func (g *Graph) Root(dst int) (root int, last Step) {
@@ -150,8 +150,8 @@ func (g *Graph) Root(dst int) (root int, last Step) {
 	return dst, Step{}
 }
 
-// Fix sets the first step on the way from a machine to another. It also counts for ways
-// over that machine, so that they may go round without end.
+// Fix sets the first step on the path from a node to another. It also counts for ways
+// over that node, so that they may go round without end.
 func (g *Graph) Fix(from, dst int, s Step) {
 	if g.fixed == nil {
 		g.fixed = make(map[int]map[int]Step)
@@ -162,7 +162,7 @@ func (g *Graph) Fix(from, dst int, s Step) {
 	g.fixed[dst][from] = s
 }
 
-// Fixed reports whether any step to a machine is fixed.
+// Fixed reports whether any step to a node is fixed.
 func (g *Graph) Fixed(dst int) bool { return len(g.fixed[dst]) > 0 }
 
 // table returns the distance of each switch from a destination.

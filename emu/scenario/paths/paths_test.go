@@ -6,7 +6,7 @@ import (
 	"fabemu/emu/scenario/paths"
 )
 
-// TestNext: machines 0 to 3 are switches in a square with two ways from 0 to 3,
+// TestNext: nodes 0 to 3 are switches in a square with two ways from 0 to 3,
 // 4 and 5 are endpoints, 6 is alone.
 func TestNext(t *testing.T) {
 	names := []string{"in", "S2", "S10", "out", "a", "b", "alone"}
@@ -53,7 +53,7 @@ func TestEndpointsForwardNothing(t *testing.T) {
 	}
 }
 
-// TestFix: a fixed step counts whatever is the shortest, for its machine and its
+// TestFix: a fixed step counts whatever is the shortest, for its node and its
 // destination alone.
 func TestFix(t *testing.T) {
 	// A ring of A, B and C, with an endpoint each.

@@ -139,7 +139,7 @@ func object(s *schema, p *param.Param) {
 	}
 }
 
-// mapping returns the schema of a mapping that may stand in the place of a value.
+// mapping returns the schema of a mapping that may be in the place of a value.
 func mapping(around *param.Struct, p *param.Param) *schema {
 	s := &schema{Type: "object", AdditionalProperties: false}
 	for _, part := range p.Parts {
@@ -148,7 +148,7 @@ func mapping(around *param.Struct, p *param.Param) *schema {
 	return s
 }
 
-// number gives the allowed numbers, and the words beside them.
+// number gives the allowed numbers, and the words in addition to them.
 func number(s *schema, p *param.Param) {
 	n := s
 	if words := p.Beside(); len(words) > 0 {
@@ -180,7 +180,7 @@ func list(s *schema, p *param.Param) {
 	}
 }
 
-// value returns the default of a parameter as JSON has it.
+// value returns the default of a parameter as in JSON.
 func value(p *param.Param) any {
 	switch {
 	case p.Kind == param.Whole && p.Default != p.None, p.Kind == param.Decimal && p.Default != p.None:
@@ -191,7 +191,7 @@ func value(p *param.Param) any {
 	return p.Default
 }
 
-// describe returns the text that an editor shows beside a parameter.
+// describe returns the text that an editor shows in addition to a parameter.
 func describe(p *param.Param) string {
 	var parts []string
 	if p.Doc != "" {

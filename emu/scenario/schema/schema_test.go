@@ -204,7 +204,7 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestEveryField: each key of the language stands in the schema with its
+// TestEveryField: each key of the language is in the schema with its
 // documentation, and with its default when that is a constant.
 func TestEveryField(t *testing.T) {
 	var root map[string]any

@@ -48,7 +48,7 @@ func numberOf(id string) (int, error) {
 	return n, nil
 }
 
-// IndexOf returns the index of the cell with an ID in a plan of so many cells, by its number.
+// IndexOf returns the index of the cell with an ID in a plan of this many cells, by its number.
 func IndexOf(id string, cells int) (int, error) {
 	n, err := numberOf(id)
 	if err == nil && n > cells {

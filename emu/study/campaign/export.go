@@ -17,7 +17,7 @@ import (
 	"fabemu/emu/base/errs"
 )
 
-// Engine is a system that runs the calls of a campaign on many computers.
+// Engine is a system that runs the calls of a campaign on many machines.
 type Engine string
 
 // The engines.
@@ -33,7 +33,7 @@ func Engines() []Engine { return []Engine{Slurm, Kubernetes} }
 type Job struct {
 	Kind     string   // of campaign
 	Name     string   // of the scenario or figure, for people
-	Command  []string // the call without its action; its first word finds the program on the computers
+	Command  []string // the call without its action; its first word finds the program on the machines
 	Dir      string   // where calls are made; Kubernetes: not used
 	Out      string   // the directory of the campaign, as in Command
 	Workers  string   // the flag for the number of runs at a time: "--jobs"

@@ -21,7 +21,7 @@ type Loop struct {
 	Utilisation report.Number `json:"utilisation"` // of the bottleneck, in the end
 	Fairness    report.Number `json:"fairness"`
 	ReactionPs  *int64        `json:"reaction_ps,omitempty"` // from the first feedback of a storm until the rate falls
-	RecoveryPs  *int64        `json:"recovery_ps,omitempty"` // from its end until the rate is nine tenths of the line's
+	RecoveryPs  *int64        `json:"recovery_ps,omitempty"` // from its end until the rate is nine tenths of the link's
 	LowestBps   int64         `json:"lowest_bps"`            // the lowest rate of any source
 	Faults      []Fault       `json:"faults,omitempty"`
 }
@@ -44,13 +44,13 @@ func Algorithms() []*Subject {
 	return all
 }
 
-// algorithmOf returns a law of this program.
+// algorithmOf returns an algorithm of this program.
 func algorithmOf(l rp.Algorithm) *Subject {
 	return &Subject{Name: l.Name, Note: l.Doc,
 		algorithm: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
-// pointsOf returns the maker of the congestion points of a law. They have the name of the law, or are ECM's,
+// pointsOf returns the maker of the congestion points of an algorithm. They have the name of the algorithm, or are ECM's,
 // on which E2CM stands.
 func pointsOf(algorithm string) func(cp.Site) (cp.Notifier, error) {
 	for _, p := range cp.Points() {

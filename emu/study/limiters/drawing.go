@@ -29,7 +29,7 @@ type delay struct {
 
 func draw(c *bench.Case) *drawing { return &drawing{c: c} }
 
-// add adds a start. Where time goes back, the case begins anew.
+// add adds a start. Where time goes back, the case begins again.
 func (t *drawing) add(s bench.Start) {
 	if s.At < t.last {
 		*t = drawing{c: t.c, recorded: t.recorded}

@@ -27,7 +27,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// doubled lets go twice what it should.
+// doubled releases it twice what it should.
 func doubled(r unit.Rate) node.RateLimiter { return twice{node.NewInterPacketDelay(2 * r)} }
 
 type twice struct{ *node.InterPacketDelay }
@@ -83,7 +83,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A program that is asked again and puts its packet off fails the case, and the measurement goes on. The
+// A program that is asked again and puts its packet off fails the case, and the measurement continues. The
 // result has a probable cause; one without a fault has none.
 func TestCauses(t *testing.T) {
 	const rounds = `read x; echo limiter - mine; due=0; while read w t n; do case $w in
@@ -156,7 +156,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 			}
 			var r *limiters.Result
 			var want string
-			for ; ; patience *= 2 { // a busy computer lets no program answer in so little time
+			for ; ; patience *= 2 { // a busy machine lets no program answer in so little time
 				s := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error
 				if r, err = limiters.Run(context.Background(), s, limiters.Options{Cases: []string{"steady/700Mbps"}}); err != nil || r.Good() {
@@ -178,7 +178,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 	}
 }
 
-// A case in which a program does not answer fails, and the rest goes on; where the rest does not,
+// A case in which a program does not answer fails, and the rest continues; where the rest does not,
 // it is named.
 func TestTheRestGoesOn(t *testing.T) {
 	// Whatever it is asked, it may send; at no rate it says nothing any more.
@@ -198,7 +198,7 @@ func TestTheRestGoesOn(t *testing.T) {
 			t.Parallel()
 			var r *limiters.Result
 			var told, failed []string
-			for patience := time.Second; patience < time.Minute; patience *= 3 { // of a busy computer more
+			for patience := time.Second; patience < time.Minute; patience *= 3 { // of a busy machine more
 				told, failed = nil, nil
 				s := limiters.InProgram(&program.Program{Command: []string{"sh", "-c", tc.script}, Patience: patience})
 				var err error

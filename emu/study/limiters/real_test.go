@@ -17,7 +17,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What was measured in real time stands in the text and on the page.
+// What was measured in real time is in the text and on the page.
 func TestRealIsWritten(t *testing.T) {
 	starts := func(gap float64, late time.Duration) bench.Starts {
 		return bench.Starts{Packets: 833, Gap: gap, Shortest: gap / 2, Longest: 2 * gap, Late: late / 2, LateP99: late, Calls: 100, CallsP99: 200}
@@ -48,7 +48,7 @@ func TestRealIsWritten(t *testing.T) {
 }
 
 // A program at a pipe is measured in real time with its protocol and without. How long that takes
-// on this computer is not judged here.
+// on this machine is not judged here.
 func TestRealProgram(t *testing.T) {
 	script := `read x; echo limiter - mine; last=0; while read w t n; do case $w in next) if [ $t -lt $last ]; then echo $last; else echo $t; fi;; sent) last=$((t + 133333334)); echo ok;; *) echo ok;; esac; done`
 	r, err := Run(context.Background(), InProgram(&program.Program{Command: []string{"sh", "-c", script}}), Options{Cases: []string{"real/90Mbps"}})

@@ -21,7 +21,7 @@ import (
 
 // Replay hands a recording to a limiter or a reaction point, whose source always has a packet. A limiter
 // receives the recorded rates, and a reaction point the recorded feedback, at their instants. With
-// dilation 0 it runs on the virtual clock, else on the wall clock over sockets, where it takes so many times
+// dilation 0 it runs on the virtual clock, else on the wall clock over sockets, where it takes this many times
 // the time of the recording.
 //
 // A limiter on the virtual clock is judged as in any case of the bench. Otherwise the figures are reported

@@ -59,12 +59,12 @@ func (r *Result) Good() bool {
 		!slices.ContainsFunc(r.Loops, func(l Loop) bool { return len(l.Faults) > 0 })
 }
 
-// Timed reports whether the computer had the time for each case in real time.
+// Timed reports whether the machine had the time for each case in real time.
 func (r *Result) Timed() bool {
 	return !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return !o.timed() })
 }
 
-// hopeless is the number of failed cases from the begin on after which the rest is not run: waiting for
+// hopeless is the number of failed cases from the start on after which the rest is not run: waiting for
 // the program in each would take long.
 const hopeless = 3
 
@@ -287,7 +287,7 @@ type Outcome struct {
 
 // Real is the measurement in real time.
 type Real struct {
-	Judged bool `json:"judged"` // false: the computer was late for the ideal limiter too
+	Judged bool `json:"judged"` // false: the machine was late for the ideal limiter too
 	bench.Real
 }
 

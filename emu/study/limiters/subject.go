@@ -24,7 +24,7 @@ type Subject struct {
 	New  bench.New
 
 	algorithm func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
-	points    func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the law; nil: it receives ACKs
+	points    func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the algorithm; nil: it receives ACKs
 	program   *program.Program                       // the other program; nil: it is part of this one
 	began     error                                  // why no talk with the program has begun
 

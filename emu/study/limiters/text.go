@@ -92,7 +92,7 @@ func (o *Outcome) row() []string {
 	}
 }
 
-// timed reports whether the computer had the time for the measurement in real time, if there is one.
+// timed reports whether the machine had the time for the measurement in real time, if there is one.
 func (o *Outcome) timed() bool { return o.Real == nil || o.Real.Judged }
 
 // outcomeText names the criteria of faults.

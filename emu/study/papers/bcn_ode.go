@@ -69,7 +69,7 @@ func ascend(from [4]float64) *fluid.Ascent {
 	return must(fluid.Published(4).Ascend(from[:], 400*unit.Millisecond, odeStep))
 }
 
-// fall is the greatest fall of V below an earlier value, on the way from all ascents, as a share of its
+// fall is the greatest fall of V below an earlier value, on the path from all ascents, as a share of its
 // rise.
 func fall() float64 {
 	worst := 0.0

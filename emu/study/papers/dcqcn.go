@@ -16,7 +16,7 @@ import (
 // Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN
 // and TIMELY", CoNEXT 2016, with measurements by the simulators of both.
 
-// presetTable has the parameters of a law that are not the same in all of its presets; empty: it has none.
+// presetTable has the parameters of an algorithm that are not the same in all of its presets; empty: it has none.
 func presetTable(algorithm string) string {
 	all, algorithms := map[string]any{}, rp.Algorithms()
 	i := slices.IndexFunc(algorithms, func(l rp.Algorithm) bool { return l.Name == algorithm })
@@ -44,7 +44,7 @@ func presetTable(algorithm string) string {
 	return b.String()
 }
 
-// paramsOf returns the parameters of a preset of a law.
+// paramsOf returns the parameters of a preset of an algorithm.
 func paramsOf(algorithm any, preset string) any {
 	return param.Of(algorithm).Build(func(p *param.Param) any {
 		if p.Key == "preset" {
@@ -54,7 +54,7 @@ func paramsOf(algorithm any, preset string) any {
 	}, nil)
 }
 
-// restOf is the loop of dcqcn/fixed-point with so many flows.
+// restOf is the loop of dcqcn/fixed-point with this many flows.
 func restOf(flows int) fluid.DCQCN {
 	return fluid.DCQCN{
 		Flows: flows, Capacity: 40e9, Packet: 1000, Algorithm: paramsOf(rp.DCQCNParams{}, "paper").(rp.DCQCNParams),

@@ -114,7 +114,7 @@ func (c Claim) near(near bool) Claim {
 	return c
 }
 
-// checks takes over the claims that stand in scenarios.
+// checks takes over the claims that are in scenarios.
 func (f *Figure) checks(p *paperWords, names []string) {
 	for _, name := range names {
 		for _, c := range must(emu.Open(name)).Expect {

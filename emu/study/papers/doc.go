@@ -2,7 +2,7 @@
 // outcome here.
 //
 // A claim is quoted, derived from a statement of the paper, or ours (scenario.Basis); each
-// kind is counted by itself, and ours are in tables of their own.
+// kind is counted by itself, and ours are their own in tables.
 //
 // A Paper is data. It has Figures; a Figure has Plots, whose curves are taken of
 // runs, and Claims: a sentence of the paper, a Quantity that is taken of runs, and
@@ -23,12 +23,12 @@
 // a text {x} stands for a value, {x:%.2f} for one with two digits. A row with each stands for several, one
 // for each item. Go stays where a measurement is an algorithm.
 //
-// Beside the range of a claim stands its null result (Null), as null-result in
+// In addition to the range of a claim stands its null result (Null), as null-result in
 // words/PAPER.yaml: the value if the scheme does nothing, or if all is equal. The
 // range excludes it, or the row gives a reason for its absence; a test checks each claim. It
 // is argued, {value: 1, how: Equal shares.}, in the unit of the range in its file; or
-// measured, {set: [defaults.flow.control.law=none], how: Without a law.}; or there is none,
-// {none: The link is full in any case.}. Claims that stand under expect in a scenario are taken over with
+// measured, {set: [defaults.flow.control.law=none], how: Without an algorithm.}; or there is none,
+// {none: The link is full in any case.}. Claims that are under expect in a scenario are taken over with
 // checks: [SCENARIO]; a row with the ID of such a claim adds its null result.
 //
 // To add a paper, write both files, and name it in papers.yaml and Papers.

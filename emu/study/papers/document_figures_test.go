@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The documents have of one figure what comes out.
+// The documents have of one figure the result.
 func TestFiguresOfDocuments(t *testing.T) {
 	for _, d := range documents {
 		if d.quick == "" {

@@ -16,7 +16,7 @@ import (
 )
 
 // documents are those that the program writes into docs/papers, with the pictures that go
-// with them. What takes long is compared, and all of it is written anew, with -tags soak
+// with them. What takes long is compared, and all of it is written again, with -tags soak
 // (scripts/soak.sh).
 var documents = []struct {
 	paper    *Paper
@@ -49,7 +49,7 @@ func builtIn() *scenario.Schemes {
 // docs returns the path of a file of a paper in docs/papers.
 func docs(p *Paper, suffix string) string { return "../../../docs/papers/" + pageOf(p) + suffix }
 
-// linked returns where a document finds a picture: beside it, if it goes with it.
+// linked returns where a document finds a picture: in its folder, if it belongs to it.
 func linked(p *Paper, pictures []string) func(string) string {
 	return func(name string) string {
 		if !slices.Contains(pictures, name) {
@@ -69,7 +69,7 @@ func svg(t *testing.T, p Picture) []byte {
 	return b.Bytes()
 }
 
-// The documents have every claim as the papers' descriptions have it now.
+// The documents have every claim as in the papers' descriptions now.
 func TestModelDocuments(t *testing.T) {
 	for _, d := range documents {
 		t.Run(d.paper.Name, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // checks. What takes long is checked here by shorter runs, and whole by
 // papers_soak_test.go.
 
-// come checks that each claim of a figure comes out as it is expected to, and returns
+// come checks that each claim of a figure is it is expected to, and returns
 // them by id.
 func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 	t.Helper()
@@ -192,7 +192,7 @@ func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 	}
 }
 
-// Footnote 1: LIPD is "more efficient" than AIMD; and each law takes back a link as
+// Footnote 1: LIPD is "more efficient" than AIMD; and each algorithm takes back a link as
 // fast as it says.
 func TestFiguresOfFootnote1Algorithms(t *testing.T) {
 	p, figures, err := Find("hpl2002/laws")

@@ -12,7 +12,7 @@ import (
 
 // The measurements of link layer retry that need instants: the counters of a run are sums to its end.
 
-// retryTimes are the instants at which the links of a machine counted something, by the name of the counter (trace.Sink).
+// retryTimes are the instants at which the links of a node counted something, by the name of the counter (trace.Sink).
 type retryTimes struct {
 	node int
 	at   map[string][]unit.Time
@@ -49,7 +49,7 @@ func within(at []unit.Time, from, to unit.Time) (n float64) {
 	return n
 }
 
-// meanwhile is how often a machine counts something between the first times that it counts two other things.
+// meanwhile is how often a node counts something between the first times that it counts two other things.
 func meanwhile(r Run, node, counter, first, last string) Quantity {
 	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {
 		if len(at[first]) == 0 || len(at[last]) == 0 {
@@ -59,7 +59,7 @@ func meanwhile(r Run, node, counter, first, last string) Quantity {
 	})
 }
 
-// instant is when a machine counts something for the n-th time, in seconds of model time. It is not a number
+// instant is when a node counts something for the n-th time, in seconds of model time. It is not a number
 // when it does not.
 func instant(r Run, node, counter string, n int) Quantity {
 	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {

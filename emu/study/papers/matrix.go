@@ -178,10 +178,10 @@ func (c *CellResult) Mean() string {
 	return "undefined"
 }
 
-// Beside prints the notes beside the mean.
+// Beside prints the notes next to the mean.
 func (c *CellResult) Beside() string { return strings.Join(c.beside(), " ") }
 
-// beside returns the notes beside the mean: half of its interval, unless it is 0, and the number of seeds
+// beside returns the notes in addition to the mean: half of its interval, unless it is 0, and the number of seeds
 // that have a value, unless all have.
 func (c *CellResult) beside() (words []string) {
 	scale := c.column.Unit.scale()

@@ -75,7 +75,7 @@ func functions() map[string]any {
 		"untilHyper": untilHyper,
 		"fallen":     fallen,
 		"hit":        hit,
-		// How often a machine counts something in a part of a run.
+		// How often a node counts something in a part of a run.
 		"counted": func(r Run, node, counter string, from, to unit.Time) Quantity {
 			return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
 		},

@@ -23,7 +23,7 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.pag
 
 // WriteMarkdown writes the claims and tables as a document, with the pictures at
 // the places that link returns; "" leaves a picture out. Nothing in it depends on the
-// machine or on how long it took.
+// node or on how long it took.
 func (r *Result) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	return r.page().WriteMarkdown(w, link)
 }

@@ -47,7 +47,7 @@ type Plot struct {
 	X, Y       plot.Axis
 	Curves     []Curve
 	References []plot.Reference
-	Panels     bool // each curve in a frame of its own
+	Panels     bool // each curve in its own frame
 }
 
 // Curve is a curve of a plot: either points, each a quantity, or the course of one

@@ -168,7 +168,7 @@ func paperIsWhole(t *testing.T, p *Paper) {
 // unfilled are papers whose claims have no null results yet.
 var unfilled = []string{}
 
-// nullResult wants of a claim that its range excludes what comes out if nothing works, or a
+// nullResult wants of a claim that its range excludes the result if nothing works, or a
 // sentence why that cannot be. What is measured is wanted in TestDocuments.
 func nullResult(t *testing.T, p *Paper, c *Claim) {
 	t.Helper()

@@ -12,8 +12,8 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// All of each paper, as fabemu reproduce does it: minutes. Each claim comes out as it is
-// expected to, and the document says what comes out.
+// All of each paper, as fabemu reproduce does it: minutes. Each claim is it is
+// expected to, and the document says the result.
 func TestWholePapers(t *testing.T) {
 	for _, d := range documents {
 		t.Run(d.paper.Name, func(t *testing.T) {

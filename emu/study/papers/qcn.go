@@ -78,7 +78,7 @@ func peak(r Run, metric string, window unit.Time) Quantity {
 
 // untilHyper is how many packets a source has sent since its last notification when
 // hyper-active increase begins after an instant, the fewest of all ten. A target that rises
-// by 40 Mb/s within 400 us is hyper-active increase: in that time active increase adds at
+// by 40 Mb/s within 400 µs is hyper-active increase: in that time active increase adds at
 // most 5 Mb/s for the timer and as much for the byte counter, at up to 1.05 Gb/s.
 func untilHyper(r Run, after unit.Time) Quantity {
 	return Take(r, func(x *emu.Result) (float64, error) {

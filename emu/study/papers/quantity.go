@@ -19,7 +19,7 @@ import (
 type Run struct {
 	Scenario string
 	Edits    [][2]string // parts of its text and their replacements, where --set does not reach
-	Sets     []string    // changes, as --set has them: "defaults.link.buffer=8packets"
+	Sets     []string    // changes, as in --set: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
 	Near     bool        // and that over three times as many: a claim is near a bound of its range
 	Short    bool        // its short run
@@ -89,7 +89,7 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 type Quantity struct {
 	leaves []*leaf
 	of     func(v func(*leaf) float64) float64
-	unit   metrics.Unit // without a word: only the text beside the value gives it
+	unit   metrics.Unit // without a word: only the text in addition to the value gives it
 }
 
 // in returns the quantity with a unit that Take, Watch or Combine cannot derive.
@@ -152,7 +152,7 @@ func Mean(r Run, metric string, from, to unit.Time) Quantity {
 	return follow(r, metric, func(_ *emu.Result, over func(from, to unit.Time) float64) float64 { return over(from, to) }).in(unitOf(metric))
 }
 
-// with is the quantity of other runs in place of its own.
+// with is the quantity of other runs instead of its own.
 func (q Quantity) with(of func(Run) Run) Quantity {
 	changed, list := map[*leaf]*leaf{}, make([]*leaf, len(q.leaves))
 	for i, l := range q.leaves {

@@ -251,7 +251,7 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 		return nil, err
 	}
 	run := b.options.Options
-	run.Loops, run.Sink, run.NewStack = 1, sinks, netstack.New // other runs go on meanwhile
+	run.Loops, run.Sink, run.NewStack = 1, sinks, netstack.New // other runs continue meanwhile
 	run.Progress = func(s emu.Status) { b.progress(j, float64(s.Now)/float64(s.End)) }
 	r, err := emu.Run(ctx, j.sc, run)
 	if err != nil {

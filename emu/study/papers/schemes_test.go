@@ -34,7 +34,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 	}
 	for _, p := range tables.Points {
 		if p.Dropper != nil {
-			continue // a transport answers what is lost, and no law
+			continue // a transport answers what is lost, and no algorithm
 		}
 		if !strings.Contains(sets, "defaults.switch.marking.scheme="+p.Name+" ") {
 			t.Errorf("the congestion point %s is not tried: no law goes with it", p.Name)

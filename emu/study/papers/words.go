@@ -87,15 +87,15 @@ type tableWords struct {
 }
 
 // claimWords is a claim in PAPER.yaml, or several: one for each item, or a row of a table. Its keys
-// are the keys of expect in a scenario, with Above or Below in place of an end of the range that the
+// are the keys of expect in a scenario, with Above or Below instead of an end of the range that the
 // value may not reach. Without High the range has no end. A row without a value is about a claim
-// that stands in a scenario, or about one item of another row: it has Near, the null result, the unit,
+// that is in a scenario, or about one item of another row: it has Near, the null result, the unit,
 // and why the claim differs over the seeds where the scenario's own seed does not.
 type claimWords struct {
 	ID                  string
 	Each                any
 	If                  string   // a condition on the item
-	Checks              []string // in place of all others: scenarios whose claims stand here
+	Checks              []string // in place of all others: scenarios whose claims are here
 	Value               string
 	Printed             string   // the figure that the source prints: a fifth less or a quarter more is accepted
 	Cells               []string // of a row of a table

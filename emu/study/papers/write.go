@@ -11,7 +11,7 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// The files that WriteDir writes, beside a picture for each plot.
+// The files that WriteDir writes, in addition to a picture for each plot.
 const (
 	ClaimsFile   = "claims.json"
 	TableFile    = "claims.csv"

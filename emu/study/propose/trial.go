@@ -91,7 +91,7 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 	return t, nil
 }
 
-// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes in so much wall time.
+// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes in this much wall time.
 func (t *trials) busiest(s *scenario.Scenario, look time.Duration) (unit.Duration, error) {
 	c := &counter{length: max(stretch, s.Model.Duration/stretches+1)}
 	c.frames = make([]int64, s.Model.Duration/c.length+1)

@@ -26,7 +26,7 @@ import (
 func TestModelScaledScenariosAreTheSame(t *testing.T) {
 	same := 0
 	for _, e := range builtin.List() {
-		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have times of their own
+		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have their own times
 			continue
 		}
 		src, err := builtin.Read(e.Name)
@@ -87,7 +87,7 @@ func TestModelScaledScenariosAreTheSame(t *testing.T) {
 
 // rounds says what is rounded in a run of a scenario, or nothing.
 func rounds(s *scenario.Scenario) string {
-	fixed := scenario.NewFlow("", "", "") // without a law that changes its rate
+	fixed := scenario.NewFlow("", "", "") // without an algorithm that changes its rate
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		if algorithm := s.Algorithm(f); algorithm.Name != s.Algorithm(&fixed).Name {
@@ -107,7 +107,7 @@ func rounds(s *scenario.Scenario) string {
 	return ""
 }
 
-// logs are the events of the machines of a run.
+// logs are the events of the nodes of a run.
 type logs map[int32][]trace.Event
 
 // Record keeps an event.

@@ -42,7 +42,7 @@ type Options struct {
 	// Wall is true if the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
 	Wall bool
-	// Apart is true if the machines of a wall run live in other processes: the loop that reports
+	// Apart is true if the nodes of a wall run live in other processes: the loop that reports
 	// frames here keeps no time, and waits.
 	Apart bool
 	// Faults, if not nil, returns the begins and ends of the faults of links from an instant on, by time, if there are
@@ -50,7 +50,7 @@ type Options struct {
 	Faults func(from unit.Time) (all []Fault, changed bool)
 	// Comment describes the run.
 	Comment string
-	// Names are the names of flows, by queue pair, and Machines the names of machines;
+	// Names are the names of flows, by queue pair, and Nodes the names of nodes;
 	// they are written into the file.
 	Names map[uint32]string
 	Nodes map[wire.LID]string
@@ -81,7 +81,7 @@ type Capture struct {
 	counts    []uint64 // by interface: packets in this file
 	held      []packet // of the instant that is current, in the order in which they came
 	heldAt    unit.Time
-	wall      int64 // of the last frame, ns since the begin
+	wall      int64 // of the last frame, ns since the start
 	owed      int64 // frames that had no place, and that no record has counted yet
 	frame     []byte
 	data      []byte
@@ -90,19 +90,19 @@ type Capture struct {
 	faults    []Fault // that are still to come
 }
 
-// Fault is the begin or the end of a fault, as a port has it.
+// Fault is the start or the end of a fault, as in a port.
 type Fault struct {
 	At   unit.Time
 	Port int // of Options.Ports
 	Text string
 }
 
-// item is a report of the driver or of a machine.
+// item is a report of the driver or of a node.
 type item struct {
 	kind   kind
 	path   int32
 	now    unit.Time // in model time
-	wall   int64     // the same in wall time, ns since the begin
+	wall   int64     // the same in wall time, ns since the start
 	late   int64     // sent: wall time after its instant, ns
 	start  unit.Time
 	frame  wire.Frame
@@ -111,7 +111,7 @@ type item struct {
 	event  trace.Event
 	faults []Fault
 	lost   int64     // frames since the item before that had no place
-	body   wire.Body // of frame; its bytes stand in room
+	body   wire.Body // of frame; its bytes are in room
 	room   []byte    // memory that stays with the item
 }
 
@@ -139,7 +139,7 @@ func New(w io.Writer, o Options) *Capture {
 	go func() {
 		defer close(c.ended)
 		c.work(func() { c.queue.pull(c.keep, c.idle) })
-		if crashed := new(errs.Panic); errors.As(c.err, &crashed) { // nobody waits for a place for ever
+		if crashed := new(errs.Panic); errors.As(c.err, &crashed) { // nobody waits for a place forever
 			c.queue.pull(func(i *item) { c.queue.missed.Add(1) }, func() {})
 			return
 		}
@@ -177,8 +177,8 @@ func (c *Capture) Missed(frames int64) {
 // Began sets the wall time of model time 0.
 func (c *Capture) Began(at time.Time) { c.begin = at.UnixNano() }
 
-// Sent takes a frame that a machine has put on a path. The path has the number of the port that sends.
-// wall is the wall time since the begin, and late the lateness of the frame, both in ns.
+// Sent takes a frame that a node has put on a path. The path has the number of the port that sends.
+// wall is the wall time since the start, and late the lateness of the frame, both in ns.
 func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64) {
 	if i := c.next(path, &t.Frame, body, false); i != nil {
 		i.kind, i.path, i.now, i.wall, i.late, i.start, i.note = sent, int32(path), now, wall, late, t.Start, t.Note
@@ -195,7 +195,7 @@ func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.T
 	}
 }
 
-// Record takes an event of a machine.
+// Record takes an event of a node.
 func (c *Capture) Record(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Watchdog:

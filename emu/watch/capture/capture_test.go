@@ -149,9 +149,9 @@ func TestLessIsCaptured(t *testing.T) {
 	}
 }
 
-// By default a frame stands in the file once: data where it is sent, what controls a link
+// By default a frame is in the file once: data where it is sent, what controls a link
 // where it is obeyed; at the other end where only that is captured. What becomes of it
-// at the end that has no record stands there by itself.
+// at the end that has no record is there by itself.
 func TestOneRecordForEachHop(t *testing.T) {
 	credit := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}
 	tell := func(c *capture.Capture) {
@@ -256,7 +256,7 @@ func TestFilesThatFollowOneAnother(t *testing.T) {
 	}
 }
 
-// A link of Ethernet is an interface of its own kind; its frames have their FCS.
+// A link of Ethernet is its own interface kind; its frames have their FCS.
 func TestEthernet(t *testing.T) {
 	of := append([]capture.Port{}, ports...)
 	of[0].Ethernet, of[1].Ethernet = true, true

@@ -2,21 +2,21 @@
 // Wireshark and for fabemu dump.
 //
 // Begin begins the Capture of a run, with the selection of a Request. The driver reports each
-// frame that is sent or handed over. The machines report their events (trace.Sink), with the facts
+// frame that is sent or handed over. The nodes report their events (trace.Sink), with the facts
 // that no byte of a frame holds: why a frame was marked, how much credit was left, how full a
 // buffer was, why a frame was dropped. So a Capture has more than any tap on a link could.
 //
 // The calls only copy: a goroutine of its own makes bytes of the copies and writes them. Between
 // them is a queue of fixed size. On the wall clock a loop that waits for a disk is late, so it
 // leaves out and counts the frames that find the queue full. On the virtual clock the loop waits,
-// and the file is the same on every machine, byte for byte. In a run in processes the conductor
+// and the file is the same on every node, byte for byte. In a run in processes the conductor
 // waits, which keeps no time. A part leaves out and counts the frames that it cannot send to the
 // conductor soon enough.
 //
 // Each port has an interface in the file, "B:3 <- A" for port 3 of B with A at the other end of
 // its link. A frame is recorded once for each link that it crosses. Data, ACKs and notifications
-// are outbound, at the port that sends them, when they begin on the line. Flow control packets,
-// PAUSE and PFC are inbound, at the port that must obey, when its machine may act on them. So the
+// are outbound, at the port that sends them, when they begin on the link. Flow control packets,
+// PAUSE and PFC are inbound, at the port that must obey, when its node may act on them. So the
 // records of one interface show whether its port kept the rules. Options.Both records frames at
 // both ends. Of data the first Options.Snap bytes are kept.
 //
@@ -44,10 +44,10 @@
 // "retry: lost-on-link", "retry: RX_BAD". The last check sequence of a corrupted frame is wrong,
 // unless the record is too short to have it.
 //
-// A capture may go on in another file (Options.Rotate). Each file can be read by itself. Its number
+// A capture may continue in another file (Options.Rotate). Each file can be read by itself. Its number
 // is in a comment of its section: "part 2".
 //
-// The verdict of a run stands in the statistics of the first interface, and in the comment of the
+// The verdict of a run is in the statistics of the first interface, and in the comment of the
 // section if the file can be written to after its end.
 //
 // # Limitations

@@ -38,7 +38,7 @@ func appendERF(b []byte, ns int64, kind byte, fate fault.Fate, size, wire int) [
 	return binary.BigEndian.AppendUint16(b, uint16(wire))
 }
 
-// record appends a frame as its link type has it, a data frame cut to snap bytes unless snap
+// record appends a frame as in its link type, a data frame cut to snap bytes unless snap
 // is 0, and returns the length that it would have had uncut. The last check sequence of a corrupted frame is wrong.
 func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, fate fault.Fate, ns int64) (_ []byte, length int) {
 	c.frame = f.AppendBody(c.frame[:0], body)

@@ -32,7 +32,7 @@ type Request struct {
 	//
 	// By default a frame is recorded once: data where it is sent, a control frame where it takes effect.
 	Both bool `flag:"pcap-both" needs:"pcap"`
-	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at the least. Then
+	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at least. Then
 	// Next ends it and begins the next one; each can be read by itself.
 	Rotate unit.Size
 	Next   func() (io.Writer, error)

@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Smallest returns the least value of Rotate: the size of the begin and the end of a file, and of one
+// Smallest returns the least value of Rotate: the size of the start and the end of a file, and of one
 // record.
 func (o Options) Smallest() unit.Size {
 	c := &Capture{options: o, out: io.Discard, ids: make([]int, len(o.Ports))}
@@ -105,7 +105,7 @@ func flowNames(names map[uint32]string) []string {
 	return list
 }
 
-// nodeNames returns the names of machines as comments, for readers that do not have the blocks of
+// nodeNames returns the names of nodes as comments, for readers that do not have the blocks of
 // names: "machines 1 A, 2 B1, 3 B2".
 func nodeNames(names map[wire.LID]string) [][]byte {
 	var list [][]byte
@@ -166,7 +166,7 @@ func (c *Capture) idle() {
 	}
 }
 
-// write writes a record, the first of a file with the names of the machines.
+// write writes a record, the first of a file with the names of the nodes.
 func (c *Capture) write(p *pcapng.Packet) {
 	before := len(c.buf)
 	c.buf = pcapng.AppendPacket(c.buf, p)

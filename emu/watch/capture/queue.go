@@ -15,7 +15,7 @@ const (
 // the one that puts does not wake the other, which would cost it more than all the
 // rest: the other looks from time to time.
 //
-// Items stand in blocks, which go round: as long as the one that takes keeps up, a
+// Items are in blocks, which go round: as long as the one that takes keeps up, a
 // few are in use, and these stay in the cache of the processor.
 type queue struct {
 	waits  bool // a full queue makes the one that puts wait

@@ -9,11 +9,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// state is the state that the events of the machines have reported so far.
+// state is the state that the events of the nodes have reported so far.
 type state struct {
 	all      []Port
 	ports    map[[2]int32]int     // machine and port: index of the port in the fabric
-	buffers  map[[3]int32]int64   // machine, port and lane: occupancy in blocks
+	buffers  map[[3]int32]int64   // node, port and lane: occupancy in blocks
 	triggers map[[2]int32]trigger // machine and port that sends: the last one
 	inputs   map[[2]uint32]uint16 // machine and flow: the port that its data came by last
 }
@@ -36,7 +36,7 @@ func newState(ports []Port) state {
 	return s
 }
 
-// port returns the index in the fabric of a port of a machine, or -1.
+// port returns the index in the fabric of a port of a node, or -1.
 func (s *state) port(node int32, p uint16) int {
 	if i, ok := s.ports[[2]int32{node, int32(p)}]; ok {
 		return i

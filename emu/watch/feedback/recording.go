@@ -49,7 +49,7 @@ const (
 	endWord      = "end"
 )
 
-// Writer writes a recording while a run goes on. It is a node.Listener.
+// Writer writes a recording while a run runs. It is a node.Listener.
 type Writer struct {
 	w    *bufio.Writer
 	err  error

@@ -1,4 +1,4 @@
-// Package live shows a run in a browser while it goes on, or the results of a finished
+// Package live shows a run in a browser while it runs, or the results of a finished
 // run: which links are full, which are stopped and by whom, how full buffers are, the
 // rates of the limiters, which checks hold.
 //
@@ -10,7 +10,7 @@
 // # Access
 //
 // The address has a token of 128 random bits in its path; without it there is nothing to
-// see. A request is refused if its Host names another computer, or if its Origin is
+// see. A request is refused if its Host names another machine, or if its Origin is
 // another page: so no page of a stranger can reach the server through the
 // user's browser. By default it listens on the loopback alone.
 //
@@ -21,7 +21,7 @@
 //
 // # Limitations
 //
-// It speaks HTTP without encryption: beyond the loopback, anybody on the way can read the
+// It speaks HTTP without encryption: beyond the loopback, anybody on the path can read the
 // token. A page keeps the moments of the last minutes. A late page gets the moments
 // that the server keeps (Options.Keep).
 package live

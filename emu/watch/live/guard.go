@@ -24,7 +24,7 @@ func (s *Server) admit(r *http.Request) (thing string, status int) {
 		return "", http.StatusNotFound
 	}
 	if !strings.HasSuffix(r.URL.Path, "/") && thing == "" {
-		return "", http.StatusNotFound // the page asks for things beside it
+		return "", http.StatusNotFound // the page asks for things in addition to it
 	}
 	return thing, 0
 }

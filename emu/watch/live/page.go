@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The parts of the page. uPlot is by Leon Sorokin, under the MIT license beside it.
+// The parts of the page. uPlot is by Leon Sorokin, under the MIT license in the same folder.
 var (
 	//go:embed page/page.html
 	pageHTML string

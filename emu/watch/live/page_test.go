@@ -163,7 +163,7 @@ func TestScrub(t *testing.T) {
 	b.fine()
 }
 
-// TestDeadlockFlashes: the members of a deadlock are named and flash, unless the user wants
+// TestDeadlockFlashes: the members of a deadlock are named and flash, unless the user needs
 // nothing to move.
 func TestDeadlockFlashes(t *testing.T) {
 	c := sceneOf(t, "ethernet/ring-deadlock")
@@ -289,7 +289,7 @@ func TestKeyboard(t *testing.T) {
 			}
 		}
 	}
-	// To the drawing; along the lane that stands first; follow it.
+	// To the drawing; along the lane that is first; follow it.
 	b.run(chromedp.Evaluate[chromedp.Void]("document.querySelector('#fabric [tabindex=\"0\"]').focus()"))
 	seen := map[string]bool{}
 	for range 4 {
@@ -341,7 +341,7 @@ func TestKeyboard(t *testing.T) {
 	b.fine()
 }
 
-// TestDraws200Machines: a fabric of two hundred machines is drawn ten times a second: of the
+// TestDraws200Machines: a fabric of two hundred nodes is drawn ten times a second: of the
 // time of the processor that the page has for a moment at that pace, it takes a part.
 func TestDraws200Nodes(t *testing.T) {
 	src, err := generate.Write("leaf-spine", generate.Options{Endpoints: 180})
@@ -426,7 +426,7 @@ func TestOpensAsAFile(t *testing.T) {
 	b.fine()
 }
 
-// TestContrast: words can be read on their grounds: 4.5 to 1 at the least, as WCAG 2.2 has it in
+// TestContrast: words can be read on their grounds: 4.5 to at least 1, as in WCAG 2.2 in
 // 1.4.3.
 func TestContrast(t *testing.T) {
 	for name, start := range map[string]string{"light": ":root { color-scheme", "dark": "dark) { :root {"} {
@@ -473,7 +473,7 @@ func luminance(t testing.TB, hex string) float64 {
 	return sum
 }
 
-// TestMomentsAreSmall: what a page is told of two hundred machines ten times a second is little.
+// TestMomentsAreSmall: what a page is told of two hundred nodes ten times a second is little.
 func TestMomentsAreSmall(t *testing.T) {
 	src, err := generate.Write("leaf-spine", generate.Options{Endpoints: 180})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// stoppedFrom is the share of the time between two points of a series from which on a line
+// stoppedFrom is the share of the time between two points of a series from which on a link
 // counts as stopped, and fullFrom the utilisation from which on others may wait for it.
 const (
 	stoppedFrom = 0.5
@@ -127,7 +127,7 @@ func (r *results) moment(t unit.Time) *Moment {
 }
 
 // stopped returns the cause that keeps a line at t, and the share of the time in which flow control did. The stops
-// of a source stand in the series of its flows.
+// of a source are in the series of its flows.
 func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 	c := r.scene
 	share := func(cause port.Block) Figure {

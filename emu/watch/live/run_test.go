@@ -51,7 +51,7 @@ func TestObserver(t *testing.T) {
 	var moments []*Moment
 	var root int
 	waits, victim := 0, 0
-	// The moments of a run are some of its instants, as the computer has time: few of them have the victim.
+	// The moments of a run are some of its instants, as the machine has time: few of them have the victim.
 	for begun := time.Now(); (waits == 0 || victim == 0) && time.Since(begun) < time.Minute; {
 		c, moments = shown(t, s, emu.Options{Clock: emu.VirtualClock})
 		line := func(name string) int { return slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == name }) }

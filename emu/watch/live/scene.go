@@ -51,7 +51,7 @@ type Line struct {
 	To     string  `json:"to"`
 	Link   string  `json:"link"`
 	Lane   int     `json:"lane"`
-	Rate   float64 `json:"rate"`           // at the begin of the run
+	Rate   float64 `json:"rate"`           // at the start of the run
 	Room   float64 `json:"room,omitempty"` // of the buffer at its end, as Moment.Held; 0: not known
 	Levels []Level `json:"levels,omitempty"`
 	Pauses bool    `json:"pauses,omitempty"` // its flow control is PAUSE or PFC
@@ -126,15 +126,15 @@ type Check struct {
 	Wanted string `json:"wanted"` // the range
 }
 
-// Moment is how things stand at an instant. The slices have the order of the scene's lines,
+// Moment is how things are at an instant. The slices have the order of the scene's lines,
 // flows and checks.
 type Moment struct {
 	State
 
-	Used    []Figure `json:"used"`    // share of the line's capacity since the moment before
+	Used    []Figure `json:"used"`    // share of the link's capacity since the moment before
 	Stop    []Stop   `json:"stop"`    // the cause that keeps the line now
 	Stopped []Figure `json:"stopped"` // share of the time since the moment before in which flow control kept it
-	Queue   []Figure `json:"queue"`   // bytes that wait for the line
+	Queue   []Figure `json:"queue"`   // bytes that wait for the link
 	Held    []Figure `json:"held"`    // bytes, or blocks, that came by it and are still in the machine at its end
 
 	Rate   []Figure `json:"rate"`

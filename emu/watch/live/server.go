@@ -25,7 +25,7 @@ import (
 // Options are the actions of a page. All functions may be called from several
 // goroutines.
 type Options struct {
-	// Control answers programs, and makes changes. Nil: nothing goes on, and there are no knobs.
+	// Control answers programs, and makes changes. Nil: nothing continues, and there are no knobs.
 	Control *Control
 	// Save writes a capture of a part of model time. Nil: there is none.
 	Save func(w io.Writer, from, until unit.Time) error

@@ -164,7 +164,7 @@ func TestTurnsAreBounded(t *testing.T) {
 	}
 }
 
-// TestListensOnTheLoopback: unless an address is given, no other computer can ask.
+// TestListensOnTheLoopback: unless an address is given, no other machine can ask.
 func TestListensOnTheLoopback(t *testing.T) {
 	for _, at := range []string{DefaultAddress, ":0", "localhost:0"} {
 		s, err := New(sceneOf(t, "hpl2002/fig3b"), Options{})
@@ -205,7 +205,7 @@ func TestListensOnTheLoopback(t *testing.T) {
 	}
 }
 
-// TestTokens: each server has one of its own, of 128 bits at the least.
+// TestTokens: each server has one of its own, of at least 128 bits.
 func TestTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {
@@ -352,7 +352,7 @@ func TestManyReaders(t *testing.T) {
 	fmt.Fprintf(slow, "GET %smoments HTTP/1.1\r\nHost: %s\r\n\r\n", u.Path, u.Host)
 	runtest.Await(t, "the slow reader is there", func() bool { return s.Counts().Clients == 1 })
 	s.Show(&large)
-	if _, err := io.ReadFull(slow, make([]byte, 1<<20)); err != nil { // the large moment is under way
+	if _, err := io.ReadFull(slow, make([]byte, 1<<20)); err != nil { // the large moment is in flight
 		t.Fatal(err)
 	}
 	slow.(*net.TCPConn).SetReadBuffer(4 << 10)

@@ -17,7 +17,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Changes makes changes of a run on the wall clock while it goes on. The zero value is ready for the options of
+// Changes makes changes of a run on the wall clock while it runs. The zero value is ready for the options of
 // one run; its methods may be called by any goroutine.
 type Changes struct {
 	mu   sync.Mutex // one at a time

@@ -1,4 +1,4 @@
-// Package observe shows a run to others while it goes on, and lets them change it.
+// Package observe shows a run to others while it runs, and lets them change it.
 //
 // An Observer receives a Snapshot from time to time, at the rate that its Request asks for. A
 // snapshot has the progress of the run and its verdict so far; the figures (metrics.View has
@@ -8,7 +8,7 @@
 //
 // A run pays little for it. Its loop only copies: into memory that was made before the run,
 // between two events, on the wall clock where it has time to wait (drive.Visitor). A goroutine of
-// the Hub does all else, and calls each observer on a goroutine of its own. A slow observer
+// the Hub does all else, and calls each observer on its own goroutine. A slow observer
 // misses snapshots, which are counted (Snapshot.Missed). An observer that panics receives nothing
 // more. The warnings of the result report both.
 //
@@ -19,7 +19,7 @@
 //
 // Figures are complete up to View.End, some bins behind Snapshot.Now.
 //
-// Where machines live in processes of their own, the conductor has only their reports: a verdict
+// Where nodes live in their own processes, the conductor has only their reports: a verdict
 // comes at the end, deadlocks are not looked for, the ways of flows show who keeps an output
 // waiting (Snapshot.ByWays), and nothing can be changed.
 package observe

@@ -29,7 +29,7 @@ type Run struct {
 	Fabric    *fabric.Fabric
 	Collector *metrics.Collector
 	Clock     mode.Clock
-	Elsewhere bool // the machines live in other processes
+	Elsewhere bool // the nodes live in other processes
 	Requests  []Request
 	Changes   *Changes // may be nil
 }
@@ -59,7 +59,7 @@ type Hub struct {
 	events []trace.Event
 	missed int64 // events for which there was no room
 	yield  func(port.Wait) bool
-	asked  int32 // the machine that yields frames
+	asked  int32 // the node that yields frames
 
 	sample sample
 	number int64
@@ -141,7 +141,7 @@ func NewHub(r Run) *Hub {
 	return h
 }
 
-// Start begins to show the run of machines that report to events.
+// Start begins to show the run of nodes that report to events.
 func (h *Hub) Start(f *drive.Setup, events *trace.Batch) {
 	h.nodes, h.batch, h.progress, f.Visitor = f.Nodes, events, f.Progress, h
 	for _, w := range h.watchers {
@@ -187,7 +187,7 @@ func (h *Hub) Visit(v *drive.Visit) {
 	h.filled <- struct{}{} // it has room: the one before was taken before wanted was set
 }
 
-// take writes the sample, except the states of machines.
+// take writes the sample, except the states of nodes.
 func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.Deadlock) {
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
@@ -200,7 +200,7 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 	s.events, h.events = h.events, s.events[:0]
 }
 
-// ask reads the waiting frames of each machine at an instant, the instant of all states.
+// ask reads the waiting frames of each node at an instant, the instant of all states.
 func (h *Hub) ask(now unit.Time) {
 	h.state = now
 	h.sample.holds, h.sample.cut = h.sample.holds[:0], false

@@ -68,7 +68,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 type connection struct{}
 
 // Server returns a server of HTTP for this listener. It refuses requests that name another host. Of the requests that
-// are being answered it keeps the newest: readers that take nothing, or watch for ever, keep no other out. A connection whose request was not passed to Admit may have to give way to a newer one,
+// are being answered it keeps the newest: readers that take nothing, or watch forever, keep no other out. A connection whose request was not passed to Admit may have to give way to a newer one,
 // so handlers pass each request that they mean to answer.
 func (l *Listener) Server(h http.Handler) *http.Server {
 	guard := func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func (l *Listener) Admit(r *http.Request) {
 	}
 }
 
-// Address is host:port for others: the name of this computer if it listens at all addresses.
+// Address is host:port for others: the name of this machine if it listens at all addresses.
 func (l *Listener) Address() string {
 	host := l.Host
 	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
@@ -118,8 +118,8 @@ func (l *Listener) Address() string {
 	return net.JoinHostPort(host, port)
 }
 
-// allows reports whether host, with or without a port, is a name of this computer. Addresses in numbers always
-// are: a stranger's page can make its own name resolve to this computer (DNS rebinding), but then the browser
+// allows reports whether host, with or without a port, is a name of this machine. Addresses in numbers always
+// are: a stranger's page can make its own name resolve to this machine (DNS rebinding), but then the browser
 // sends that name.
 func (l *Listener) allows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {

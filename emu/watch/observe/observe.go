@@ -30,11 +30,11 @@ type Func func(*Snapshot)
 // Observe calls f.
 func (f Func) Observe(s *Snapshot) { f(s) }
 
-// Request describes an observer of a run, and the snapshots that it wants.
+// Request describes an observer of a run, and the snapshots that it needs.
 type Request struct {
 	Name     string // for messages; without a name there is no warning of missed snapshots
 	Observer Observer
-	// Every is the wall time from one snapshot to the next, at the least. Default: 200 ms; at least 10 ms.
+	// Every is the wall time from one snapshot to the next, at least. Default: 200 ms; at least 10 ms.
 	Every time.Duration
 	// Ask, if not nil, takes the place of Every: each value that it yields asks for one snapshot, of a later
 	// instant. So an observer for whom nobody waits costs the run nothing. The last snapshot comes unasked.
@@ -72,19 +72,19 @@ type Snapshot struct {
 	Last   bool  // the run has ended
 
 	Now, End unit.Time     // model time
-	Wall     time.Duration // since the begin of the run
+	Wall     time.Duration // since the start of the run
 	Clock    mode.Clock
 	Dilation int64              // wall clock
 	Fabric   *fabric.Fabric     // as it was laid out
 	Scenario *scenario.Scenario // with the events that have come while it runs
 
 	Figures *metrics.View       // complete up to Figures.End
-	Ports   []metrics.PortState // at Now, by machine and number: see Port
+	Ports   []metrics.PortState // at Now, by node and number: see Port
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
 	Stalls    []Stall             // outputs that flow control stops at Now
 	ByPaths   bool                // the causes follow from the ways of flows alone
-	Cut       bool                // some stalls are missing for want of room
+	Cut       bool                // some stalls are missing for lack of room
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far
 	Storms    []metrics.Storm     // that watchdogs have found so far
@@ -98,12 +98,12 @@ type Snapshot struct {
 	Checks  []Check // in the order of Scenario.Expect
 
 	Events       []trace.Event // since the last snapshot, of the kinds in the request
-	EventsMissed int64         // without room, since the begin
+	EventsMissed int64         // without room, since the start
 
-	first []int // number of the first port of each machine
+	first []int // number of the first port of each node
 }
 
-// Port returns the state of a port of a machine.
+// Port returns the state of a port of a node.
 func (s *Snapshot) Port(node int, p port.ID) *metrics.PortState {
 	return &s.Ports[s.first[node]+int(p)]
 }

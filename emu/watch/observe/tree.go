@@ -31,7 +31,7 @@ type Stall struct {
 // Cause is the holder of the room that a Stall waits for.
 type Cause struct {
 	Node   int    // the far end
-	Ends   bool   // the machine itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
+	Ends   bool   // the node itself: an endpoint that takes frames in slowly, or pauses its peer, or a switch that has just made room
 	Next   Output // else the output that the frames in that room wait for
 	Frames int    // number of these frames; 0: not known
 }
@@ -45,7 +45,7 @@ type Tree struct {
 	Words   string
 }
 
-// hold records frames in a machine that wait for an output, and keep room of an input.
+// hold records frames in a node that wait for an output, and keep room of an input.
 type hold struct {
 	node    int32
 	in, out port.ID

@@ -1,4 +1,4 @@
-// Package openmetrics serves a run in the text format of OpenMetrics while it goes on, for
+// Package openmetrics serves a run in the text format of OpenMetrics while it runs, for
 // Prometheus and other readers of its metrics (Server).
 //
 // Seconds are model time, except in fabemu_run_wall_seconds_total. Prometheus stamps samples with

@@ -306,7 +306,7 @@ func TestDashboard(t *testing.T) {
 	promtool(t, "check", "config", "--syntax-only", examples+"prometheus.yml")
 }
 
-// The server answers on the loopback, those who ask for it by its own name, and goes on when a
+// The server answers on the loopback, those who ask for it by its own name, and continues when a
 // run has ended.
 func TestServer(t *testing.T) {
 	s, err := Listen("0", Own)

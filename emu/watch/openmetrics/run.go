@@ -142,10 +142,10 @@ type portOf struct {
 	ofSwitch   bool
 	block      float64 // bytes that PortState.Held counts by
 	pausesSent int64   // PAUSE and PFC frames of this port that its far end received
-	labels     []label // machine, port, link
+	labels     []label // node, port, link
 }
 
-// portsOf returns all ports, by machine and number.
+// portsOf returns all ports, by node and number.
 func portsOf(s *observe.Snapshot) (all []portOf) {
 	for i := range s.Fabric.Nodes {
 		for k := range s.Fabric.Nodes[i].Ports {
@@ -307,7 +307,7 @@ func (w *writer) checks(s *observe.Snapshot) {
 
 // nodes writes the metrics under the names of node_exporter: its collectors netclass and netdev
 // for all ports, and infiniband for ports of InfiniBand and for the counters of RoCE adapters. A
-// device is a machine; for netdev, which has no ports, each port of a switch is a device.
+// device is a node; for netdev, which has no ports, each port of a switch is a device.
 func (w *writer) nodes(s *observe.Snapshot) {
 	f := s.Fabric
 	all := portsOf(s)

@@ -1,9 +1,9 @@
 // Package perfetto writes a run as a trace for Perfetto (https://ui.perfetto.dev), where it
 // is zoomed, searched and asked by SQL.
 //
-// A machine is a process. Under it there are, each where something happens on it:
+// A node is a process. Under it there are, each where something happens on it:
 //
-//   - a track for the line of each port, with a slice for each frame (data by the name of
+//   - a track for the link of each port, with a slice for each frame (data by the name of
 //     its flow, others by their kind), and instants for the events there: marks,
 //     notifications, drops, violations, changes from outside;
 //   - a track for the waiting frames of that line, by lane: a slice while there is no credit,
@@ -28,7 +28,7 @@
 //
 // # Limitations
 //
-// A run whose machines live in several processes has no trace. A frame of data with
+// A run whose nodes live in several processes has no trace. A frame of data with
 // everything around it takes some 100 bytes a hop; Request.From and Until, or Counters,
 // keep a trace small.
 package perfetto

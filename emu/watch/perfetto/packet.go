@@ -49,7 +49,7 @@ const (
 
 // Values of TracePacket.sequence_flags.
 const (
-	stateCleared = 1 // names are interned anew from here on
+	stateCleared = 1 // names are interned again from here on
 	stateNeeded  = 2
 )
 

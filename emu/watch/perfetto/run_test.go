@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// starts counts the frames of a run that begin on a line, and keeps the ways of those of a
-// flow: the machines in their order, by packet.
+// starts counts the frames of a run that begin on a link, and keeps the ways of those of a
+// flow: the nodes in their order, by packet.
 type starts struct {
 	flow uint32
 	n    int
@@ -33,7 +33,7 @@ func (s *starts) Record(e *trace.Event) {
 }
 
 // TestTracesOfRuns holds traces to what any viewer relies on: the slices of a track follow one
-// another, and each has an end; and to the run: each frame on a line is there once, and the
+// another, and each has an end; and to the run: each frame on a link is there once, and the
 // arrows of a packet lead along its way.
 func TestTracesOfRuns(t *testing.T) {
 	for _, c := range []struct {

@@ -31,7 +31,7 @@ type Request struct {
 // lanes is how many virtual lanes or priorities a port has at most.
 const lanes = 16
 
-// Trace writes the trace of a run: it is a trace.Sink for the reports of machines, and a
+// Trace writes the trace of a run: it is a trace.Sink for the reports of nodes, and a
 // drive.Tap for the times at which frames really left. It belongs to the goroutine of the run.
 type Trace struct {
 	out    *packets
@@ -41,7 +41,7 @@ type Trace struct {
 	tracks uint64 // how many there are
 	ports  [][]portState
 	flows  map[uint32]*flowState
-	others []uint64 // tracks for events of no port and no flow, by machine
+	others []uint64 // tracks for events of no port and no flow, by node
 	follow uint32   // the flow that is followed, or 0
 
 	opened, closed bool      // the traced part of the run
@@ -55,7 +55,7 @@ type portState struct {
 	name  string // the direction of the link that leaves there
 	unit  string // of the content of its buffer
 	rate  unit.Rate
-	ends  unit.Time // of the last slice on its line
+	ends  unit.Time // of the last slice on its link
 	line  uint64
 	pace  uint64
 	lanes [lanes]laneState
@@ -129,7 +129,7 @@ func New(f *fabric.Fabric, q Request) (*Trace, error) {
 	return t, nil
 }
 
-// process is the track of a machine.
+// process is the track of a node.
 func process(node int32) uint64 { return uint64(node) + 1 }
 
 // Record takes an event in.
@@ -329,7 +329,7 @@ func (t *Trace) write(e *trace.Event) {
 	t.out.Event(&x)
 }
 
-// frame writes a frame that begins on a line.
+// frame writes a frame that begins on a link.
 func (t *Trace) frame(e *trace.Event) {
 	p := t.port(e)
 	if p == nil {
@@ -348,7 +348,7 @@ func (t *Trace) frame(e *trace.Event) {
 			x.Name = flow.ack
 		}
 	}
-	// Under actual timing a machine may start a frame before its line is
+	// Under actual timing a node may start a frame before its line is
 	// really free after the last one.
 	begin := max(e.At, p.ends)
 	p.ends = begin.Add(p.rate.Serialise(unit.Size(e.Bytes)))
@@ -428,7 +428,7 @@ func waiting(e *trace.Event) string {
 	}
 }
 
-// change records another cause of waiting, on a track of a machine.
+// change records another cause of waiting, on a track of a node.
 func (t *Trace) change(e *trace.Event, w *wait, cause string, node int32, name func() string) {
 	if t.opened {
 		t.end(e.At, w)
@@ -468,7 +468,7 @@ func (t *Trace) port(e *trace.Event) *portState {
 	return &t.ports[e.Node][e.Port]
 }
 
-// track returns a track of a machine, which is declared where it is not yet.
+// track returns a track of a node, which is declared where it is not yet.
 func (t *Trace) track(id *uint64, node int32, name string) uint64 {
 	if *id == 0 {
 		t.tracks++

@@ -38,7 +38,7 @@ func bcnScenario(t *testing.T, sets ...string) *scenario.Scenario {
 func TestModelBCNHoldsTheQueue(t *testing.T) {
 	for name, c := range map[string]struct {
 		sets     []string
-		queue    [2]float64 // bytes, in the mean
+		queue    [2]float64 // bytes, on average
 		use      [2]float64
 		notifies bool
 	}{

@@ -29,7 +29,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// script is a source of bodies: packets of IPv4 with UDP, all of them there from the begin
+// script is a source of bodies: packets of IPv4 with UDP, all of them there from the start
 // but for a pause after each tenth. It notes when it is read.
 type script struct {
 	bodies [][]byte
@@ -204,7 +204,7 @@ type starts struct {
 	flow   uint32
 	at     []unit.Time
 	blocks [16]int
-	again  int64 // packets that are sent again
+	again  int64 // packets that are retransmitted
 }
 
 func (s *starts) Record(e *trace.Event) {
@@ -252,7 +252,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 					t.Errorf("clock %s, link %s: digest %s, want %s", o.Clock, o.Link, got.Digest, want.Digest)
 				}
 			}
-			// In measured time nobody knows how far it gets, or what a busy computer loses.
+			// In measured time nobody knows how far it gets, or what a busy machine loses.
 			source, sink, _ = carry(t, s, n, kind.longest, emu.Options{Timing: emu.ActualTiming})
 			source.inOrder(t, sink)
 			if missing != nil {
@@ -262,7 +262,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 	}
 }
 
-// Packets that a link has lost are sent again with their bodies: each comes once.
+// Packets that a link has lost are retransmitted with their bodies: each comes once.
 func TestModelBodiesAreSentAgain(t *testing.T) {
 	const events = ", {at: 1ms, link: trunk, state: down}, {at: 1500us, link: trunk, state: up}"
 	for i, yaml := range []string{
@@ -350,7 +350,7 @@ func (a *answerer) Take(unit.Time, int) (wire.Body, bool) {
 }
 
 // What comes to an endpoint may be what a source there has waited for: it leaves at once, so
-// that a round trip takes four times the length of a frame on its line, and the four flights.
+// that a round trip takes four times the length of a frame on its link, and the four flights.
 func TestBodiesAreAnswered(t *testing.T) {
 	const pings = 20
 	s := runtest.Load(t, `name: ping

@@ -110,7 +110,7 @@ func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 	}
 }
 
-// A deadlock is not the end of what has nothing to do with it: beside a ring that stands
+// A deadlock is not the end of what has nothing to do with it: in addition to a ring that stands
 // still two endpoints send a packet now and then, until the end of the run.
 func TestModelDeadlockBesideTraffic(t *testing.T) {
 	src, err := builtin.Read("ethernet/ring-deadlock")
@@ -135,7 +135,7 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 }
 
 // Looks for deadlock are rarer in large fabrics, where each costs more: once more for
-// every 500 machines.
+// every 500 nodes.
 func TestModelLooksAreRarerInLargeFabrics(t *testing.T) {
 	every := func(endpoints int) unit.Duration {
 		text, err := generate.Write("incast", generate.Options{Endpoints: endpoints})

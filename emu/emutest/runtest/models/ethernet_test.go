@@ -132,7 +132,7 @@ func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
 				last = max(last, tr.Ended)
 			}
 		}
-		// 7.5 MB at 10 Gb/s are 6 ms; the first frame takes 2.24 us longer, and the last
+		// 7.5 MB at 10 Gb/s are 6 ms; the first frame takes 2.24 µs longer, and the last
 		// frame of each transfer is filled up.
 		if want := unit.Time(6 * unit.Millisecond); ended != n || last < want || last > want.Add(30*unit.Microsecond) {
 			t.Errorf("%d senders: %d transfers, the last of them at %v; want all of them by %v", n, ended, last, want)

@@ -51,8 +51,8 @@ func faulted(t *testing.T, text string, faults ...string) (*emu.Result, map[stri
 }
 
 // Loss of 1 in 1000 with go-back-N. A lost packet is followed by the packets of a round trip, until its NAK
-// has come: W packets are sent for nothing. One that is lost when it is sent again has no NAK, since the
-// destination sends only one, and waits for the timeout of T packets: the share of the line with new packets
+// has come: W packets are sent for nothing. One that is lost when it is retransmitted has no NAK, since the
+// destination sends only one, and waits for the timeout of T packets: the share of the link with new packets
 // is (1-p) / (1 - p + p (W + p T)). The range is 2 % of that; without effect of the loss the share is 1.
 func TestModelGoodputOfGoBackN(t *testing.T) {
 	const (
@@ -85,7 +85,7 @@ flows:
 }
 
 // "Credit with a lost FCP heals at the next": the receiver repeats flow control packets at the latest after
-// the interval resend, so a flow whose flow control packets were all lost for a time goes on so soon after
+// the interval resend, so a flow whose flow control packets were all lost for a time continues so soon after
 // it. With another interval it takes longer, so it is the interval that heals.
 func TestModelLostCreditHealsAtTheNextPacket(t *testing.T) {
 	for _, resend := range []float64{50, 400} { // us
@@ -153,7 +153,7 @@ func lostPause(t *testing.T, text string) {
 		if r.Verdict.Violations != 0 {
 			t.Errorf("%s: %d violations: %+v", tc.name, r.Verdict.Violations, r.Violations[0])
 		}
-		roomy := tc.name == "data late" && strings.Contains(text, "pooled") // the pool has room for all that is on the line
+		roomy := tc.name == "data late" && strings.Contains(text, "pooled") // the pool has room for all that is on the link
 		if lost := drops["not-stopped"] > 0; lost != (tc.lost && !roomy) {
 			t.Errorf("%s: %v", tc.name, drops)
 		}
@@ -166,7 +166,7 @@ func lostPause(t *testing.T, text string) {
 // Faults of endpoints and outputs stop what they should, and nothing else, and end.
 func TestModelFaultsOfEndpoints(t *testing.T) {
 	text := strings.Replace(fmt.Sprintf(star, "3ms"), "to: C, priority: 3}\n  - {name: two", "to: C, priority: 4}\n  - {name: two", 1)
-	type rates struct{ one, two float64 } // shares of the line, while the fault lasts
+	type rates struct{ one, two float64 } // shares of the link, while the fault lasts
 	for _, tc := range []struct {
 		name, fault string
 		want        rates
@@ -198,7 +198,7 @@ func TestModelFaultsOfEndpoints(t *testing.T) {
 	}
 }
 
-// The reason of a drop stands in the result with the link.
+// The reason of a drop is in the result with the link.
 func TestModelFaultsInTheResult(t *testing.T) {
 	r, drops := faulted(t, fmt.Sprintf(star, "1ms"), "{link: a, from: A, corruption: 1, nth: 5}", "{link: b, from: B, loss: 1, nth: 7}")
 	want := []report.Loss{{Node: "S", Link: "a.A-S", Reason: "fcs-error", Count: 1}, {Node: "S", Link: "b.B-S", Reason: "lost-on-link", Count: 1}}
@@ -218,9 +218,9 @@ func (l *lossAt) Record(e *trace.Event) {
 }
 
 // Each CNM to one of two sources is lost in turn, from the 1st to the 20th. QCN's reaction point has no other
-// way to learn of congestion, but the congestion point goes on to sample, and the timer ends fast recovery
+// way to learn of congestion, but the congestion point continues to sample, and the timer ends fast recovery
 // after 5 cycles: so long after the loss at the latest the queue is around its equilibrium again, within half
-// and twice Qeq in the mean, and the line is busy. If all CNMs are lost the queue is as long as PAUSE lets it
+// and twice Qeq on average, and the link is busy. If all CNMs are lost the queue is as long as PAUSE lets it
 // be, which the range excludes.
 func TestModelEachLostCNMIsRecoveredFrom(t *testing.T) {
 	const qeq, timer, end = 33e3, 1.0, 30.0 // bytes, ms, ms

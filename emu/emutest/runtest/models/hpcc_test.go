@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// telemetric returns a short cut of a link under a law.
+// telemetric returns a short cut of a link under an algorithm.
 func telemetric(t testing.TB, control string, sets ...string) *scenario.Scenario {
 	t.Helper()
 	return runtest.Load(t, `name: telemetric
@@ -34,7 +34,7 @@ events:
 `, runtest.Sets(t, sets...)...)
 }
 
-// The log is the same as values, through bytes and over sockets: telemetry goes with the frames.
+// The log is the same as values, through bytes and over sockets: telemetry belongs to the frames.
 func TestModelTelemetryOnBothClocks(t *testing.T) {
 	for _, control := range []string{"{law: hpcc, base-rtt: 6us}", "{law: hpcc, base-rtt: 6us, exact: true}", "{law: dcqcn-window, base-rtt: 6us}"} {
 		s := telemetric(t, control)
@@ -56,7 +56,7 @@ func TestModelTelemetryOnBothClocks(t *testing.T) {
 	}
 }
 
-// Telemetry has room for five switches, on the way there; its ACK collects none on the way back.
+// Telemetry has room for five switches, on the path there; its ACK collects none on the return path.
 func TestModelTelemetryOfFiveHops(t *testing.T) {
 	s := runtest.Load(t, `name: far
 model: {duration: 200us}

@@ -52,14 +52,14 @@ func TestModelNotificationsReachTheirSources(t *testing.T) {
 			if v[1] < 1 || v[1] > 63 {
 				t.Errorf("the mean feedback is %v", v[1])
 			}
-			if want := 0.9; v[2] < want && name != "on wire" { // there the rate is of the payload's frame on the line
+			if want := 0.9; v[2] < want && name != "on wire" { // there the rate is of the payload's frame on the link
 				t.Errorf("the link is used to %v", v[2])
 			}
 		})
 	}
 }
 
-// Without QCN the same ten sources are held back by PAUSE alone, at the watermarks.
+// Without QCN the same ten sources are stopped by PAUSE alone, at the watermarks.
 func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, algorithm := range []string{"qcn", "fixed"} {

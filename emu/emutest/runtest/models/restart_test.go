@@ -11,7 +11,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A switch that is restarted comes back: flow control begins anew, no credit is lost or
+// A switch that is restarted comes back: flow control begins again, no credit is lost or
 // invented, what was lost is counted where it was, and each group of flows has its
 // rate again.
 func TestModelRestart(t *testing.T) {
@@ -38,7 +38,7 @@ func TestModelRestart(t *testing.T) {
 			t.Errorf("%s: %.4g bytes per second before the restart, %.4g after: want it within 10 %%", flows, before, after)
 		}
 	}
-	// Rates are known at the edges of bins, each 100 us; what was on the line ends before.
+	// Rates are known at the edges of bins, each 100 µs; what was on the link ends before.
 	if away := runtest.Over(t, r.Metrics, "trunk.A-B.rate", 80.1, 80.5); away != 0 {
 		t.Errorf("the switch has sent %.4g bytes per second while it was away", away)
 	}

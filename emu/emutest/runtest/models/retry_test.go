@@ -61,7 +61,7 @@ func TestRetryBelowFlowControl(t *testing.T) {
 	}
 }
 
-// On InfiniBand both a flow control packet and an ACK can be due while the line is busy: a machine that looked at
+// On InfiniBand both a flow control packet and an ACK can be due while the link is busy: a node that looked at
 // the past one again and again never ended.
 func TestRetryGoesOnWithCredits(t *testing.T) {
 	s := runtest.Load(t, `

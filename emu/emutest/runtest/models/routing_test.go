@@ -28,7 +28,7 @@ flows: [{name: there, from: "l[1-4]", to: "r[1-4]", spread: uniform, traffic: po
 %s`, routing, link, sw, flow, more)
 }
 
-// Both spines carry data, ACKs or notifications come back, and each flow keeps to one way
+// Both spines carry data, ACKs or notifications come back, and each flow keeps to in one direction
 // and its order: nothing is violated. With single paths one spine is idle.
 func TestModelEqualCostPathsCarryBoth(t *testing.T) {
 	for _, family := range []string{"ethernet", "infiniband"} {
@@ -84,7 +84,7 @@ flows: [{name: f, from: "x[1-400]", to: y}]
 	}
 }
 
-// On both clocks, with routes that are hashed and made anew, the log is the same.
+// On both clocks, with routes that are hashed and made again, the log is the same.
 func TestModelRoutingOnTheWallClock(t *testing.T) {
 	events := "events: [{at: 500us, link: left - s1, state: down}, {at: 1500us, link: left - s1, state: up}, {at: 1700us, switch: s2, restart: 300us}]\n"
 	for _, family := range []string{"ethernet", "infiniband"} {
@@ -122,7 +122,7 @@ func TestModelWhatWaitsTakesTheNewWay(t *testing.T) {
 		for _, l := range r.Losses {
 			lost += int64(l.Count)
 		}
-		if lost > 4 { // what was on the line, and what was on its way back
+		if lost > 4 { // what was on the link, and what was on its return path
 			t.Errorf("%s: %d frames are lost: %+v", family, lost, r.Losses)
 		}
 	}

@@ -86,7 +86,7 @@ events:
 	}
 }
 
-// A packet that is lost, and never sent again, may leave its flow waiting for an ACK.
+// A packet that is lost, and never retransmitted, may leave its flow waiting for an ACK.
 func TestModelSilenceAfterALoss(t *testing.T) {
 	s, err := emu.Open("../random/testdata/fabrics/flap.yaml", scenario.Set{Path: "flows.f.window", Value: "1"})
 	if err != nil {
@@ -98,8 +98,8 @@ func TestModelSilenceAfterALoss(t *testing.T) {
 	}
 }
 
-// A source that does not know of what was delivered, and sends it again for ever, is silent since the last packet
-// came, and not since it began to send again.
+// A source that does not know of what was delivered, and retransmits it forever, is silent since the last packet
+// came, and not since it began to retransmit.
 func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
 	s, err := emu.Open("../random/testdata/fabrics/silent-late.yaml")
 	if err != nil {
@@ -112,7 +112,7 @@ func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
 	}
 }
 
-// A silence that has ended is explained by the line that flow control stopped meanwhile, and not by what a rate
+// A silence that has ended is explained by the link that flow control stopped meanwhile, and not by what a rate
 // limiter did at its source.
 func TestModelSilenceBehindAStorm(t *testing.T) {
 	s, err := emu.Open("roce/ecn")

@@ -10,7 +10,7 @@ import (
 
 // A receiver on InfiniBand that takes frames out at a quarter of its link's rate: they
 // hold their credit until then, so that no more comes than it takes, nothing is lost, and
-// who shares the way is held back. It starts slow, or is made so by an event, and
+// who shares the way is stopped. It starts slow, or is made so by an event, and
 // recovers. The log is the same on both clocks.
 func TestModelSlowReceiverOnInfiniBand(t *testing.T) {
 	yaml := func(service, events string) string {

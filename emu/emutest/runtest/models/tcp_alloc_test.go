@@ -20,7 +20,7 @@ import (
 )
 
 // cost runs a scenario on the virtual clock, and returns how many frames were handed to
-// machines, how much time of a processor that took and how many allocations.
+// nodes, how much time of a processor that took and how many allocations.
 func cost(t testing.TB, s *scenario.Scenario) (hops int64, took time.Duration, allocations int64) {
 	t.Helper()
 	f, err := fabric.Build(s)
@@ -120,7 +120,7 @@ func TestAllocsOfDelayAndTelemetry(t *testing.T) {
 }
 
 // BenchmarkCostOfTCP: "A TCP segment-hop costs at most twice a data frame-hop of a UDP flow", in turns. On
-// a computer that is not idle the least and the median are wrong in different rounds: either of them will
+// a machine that is not idle the least and the median are wrong in different rounds: either of them will
 // do. TCP has a trunk that drops, datagrams one that does not.
 func BenchmarkCostOfTCP(b *testing.B) {
 	costs := map[string][]float64{}

@@ -37,7 +37,7 @@ flows:
 `, runtest.Sets(t, more[1:]...)...)
 }
 
-// Where the fabric drops frames TCP sends them again, and all of a transfer arrives; nothing is a violation;
+// Where the fabric drops frames TCP retransmits them, and all of a transfer arrives; nothing is a violation;
 // what is reported of it is what is counted.
 func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 	for _, recovery := range []string{"reno", "newreno", "sack"} {
@@ -104,7 +104,7 @@ func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 }
 
 // Over a lossless fabric nothing is lost: the receive window fills the buffers, and nothing is
-// sent again.
+// retransmitted.
 func TestModelTCPOverALosslessFabric(t *testing.T) {
 	for _, control := range []string{"flow-control: pause", "flow-control: pfc"} {
 		s := streams(t, "receive-window: 64KB", control, "memory: 1MB per port")

@@ -9,10 +9,10 @@ import (
 )
 
 // watched is the fabric of the plan for the basic test of the PFC watchdog, with all its times divided by
-// 1000: a detection of 400 us, a restoration of 2 ms, polls each 200 us.
+// 1000: a detection of 400 µs, a restoration of 2 ms, polls each 200 µs.
 //
 // The plan: "storm on egress from 0 to T_storm; traffic 1 from T_restore/2 for T_storm; traffic 2 from
-// T_restore + T_poll + T_storm for 1 s". Beside it there is traffic of another priority all the time.
+// T_restore + T_poll + T_storm for 1 s". In addition to it there is traffic of another priority all the time.
 func watched(dog, storm string, stormed float64) string {
 	const restore, poll = 2.0, 0.2
 	first, second := restore/2, restore+poll+stormed

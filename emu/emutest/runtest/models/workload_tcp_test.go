@@ -26,8 +26,8 @@ links: [h1 - h2]
 workload: [{name: x, over: "h[1-2]", transfers: %s}]
 `
 
-// slowly runs transfers of so many segments from h1 to h2 that arrive so many microseconds after the begin, one after the
-// other. It returns how long each takes, the time of a segment on the line, its way and a round trip.
+// slowly runs transfers of so many segments from h1 to h2 that arrive so many microseconds after the start, one after the
+// other. It returns how long each takes, the time of a segment on the link, its way and a round trip.
 func slowly(t *testing.T, at []int, segments []int) (took []unit.Duration, segment, way, trip unit.Duration) {
 	var table strings.Builder
 	table.WriteString("at,from,to,bytes\n")
@@ -71,7 +71,7 @@ func TestModelSlowStartOfTransfer(t *testing.T) {
 // A connection stays, and so does its window. "Therefore, a TCP SHOULD set cwnd to no more than RW before beginning
 // transmission if the TCP has not sent data in an interval exceeding the retransmission timeout" (RFC 5681, section 4.1).
 //
-// Of 70 segments the last 40 leave with a window of 40. It grows while more than half of it is under way, which holds for
+// Of 70 segments the last 40 leave with a window of 40. It grows while more than half of it is in flight, which holds for
 // 14 of their ACKs: 54. So many segments then leave at once; after 1 ms and more they take slow start again.
 func TestModelWindowOfConnectionStays(t *testing.T) {
 	took, segment, way, trip := slowly(t, []int{100, 600, 3000}, []int{70, 54, 54})

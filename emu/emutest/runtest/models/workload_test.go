@@ -181,8 +181,8 @@ workload:
   - {name: in, over: "h[2-7]", pattern: incast, size: 20KB, load: 0.1, stop: 4ms}
 `
 
-// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets were sent again. Each
-// transfer has ended once, with each of its bytes, and no more than most packets of one were sent again.
+// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets were retransmitted. Each
+// transfer has ended once, with each of its bytes, and no more than most packets of one were retransmitted.
 func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lost, again int64) {
 	t.Helper()
 	for _, d := range r.Drops {
@@ -291,7 +291,7 @@ expect:
 }
 
 // An ACK that comes after its source has gone back acknowledges the packets that the source has sent before. Here each ACK
-// comes when fifteen packets of the next round are out, and without that the source would go back for ever.
+// comes when fifteen packets of the next round are out, and without that the source would go back forever.
 func TestModelAckOfPacketsBeforeGoingBack(t *testing.T) {
 	const text = `name: short
 model: {duration: 10ms}
@@ -385,7 +385,7 @@ func TestModelGoal(t *testing.T) {
 	if len(ended) != 8 || len(open) > 0 {
 		t.Fatalf("%d messages, %d on their way", len(ended), len(open))
 	}
-	// Rank 1 computes for 20 us before it sends a micro-batch on, rank 2 for 20 and 40 us before it sends the gradient.
+	// Rank 1 computes for 20 µs before it sends a micro-batch on, rank 2 for 20 and 40 µs before it sends the gradient.
 	if gap := ended[2].Arrived.Sub(ended[0].Ended); gap != 20*unit.Microsecond {
 		t.Errorf("rank 1 sends %v after it has received", gap)
 	}
@@ -414,8 +414,8 @@ var transports = map[string][]string{
 	"rocev2":     nil,
 }
 
-// A message goes to the receive with its tag, also where messages come in another order than the receives stand in, over
-// each transport. Rank 0 sends tag 2 first; if it went to the first receive, rank 1 would answer after 10 us.
+// A message goes to the receive with its tag, also where messages come in another order than the receives are in, over
+// each transport. Rank 0 sends tag 2 first; if it went to the first receive, rank 1 would answer after 10 µs.
 func TestModelMessagesMatchByTag(t *testing.T) {
 	const program = `num_ranks 2
 rank 0 {
@@ -501,7 +501,7 @@ rank 3 {
 	}
 }
 
-// A program that cannot go on: the result has the line and the reason.
+// A program that cannot continue: the result has the link and the reason.
 func TestModelProgramThatCannotGoOn(t *testing.T) {
 	r := runGoal(t, 2, `num_ranks 2
 rank 0 {
@@ -521,7 +521,7 @@ rank 1 { calc 1 }`)
 	}
 }
 
-// Another goroutine takes the figures of a workload while the run goes on, and the last ones are those of the result.
+// Another goroutine takes the figures of a workload while the run runs, and the last ones are those of the result.
 func TestModelWorkloadIsObserved(t *testing.T) {
 	text := rough + `expect:
   - {id: open, metric: web.open, during: [0ms, 1ms], low: 0, high: 1000}

@@ -9,10 +9,10 @@ import (
 
 // randomFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a
 // ring, maybe with two links between two of them, whatever routing, fixed routes that are
-// not the shortest, endpoints, all kinds of traffic until 300 us, congestion points whose
-// notifications are as large as the data, and things that happen until 400 us and are over
-// then, but for a link that stays down; and faults. What is under way has the rest of the 20 ms to arrive.
-// Each machine, link, flow, route and event has a line of its own.
+// not the shortest, endpoints, all kinds of traffic until 300 µs, congestion points whose
+// notifications are as large as the data, and things that happen until 400 µs and are over
+// then, but for a link that stays down; and faults. What is in flight has the rest of the 20 ms to arrive.
+// Each node, link, flow, route and event has its own line.
 func randomFabric(seed uint64) string {
 	r := unit.NewRandom(seed, 7)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
@@ -24,7 +24,7 @@ func randomFabric(seed uint64) string {
 	const stop, over = 300, 400 // us
 	control := pick("pause", "pfc", "pause", "pfc", "pfc", "none", "credit", "credit")
 	ring := below(2) == 0
-	corner := below(6) == 0 // all round one way and back, with much feedback, and a link on the way goes down
+	corner := below(6) == 0 // all round in one direction and back, with much feedback, and a link on the path goes down
 	if corner {
 		control, ring = "pfc", true
 	}
@@ -97,7 +97,7 @@ func randomFabric(seed uint64) string {
 			link(fmt.Sprintf("S%d", i), fmt.Sprintf("S%d", below(i)))
 		}
 	}
-	if switches > 1 && !ring && below(2) == 0 { // another link beside the first
+	if switches > 1 && !ring && below(2) == 0 { // another link in addition to the first
 		link("S1", "S0")
 	}
 	for i := range endpoints {
@@ -121,7 +121,7 @@ func randomFabric(seed uint64) string {
 		line("  - {name: f%d, from: E%d, to: E%d, priority: %s, window: %s, traffic: %s%s%s, packet: %s, start: %s, stop: %s}",
 			i, from, to, pick("0", "3", "5", "7"), pick(windows...), kind, timeout, pick("", ", limiter: token-bucket", ", limiter: token-bucket, depth: 1B"), pick(packets...), us(0, 100), us(200, stop))
 	}
-	if corner || ring && below(2) == 0 { // all one way round
+	if corner || ring && below(2) == 0 { // all in one direction round
 		line("routes:")
 		for s := range switches {
 			for e := range endpoints {
@@ -163,7 +163,7 @@ func randomFabric(seed uint64) string {
 }
 
 // randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all else. They
-// are over at 400 us.
+// are over at 400 µs.
 func randomFaults(seed uint64, links []string, endpoints, switches int, control string, at []int) string {
 	r := unit.NewRandom(seed, 8)
 	below := func(n int) int { return int(r.Below(uint64(n))) }

@@ -10,7 +10,7 @@ import (
 )
 
 // Whatever the fabric, and whatever happens to it: nothing is sent while paused, on a
-// busy line or on a link that is down, nothing overruns a memory, no frame is lost
+// busy link or on a link that is down, nothing overruns a memory, no frame is lost
 // but where a link was down or flow control is not there, and none is stuck but in a
 // deadlock, or behind a link that is down: what was sent has been delivered or dropped
 // when the time is up, or the report names its flow.

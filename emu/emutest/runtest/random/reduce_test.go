@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	named   = regexp.MustCompile(`\b[A-Za-z]+[0-9]+\b`)                      // a machine, a link or a flow
+	named   = regexp.MustCompile(`\b[A-Za-z]+[0-9]+\b`)                      // a node, a link or a flow
 	defined = regexp.MustCompile(`^  (?:- \{name: )?([A-Za-z]+[0-9]+)[:,}]`) // where it has its line
 )
 

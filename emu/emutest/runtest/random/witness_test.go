@@ -14,8 +14,8 @@ import (
 
 // witness hears the events of a fabric and holds them against what must be so, with an
 // account of its own: where each frame is, how long each line is taken, until when each
-// port is paused, what is in each memory. It believes nothing that a machine says of
-// itself but what it sends, takes in and lets go.
+// port is paused, what is in each memory. It believes nothing that a node says of
+// itself but what it sends, takes in and releases it.
 type witness struct {
 	fabric *fabric.Fabric
 	ports  [][]witnessed
@@ -23,7 +23,7 @@ type witness struct {
 	own    map[int]map[sent]int // by switch, the feedback that it has said it sends, and has not yet
 	next   map[uint32]uint32    // by flow, the PSN that it sends next; after a timeout an earlier one
 	come   map[sent]bool        // packets that have been delivered
-	last   unit.Time            // when a frame last came to a machine, flow control aside
+	last   unit.Time            // when a frame last came to a node, flow control aside
 	wrong  []string
 	faults bool // there are faults
 	late   bool // some of them delay frames
@@ -31,15 +31,15 @@ type witness struct {
 	started, delivered, dropped, again, pauses, feedback, violations, moves int
 }
 
-// witnessed is a port as the witness has it. Memory is in bytes, with credit in blocks.
+// witnessed is a port as in the witness. Memory is in bytes, with credit in blocks.
 type witnessed struct {
 	rate  unit.Rate
 	kind  port.FlowControl
 	down  bool
-	free  unit.Time                  // from here on the line is idle
-	until [port.Priorities]unit.Time // when each class may be sent again
-	held  [port.Priorities]bool      // it was told to stop, and not yet to go on
-	said  []unit.Time                // when the PAUSE frames left that are on the way to it
+	free  unit.Time                  // from here on the link is idle
+	until [port.Priorities]unit.Time // when each class may be retransmitted
+	held  [port.Priorities]bool      // it was told to stop, and not yet to continue
+	said  []unit.Time                // when the PAUSE frames left that are in flight to it
 	old   unit.Rate                  // before it changed
 	since unit.Time                  // when that was
 	used  [port.Priorities]unit.Size // of the memory, by class
@@ -65,15 +65,15 @@ func (p *witnessed) class(lane uint8) uint8 {
 // sent names frames: data, its ACK, and what is said about it.
 type sent struct{ flow, psn uint32 }
 
-// passing is a frame on its way.
+// passing is a frame in flight.
 type passing struct {
 	kind    wire.Kind
 	lane    uint8
-	at      fabric.End // it is in this machine, having come by this port; or on the way there; Machine -1: nowhere
-	under   bool       // it is on the way
+	at      fabric.End // it is in this machine, having come by this port; or on the path there; Machine -1: nowhere
+	under   bool       // it is in flight
 	settled bool       // it was delivered, or dropped
 	size    unit.Size
-	moved   unit.Time          // when it left a machine, or came to one
+	moved   unit.Time          // when it left a node, or came to one
 	kept    map[fabric.End]int // whose memory has it: twice where it comes back while it is leaving
 }
 
@@ -154,7 +154,7 @@ func (w *witness) forget(here fabric.End) {
 	}
 }
 
-// ends reports whether a machine is an endpoint; a negative one is none.
+// ends reports whether a node is an endpoint; a negative one is none.
 func (w *witness) ends(node int) bool {
 	return node >= 0 && w.fabric.Nodes[node].Switch == nil
 }
@@ -209,7 +209,7 @@ func (w *witness) Record(e *trace.Event) {
 		p.used[p.class(e.Lane)] += f.size
 		w.within(e, p)
 	case trace.Release:
-		if e.Flow == 0 && p.kind == port.Credits { // a switch that begins anew
+		if e.Flow == 0 && p.kind == port.Credits { // a switch that begins again
 			w.forget(here)
 			p.used[p.class(e.Lane)] = 0
 			return
@@ -351,7 +351,7 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 	w.over(e, f)
 }
 
-// start checks that the line is free, the link up, and the class not paused.
+// start checks that the link is free, the link up, and the class not paused.
 func (w *witness) start(e *trace.Event, p *witnessed, kind wire.Kind) {
 	if e.At < p.free {
 		w.say(e, "starts on a line that is busy until %v", p.free)
@@ -454,8 +454,8 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 	}
 }
 
-// left returns how many frames have been on their way, or in a memory, without a move since
-// an instant, how many frames of data are on their way at all, and of which flows are those
+// left returns how many frames have been in flight, or in a memory, without a move since
+// an instant, how many frames of data are in flight at all, and of which flows are those
 // that have not moved. An endpoint of Ethernet takes in feedback without a word.
 func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) {
 	flows = map[string]int{}
@@ -470,7 +470,7 @@ func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) 
 			if f.moved > since {
 				continue
 			}
-			if stuck++; f.kind == wire.Data && !w.come[id] { // one that was sent again is missing nowhere
+			if stuck++; f.kind == wire.Data && !w.come[id] { // one that was retransmitted is missing nowhere
 				flows[w.fabric.Flows[id.flow-fabric.FirstQP].Name]++
 			}
 		}

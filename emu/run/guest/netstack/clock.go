@@ -83,7 +83,7 @@ func (t *timer) takeOut() bool {
 	return set
 }
 
-// Reset sets a timer anew. One that is due at once runs at this instant, in its turn.
+// Reset sets a timer again. One that is due at once runs at this instant, in its turn.
 func (t *timer) Reset(d time.Duration) {
 	c := t.clock
 	c.mu.Lock()

@@ -11,7 +11,7 @@
 // Its timers lie in one list, in the order of their time and of their making, and the caller runs
 // them. Its random numbers come from a seed. Segments are handled by goroutines of its own, one
 // for each processor. The method finish waits for them after each packet, timer and call, so that
-// only one of them is under way. That costs some 10 us each time.
+// only one of them is in flight. That costs some 10 µs each time.
 //
 // # Limitations
 //

@@ -28,7 +28,7 @@ type sending struct {
 	failed  tcpip.Error
 }
 
-// Send starts a program at an instant, which sends so many bytes to the host at another address;
+// Send starts a program at an instant, which sends this many bytes to the host at another address;
 // 0 bytes: without end.
 func (s *Stack) Send(at unit.Time, to netip.Addr, size int64) guest.Sending {
 	x := &sending{stack: s, to: to, size: size}

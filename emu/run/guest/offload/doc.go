@@ -4,7 +4,7 @@
 // whole checksums. It is pure: it has no clock and no device.
 //
 // A packet comes from a device, and goes into one, behind the header of virtual networks (VIRTIO 1.2,
-// 5.1.6, in the form of Linux's TUN devices: 10 bytes in the byte order of the computer).
+// 5.1.6, in the form of Linux's TUN devices: 10 bytes in the byte order of the machine).
 //
 // # Limitations
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// BenchmarkCut cuts a large segment into packets in place, and beside it by the layers of gopacket, which are used again. The
+// BenchmarkCut cuts a large segment into packets in place, and in addition to it by the layers of gopacket, which are used again. The
 // packets are the same.
 func BenchmarkCut(b *testing.B) {
 	const size = 1448
@@ -58,7 +58,7 @@ func BenchmarkCut(b *testing.B) {
 	})
 }
 
-// BenchmarkJoin joins the packets of a large segment, and beside it reads them with the layers of gopacket and proves their
+// BenchmarkJoin joins the packets of a large segment, and in addition to it reads them with the layers of gopacket and proves their
 // checksums, which is the part of the work that gopacket could do.
 func BenchmarkJoin(b *testing.B) {
 	const size = 1448

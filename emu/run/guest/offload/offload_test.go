@@ -336,7 +336,7 @@ func TestJoinOfManyConnections(t *testing.T) {
 	}
 }
 
-// FuzzCut: no bytes from a device make it panic, and what comes out is as long as what went in, headers aside.
+// FuzzCut: no bytes from a device make it panic, and the result is as long as what went in, headers aside.
 func FuzzCut(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(s.large(f, nil, random(3000), 1448), s.ethernet)

@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Answered returns a maker of congestion points for a law whose destinations answer marks (rp.Marks). The
+// Answered returns a maker of congestion points for an algorithm whose destinations answer marks (rp.Marks). The
 // points mark packets of a queue that is too long, and send the answers as notifications.
 func Answered(algorithm rp.Algorithm) func(cp.Site) (cp.Notifier, error) {
 	return func(cp.Site) (cp.Notifier, error) { return &answered{algorithm, map[uint32]rp.Answerer{}}, nil }
@@ -25,7 +25,7 @@ func (a *answered) Enqueue(now unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame
 	if flow == nil {
 		var err error
 		if flow, err = a.algorithm.Answer(param.Defaults(a.algorithm.Params), rp.Site{Line: loopLine, Length: defaultSize}); err != nil {
-			panic(err) // the defaults of a law are valid
+			panic(err) // the defaults of an algorithm are valid
 		}
 		a.flows[f.QP] = flow
 	}

@@ -8,19 +8,19 @@ import (
 )
 
 // Case is a situation for rate limiters: the rates that feedback sets, the times with a packet, and the
-// times at which the line is held.
+// times at which the link is held.
 type Case struct {
 	Name string // such as "steady/700Mbps"
 	Doc  string // its purpose, in one sentence
 
-	Line     unit.Rate     // rate of the line, with which limiters are made
+	Line     unit.Rate     // rate of the link, with which limiters are made
 	Duration unit.Duration // of model time
 	Rates    []Step        // rates that are set, in the order of time; the first may be at 0
 	Sizes    []unit.Size   // sizes of the packets, in turn; none: 1500 B
 	Unknown  bool          // Next gets the longest of Sizes, and Sent the real size
 	Idle     []Span        // when there is no packet; else there is always one
 	Held     []Span        // when the line lets nothing start, as when it is paused
-	Again    int           // half of the packets are asked for so many times more before their instant, and once more before they start
+	Again    int           // half of the packets are asked for this many times more before their instant, and once more before they start
 	Limiters int           // how many limiters share the line; 0: one
 }
 

@@ -46,7 +46,7 @@ type grained struct {
 // fewSigns are too few durations for a cause.
 const fewSigns = 50
 
-// gap records a gap between packets, where another one is wanted. Where the line has moved the packet before,
+// gap records a gap between packets, where another one is wanted. Where the link has moved the packet before,
 // the instant is whole and not the gap.
 func (s *signs) gap(now unit.Time, gap, wanted unit.Duration, r unit.Rate) {
 	for i, g := range grains {

@@ -16,10 +16,10 @@
 //
 // # Limitations
 //
-// Reaction points are measured on the virtual clock only, each with a limiter of its own. Groups of flows
+// Reaction points are measured on the virtual clock only, each with its own limiter. Groups of flows
 // and answers to probes need a scenario.
 //
-// Cases on the virtual clock and loops have sources of their own. Endpoints of package node cannot send
+// Cases on the virtual clock and loops have their own sources. Endpoints of package node cannot send
 // packets of 20 or 9000 bytes in turn, cannot ask a limiter again before its instant, and do not
 // check the contract of a reaction point at random instants.
 package bench

@@ -31,7 +31,7 @@ type Loop struct {
 	Lost       uint64        // per cent of the feedback that are lost
 	Shuffle    unit.Duration // random delay of feedback, up to this, so that feedback overtakes feedback
 	Late       unit.Duration // Advance is called up to this long after a deadline
-	Use        float64       // least utilisation of the bottleneck in the end, under any law that is right
+	Use        float64       // least utilisation of the bottleneck in the end, under any algorithm that is right
 }
 
 const (
@@ -95,7 +95,7 @@ type LoopReport struct {
 	Faults []Fault // measurements that are out of their limits; a right reaction point has none
 }
 
-// String returns the figures on a line.
+// String returns the figures on a link.
 func (r *LoopReport) String() string {
 	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v",
 		r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)

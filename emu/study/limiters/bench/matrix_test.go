@@ -152,7 +152,7 @@ func (free) Sent(unit.Time, unit.Size)                 {}
 func (free) SetRate(unit.Time, unit.Rate)              {}
 
 // Each planted bug is found by a case, and no right design is blamed by any. A case that finds only bugs that other
-// cases find too is not worth its time: each case has a bug of its own, except two that are there for their figures.
+// cases find too is not worth its time: each case has its own bug, except two that are there for their figures.
 // The matrix is in testdata.
 func TestFiguresOfTheMatrix(t *testing.T) {
 	cases := bench.Cases()

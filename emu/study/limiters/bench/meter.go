@@ -18,7 +18,7 @@ const slack = 1e-4
 // node.RateLimiter, and measures the starts. It uses the instants in the calls alone, so that a late
 // caller causes no fault.
 //
-// How much may start between two packets depends on the law. A limiter with a bucket counts the bytes that come in at
+// How much may start between two packets depends on the algorithm. A limiter with a bucket counts the bytes that come in at
 // each rate. A limiter that keeps a delay between packets goes by the rate that is set when the delay
 // ends. So where the rate changes in between, the upper limit is the greater of the two, and the lower
 // limit follows from the lowest rate.
@@ -102,7 +102,7 @@ func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
 	return m
 }
 
-// promised returns how many bytes may start, or be withheld, beside the rate.
+// promised returns how many bytes may start, or be withheld, in addition to the rate.
 func (m *meter) promised() unit.Size {
 	if m.burst > 0 {
 		return max(m.burst, m.longest)
@@ -214,7 +214,7 @@ const jumbo = 9000 * unit.Byte
 
 // least returns how many bytes must start at once after a rest: a packet at least. The promised burst is the most
 // that may start. It is not the least, because a limiter promises it for packets of any length and for the rate
-// of the line: GCRA lets its tolerance and one packet start, some buckets are as deep as their rate is high, and a
+// of the link: GCRA lets its tolerance and one packet start, some buckets are as deep as their rate is high, and a
 // limiter with a coarse clock adds the bytes of a tick.
 func (m *meter) least() float64 {
 	if m.rate > m.line/10*9 { // the line itself is hardly faster

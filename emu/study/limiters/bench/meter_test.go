@@ -52,7 +52,7 @@ func (putOff) Next(now unit.Time, _ unit.Size) unit.Time { return 2 * now }
 func (putOff) Sent(unit.Time, unit.Size)                 {}
 func (putOff) SetRate(unit.Time, unit.Rate)              {}
 
-// The packets that stand under an error of the rate are those that make it, wherever they are in
+// The packets that are under an error of the rate are those that make it, wherever they are in
 // the window: here ten of them, long before its end.
 func TestMeterShowsTheWorstStretch(t *testing.T) {
 	const packet, gap = 1500, 12 * us // at 1 Gb/s

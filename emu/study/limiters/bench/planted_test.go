@@ -148,7 +148,7 @@ func (l *dead) Next(now unit.Time, n unit.Size) unit.Time {
 	return l.keeper.Next(now, n)
 }
 
-// restarting begins its delay anew with each change of the rate.
+// restarting begins its delay again with each change of the rate.
 type restarting struct{ keeper }
 
 func (l *restarting) SetRate(now unit.Time, r unit.Rate) { l.last, l.rate = now, r }
@@ -479,7 +479,7 @@ func (l *caching) Sent(now unit.Time, n unit.Size) {
 	l.last, l.size = now, n
 }
 
-// counting stops when it has counted so many bits as fit into 32.
+// counting stops when it has counted this many bits as fit into 32.
 type counting struct {
 	keeper
 	bits uint64

@@ -28,7 +28,7 @@ func RealCases() []Case {
 }
 
 // Real compares limiters in real time. They are measured in turns, and each has its best turn, in which
-// its starts were the least late: other work on the computer makes a turn worse and never better.
+// its starts were the least late: other work on the machine makes a turn worse and never better.
 type Real struct {
 	Limiter Starts  `json:"limiter"`
 	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
@@ -52,7 +52,7 @@ type Starts struct {
 	CallsP99 time.Duration `json:"calls_p99_ns"`
 }
 
-// A right limiter differs from an ideal one by no more than this. On a computer that can judge a limiter, the
+// A right limiter differs from an ideal one by no more than this. On a machine that can judge a limiter, the
 // ideal one differs from its rate by no more than this.
 const (
 	mostRealGap  = 0.05
@@ -64,7 +64,7 @@ const (
 )
 
 // MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another program. It is then judged on
-// a clock that stands still in its calls, so that the way to the other program does not count.
+// a clock that is stopped in its calls, so that the way to the other program does not count.
 func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Start)) (*Report, error) {
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -114,7 +114,7 @@ func turns(n int, measure func(subject int) (*meter, error), good func() bool) (
 
 // measureReal measures in turns, each with a new pacer.
 func measureReal(ctx context.Context, new New, c *Case, apart bool, each func(Start), pacers func() *pacer) (*Report, error) {
-	const sleep, other, most = 2, 3, 4 // subjects beside the ideal limiter and the one on the bench
+	const sleep, other, most = 2, 3, 4 // subjects in addition to the ideal limiter and the one on the bench
 	n, real := sleep+1, &Real{}
 	if apart {
 		n = most
@@ -170,7 +170,7 @@ func (r *Real) judged() *Starts {
 	return &r.Limiter
 }
 
-// Judged reports whether the computer had the time for a judgement: the ideal limiter kept to its rate and
+// Judged reports whether the machine had the time for a judgement: the ideal limiter kept to its rate and
 // was in time, in at least half of its turns.
 func (r *Real) Judged() bool { return r.Ideal.punctual() && !r.Disturbed }
 
@@ -179,7 +179,7 @@ func (s *Starts) punctual() bool {
 	return math.Abs(s.Gap-1) <= mostRealGap && s.LateP99 <= mostRealLate
 }
 
-// faults compares the limiter with the ideal one. The calls of a limiter that waits take long on any computer.
+// faults compares the limiter with the ideal one. The calls of a limiter that waits take long on any machine.
 func (r *Real) faults() (faults []Fault) {
 	if most := r.Ideal.Calls + mostCalls; r.Apart == nil && r.Limiter.Calls > most {
 		faults = append(faults, Fault{Criterion: Blocks, Text: fmt.Sprintf(
@@ -206,11 +206,11 @@ func (r *Real) faults() (faults []Fault) {
 // pacer is a source in real time. It asks the limiter, waits for the instant of the answer, asks again for
 // that instant, and sends. So lateness does not add up.
 type pacer struct {
-	clock func() time.Duration // nil: the computer's clock
+	clock func() time.Duration // nil: the machine's clock
 	sleep func(time.Duration)
 	send  func() error
 	naps  bool // it waits by sleep alone
-	apart bool // its clock stands still in calls of the limiter
+	apart bool // its clock is stopped in calls of the limiter
 }
 
 // spins is how long before an instant a pacer ends its sleep: a sleep ends up to a millisecond late.

@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// desk is a computer on which time passes as it is told to.
+// desk is a machine on which time passes as it is told to.
 type desk struct {
 	now            time.Duration
 	reading, write time.Duration // what it takes to read the clock, and to hand over a packet
@@ -25,7 +25,7 @@ func (d *desk) pacer() *pacer {
 	}
 }
 
-// quiet is a computer as they are: a sleep is 60 us too long, a packet takes 3 us.
+// quiet is a machine as they are: a sleep is 60 µs too long, a packet takes 3 µs.
 func quiet() *desk {
 	return &desk{reading: 50 * time.Nanosecond, write: 3 * time.Microsecond, nap: 60 * time.Microsecond}
 }
@@ -52,7 +52,7 @@ type slower struct{ *node.InterPacketDelay }
 
 func (l slower) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRate(now, r*9/10) }
 
-// On a computer that is busy nobody is blamed for it, and what was measured stands.
+// On a machine that is busy nobody is blamed for it, and what was measured stands.
 func TestRealOnABusyComputer(t *testing.T) {
 	c := RealCases()[1]
 	r, err := measureReal(context.Background(), func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }, &c, false, nil,
@@ -63,7 +63,7 @@ func TestRealOnABusyComputer(t *testing.T) {
 	if r.Real.Judged() || r.Faults != nil || r.Real.Ideal.Gap < 1.2 || r.Real.Limiter.Packets < 1000 {
 		t.Errorf("judged: %v, %v, %+v", r.Real.Judged(), r.Faults, r.Real)
 	}
-	// What a computer has not come to any more, since it did something else at the end, is late as well.
+	// What a machine has not come to any more, since it did something else at the end, is late as well.
 	var d *desk
 	sent := 0
 	ideal := func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) }
@@ -86,7 +86,7 @@ func TestRealOnABusyComputer(t *testing.T) {
 	}
 }
 
-// On a computer that is told what time is, right limiters keep to their rate and are in time, and
+// On a machine that is told what time is, right limiters keep to their rate and are in time, and
 // wrong ones are found; how far away a limiter is, is told apart from what it does.
 func TestReal(t *testing.T) {
 	delay := func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) }

@@ -11,14 +11,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Report holds the measurements of a case. Bytes are counted on the line, and times are model time. Where
+// Report holds the measurements of a case. Bytes are counted on the link, and times are model time. Where
 // several limiters share the line, it has the worst of each measure.
 type Report struct {
 	Case   string
 	Starts int       // of packets
 	Bytes  unit.Size // of them
 
-	// Promised is how many bytes the limiter may let start at once beside its rate, or keep
+	// Promised is how many bytes the limiter may let start at once in addition to its rate, or keep
 	// back. Its method Burst() unit.Size returns it; without the method it is two packets.
 	Promised unit.Size
 	// Windows has the error of the rate over windows of several lengths, while the set rate stays
@@ -115,7 +115,7 @@ func (f Fault) String() string {
 	return b.String()
 }
 
-// String returns the figures on a line.
+// String returns the figures on a link.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d starts, burst %v of %v, withheld %v", r.Starts, r.Burst, r.Promised, r.Withheld)

@@ -8,7 +8,7 @@ import (
 	"fabemu/emu/study/limiters/bench"
 )
 
-// No right limiter is blamed in 100 runs on a computer that is busy.
+// No right limiter is blamed in 100 runs on a machine that is busy.
 func TestWallSoakBesideHogs(t *testing.T) {
 	hogs(t)
 	for run := range 100 {

@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// New returns a new limiter at the rate of a line.
+// New returns a new limiter at the rate of a link.
 type New func(line unit.Rate) node.RateLimiter
 
 // Measure puts limiters into a case on the virtual clock. If each is not nil, it receives every start.
@@ -36,8 +36,8 @@ type play struct {
 	longest unit.Size
 	now     unit.Time
 	sources []source
-	queue   []*source // whose packets wait for the line
-	free    unit.Time // when the line is idle again
+	queue   []*source // whose packets wait for the link
+	free    unit.Time // when the link is idle again
 	steps   int       // how many steps of the rate were done
 	idle    int       // how many spans of Idle are over
 	held    int       // how many spans of Held have begun

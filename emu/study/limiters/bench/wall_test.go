@@ -51,7 +51,7 @@ func hogs(t *testing.T) {
 	}
 }
 
-// Right limiters are not blamed for a computer that is busy, and limiters that wait are found
+// Right limiters are not blamed for a machine that is busy, and limiters that wait are found
 // there too, by the time of their calls. TestWallSoakBesideHogs has a hundred runs.
 func TestWallBesideHogs(t *testing.T) {
 	hogs(t)
@@ -92,7 +92,7 @@ func unblamed(t *testing.T, run int, new bench.New, c bench.Case) {
 	}
 }
 
-// In real time a right limiter is not blamed, and where the computer has the time for a judgement
+// In real time a right limiter is not blamed, and where the machine has the time for a judgement
 // one that is twice as fast is found, and time.Sleep is later than a source that spins.
 func TestWallReal(t *testing.T) {
 	fast := func(r unit.Rate) node.RateLimiter { return &favoured{keeper{rate: r}, 2} }

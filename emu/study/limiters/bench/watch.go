@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// overhead returns the length of a packet on the line without its payload.
+// overhead returns the length of a packet on the link without its payload.
 func overhead() unit.Size {
 	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 1000}
 	return wire.PaperFraming.Length(&f) - 1000
@@ -18,9 +18,9 @@ func overhead() unit.Size {
 // watch measures the calls and the starts of a meter on the wall clock. A nil watch measures nothing.
 type watch struct {
 	epoch  time.Time            // when model time is 0
-	clock  func() time.Duration // since epoch; nil: the computer's clock
-	apart  bool                 // the clock stands still in calls
-	away   time.Duration        // for which it stood still
+	clock  func() time.Duration // since epoch; nil: the machine's clock
+	apart  bool                 // the clock is stopped in calls
+	away   time.Duration        // for which it was stopped
 	spent  time.Duration        // in calls for the next packet
 	calls  []time.Duration
 	starts []departure

@@ -13,8 +13,8 @@
 // names the line that the program has sent; the talk is over then, and no packet starts any
 // more.
 //
-// A program that is started is in a process group of its own. With the end of its talk its
-// input ends; a program that goes on after that, and all that is left in its group, is
+// A program that is started is in its own process group. With the end of its talk its
+// input ends; a program that continues after that, and all that is left in its group, is
 // killed. Where this process is killed, so is the program; the processes that it has started
 // then find their input ended, if they read it.
 //

@@ -134,7 +134,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// patiently tries something with half a second of patience, and with more where a busy computer
+// patiently tries something with half a second of patience, and with more where a busy machine
 // does not let the program answer in that.
 func patiently(p *program.Program, try func() error) error {
 	for p.Patience = 500 * time.Millisecond; ; p.Patience *= 2 {

@@ -30,7 +30,7 @@ type Program struct {
 	talks []*Talk
 }
 
-// DefaultPatience is how long an answer may take. On a computer that others keep busy an
+// DefaultPatience is how long an answer may take. On a machine that others keep busy an
 // interpreter needs some seconds to begin.
 const DefaultPatience = 30 * time.Second
 
@@ -80,7 +80,7 @@ func (p *Program) connect(t *Talk) error {
 	return nil
 }
 
-// End ends all talks that go on and returns the first fault of any talk since the last
+// End ends all talks that continue and returns the first fault of any talk since the last
 // End, nil if there is none.
 func (p *Program) End() error {
 	var first error

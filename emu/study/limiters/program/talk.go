@@ -26,14 +26,14 @@ const maxLine = 512
 const maxQuoted = 60
 
 // mostCalls is how often a program is asked without a packet that starts, or feedback: one
-// that wants to be asked again and again would never come to an end.
+// that needs to be asked again and again would never come to an end.
 const mostCalls = 100_000
 
 // Talk is a limiter or a reaction point in another program. It belongs to one goroutine.
 type Talk struct {
 	Name      string    // the name that the program gives itself
 	Algorithm bool      // it is a reaction point, not a limiter
-	Burst     unit.Size // of a limiter: how much it may let go beside its rate; -1: it is not given
+	Burst     unit.Size // of a limiter: how much it may let go in addition to its rate; -1: it is not given
 
 	in       *bufio.Reader
 	out      io.WriteCloser
@@ -67,7 +67,7 @@ type peer interface {
 	end(patience time.Duration, closed <-chan struct{}) (how string, inTime bool)
 }
 
-// open is the begin of a talk.
+// open is the start of a talk.
 func (t *Talk) open(in io.Reader, out io.WriteCloser, p peer) {
 	t.in, t.out, t.peer = bufio.NewReaderSize(in, maxLine), out, p
 	t.watch = time.AfterFunc(time.Hour, func() {
@@ -283,7 +283,7 @@ func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
 // Limiter is a node.RateLimiter in another program.
 type Limiter struct{ talk *Talk }
 
-// Burst returns how much the program may let go beside its rate, 0 where it does not
+// Burst returns how much the program may let go in addition to its rate, 0 where it does not
 // state that.
 func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
 

@@ -8,10 +8,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// BCN is the loop of Backward Congestion Notification with the laws of Raj Jain's slides
+// BCN is the loop of Backward Congestion Notification with the algorithms of Raj Jain's slides
 // of July 2006: sources that each cross some links, and a queue in front of each link.
-// The slides print two of the laws with slips: "Min{0, R(1 - Gd|Fb|)}" is max(0, ...), and
-// "Qoff = min{Qeq, Qeq - Qlen}" has the upper clamp alone; the range beside it has both.
+// The slides print two of the algorithms with slips: "Min{0, R(1 - Gd|Fb|)}" is max(0, ...), and
+// "Qoff = min{Qeq, Qeq - Qlen}" has the upper clamp alone; the range in addition to it has both.
 type BCN struct {
 	Capacity []unit.Rate     // of each link
 	Paths    [][]int         // of each source: the links that it crosses, as indices of Capacity
@@ -132,7 +132,7 @@ func (c BCN) loop(n int, dt float64) *bcnLoop {
 	return s
 }
 
-// step goes on to step i.
+// step continues to step i.
 func (s *bcnLoop) step(i int) {
 	s.send(i)
 	if i == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // DCQCN is the loop of DCQCN at rest: flows that are all alike share a link, whose queue is
-// marked by a line.
+// marked by a link.
 type DCQCN struct {
 	Flows     int
 	Capacity  unit.Rate // of the link that they share
@@ -82,9 +82,9 @@ func (c *DCQCN) falls(p float64) bool {
 }
 
 // Alone returns the share of marked packets at which one flow has its share of the link, as the
-// mean of so many packets: the machines of the law, played without a queue and without other
+// mean of this many packets: the nodes of the algorithm, played without a queue and without other
 // flows. Each packet is marked independently, at random and the same in each call. So it contains the parts
-// of the law that the equations leave out, but no correlation of marks, which a queue causes.
+// of the algorithm that the equations leave out, but no correlation of marks, which a queue causes.
 func (c DCQCN) Alone(packets int) (float64, error) {
 	low, err := c.Rest()
 	if err != nil {

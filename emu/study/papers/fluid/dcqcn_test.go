@@ -16,7 +16,7 @@ func paper(flows int) fluid.DCQCN {
 }
 
 // The closed form, p* = cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2), by hand for two flows: R_AI =
-// 5000 and C = 5e6 packets a second, B = 1e4 packets, K = T = 55 us.
+// 5000 and C = 5e6 packets a second, B = 1e4 packets, K = T = 55 µs.
 func TestDCQCNClosedForm(t *testing.T) {
 	const by2 = 5000 * 4 / (55e-6 * 25e12) * (1e-4 + 2/275.) * (1e-4 + 2/275.)
 	for _, tc := range []struct {
@@ -42,7 +42,7 @@ func TestDCQCNRest(t *testing.T) {
 		c.Algorithm.AlphaTimer /= scale
 		c.Algorithm.RateTimer /= scale
 		c.Algorithm.CNPInterval /= scale
-		c.Algorithm.ActiveIncrease /= unit.Rate(scale * scale * scale) // the closed form goes with R_AI/(K T^2)
+		c.Algorithm.ActiveIncrease /= unit.Rate(scale * scale * scale) // the closed form belongs to R_AI/(K T^2)
 		closed, _ := c.Closed()
 		rest, err := c.Rest()
 		switch near := math.Abs(rest/closed - 1); {
@@ -56,7 +56,7 @@ func TestDCQCNRest(t *testing.T) {
 	}
 }
 
-// The law by itself, with marks at random, rests a third above the equations. Most of that is the
+// The algorithm by itself, with marks at random, rests a third above the equations. Most of that is the
 // time behind a CNP in which no other is sent, and which begins with that CNP: where it begins by
 // the clock, as in the equations, the flow rests a tenth above them.
 func TestModelDCQCNAlone(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package fluid has equations beside the runs. They describe the mean of many sources and a queue
-// under a law of congestion control, as functions of time with delays between them. A run
-// that follows the equations does as the law states. Where it does not, chance or the size of a
+// Package fluid has equations in addition to the runs. They describe the mean of many sources and a queue
+// under an algorithm of congestion control, as functions of time with delays between them. A run
+// that follows the equations does as the algorithm states. Where it does not, chance or the size of a
 // packet matters.
 //
 // # QCN
@@ -9,7 +9,7 @@
 // follows V. Misra, W. Gong, D. Towsley for TCP and RED (SIGCOMM 2000) and M.
 // Alizadeh et al. for QCN ("Data center transport mechanisms: Congestion control theory
 // and IEEE standardization", Allerton 2008): a random quantity is replaced by its mean. The
-// equations here are derived anew from the rules of the reaction point and not taken from the
+// equations here are derived again from the rules of the reaction point and not taken from the
 // latter text. So they contain the timer, hyper-active increase and extra fast recovery. With
 //
 //	q        bytes in the queue; r the rate of a source, R its target
@@ -102,7 +102,7 @@
 // once, and as it was sent. A queue below Qeq sends its decreases to every source that has a
 // limiter; in a run only sources with its tag take them. Where rates scatter far about their
 // means, the fixed point of several links differs from the fixed point of the run: messages come in
-// proportion to a rate, and a decrease is a share of it, so the decrease goes with its square. The
+// proportion to a rate, and a decrease is a share of it, so the decrease belongs to its square. The
 // [Ascent] has one E{|e|} for all sources and all times, the mean of chance alone: far from its
 // fixed point it is slower than a run.
 //

@@ -109,7 +109,7 @@ func newLoop(c QCN, n int, dt float64) *loop {
 	return s
 }
 
-// step goes on to step i.
+// step continues to step i.
 func (s *loop) step(i int) {
 	s.sent[i] = s.sending()
 	if i == 0 {
@@ -158,7 +158,7 @@ func (s *loop) queue(i int) {
 	}
 	qeq := float64(s.Qeq)
 	most := qeq * (2*s.Weight + 1)
-	// Rounding down subtracts half a step, in the mean.
+	// Rounding down subtracts half a step, on average.
 	s.fb[i] = min(max((s.q[i]-qeq+s.Weight*(s.q[i]-old))*63/most-0.5, 0), 63)
 	if s.fb[i] > 0 {
 		s.sampled[i] = in / float64(s.Sources) / interval
@@ -225,7 +225,7 @@ func (s *loop) ends(i, counter int, over func(k, u int) bool) {
 		}
 		(*next)[k-1] = u
 		if math.Exp(s.l[u]-s.l[i]) < unlikely {
-			return // no source was without a notification for so long
+			return // no source was without a notification for this long
 		}
 	}
 }

@@ -115,7 +115,7 @@ type Rest struct {
 }
 
 // Rest returns the point at which nothing changes: that windows fill the link and the queue,
-// and that the law of the window balances, W^2 p = 2, with an ACK for b packets 2/b. There is
+// and that the algorithm of the window balances, W^2 p = 2, with an ACK for b packets 2/b. There is
 // none where RED drops too little for it even when the memory is full.
 func (c TCP) Rest() (Rest, error) {
 	if err := c.check(); err != nil {
@@ -203,7 +203,7 @@ func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float
 	return arithmetic(low, high), err
 }
 
-// bisect halves an interval so many times. It keeps the half at whose low end a condition does not hold, and
+// bisect halves an interval this many times. It keeps the half at whose low end a condition does not hold, and
 // at whose high end it does.
 func bisect(low, high float64, times int, middle func(low, high float64) float64,
 	holds func(at float64) (bool, error)) (float64, float64, error) {

@@ -45,7 +45,7 @@ func Files(home, config string) []File {
 }
 
 // Install writes files. One that is there and that this program did not write, or
-// that somebody has written anew since, is left alone unless force is true:
+// that somebody has written again since, is left alone unless force is true:
 // then nothing is written at all, and the error names all such files.
 func Install(files []File, force bool) error {
 	var taken []error

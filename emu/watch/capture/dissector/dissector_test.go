@@ -286,7 +286,7 @@ func links(t *testing.T) string {
 	for i, f := range slices.Concat(infiniband, ethernet, roce, about) {
 		d := datagram(&f, 0, i)
 		if i == 2 {
-			d = datagram(&f, 0, 200) // a gap, and another where it goes on
+			d = datagram(&f, 0, 200) // a gap, and another where it continues
 		}
 		udp := append([]byte{}, header...)
 		udp = append(udp, 0x08, 0, 0x45, 0)
@@ -430,7 +430,7 @@ func TestFiltersInDocs(t *testing.T) {
 	}
 }
 
-// The columns of the profile: port, names of machines for LIDs and for MACs, credit as the
+// The columns of the profile: port, names of nodes for LIDs and for MACs, credit as the
 // port says it, and what a frame is of which only the headers were captured. Wireshark
 // without the add-on reads the file too.
 func TestColumns(t *testing.T) {

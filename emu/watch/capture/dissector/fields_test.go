@@ -68,7 +68,7 @@ func typed(x wire.Field) string {
 	return fmt.Sprintf("uint%d", 8*x.Size)
 }
 
-// lua writes fields as the add-on has them.
+// lua writes fields as in the add-on.
 func lua(fields []wire.Field) string {
 	var b strings.Builder
 	for _, x := range fields {

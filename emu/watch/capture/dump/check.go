@@ -178,7 +178,7 @@ func (c *Checker) Check(p *Packet) []Problem {
 			c.pause(p, at, out)
 		case f.Kind >= wire.LLRAck && f.Kind.OrderedSet():
 			c.retrySet(p, at, out)
-		case out && !p.again: // a frame that is sent again has kept them before
+		case out && !p.again: // a frame that is retransmitted has kept them before
 			c.checkCredit(p, at)
 			c.checkChannel(p, at)
 			c.checkPause(p, at)

@@ -38,7 +38,7 @@ func (c *Checker) grant(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {
 		a := c.account(at, f.Lane)
-		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins anew
+		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins again
 			c.Checked[Credit]++
 			if a.sent != f.Credit().FCTBS {
 				c.found(p, Credit, "lane %d: FCTBS states that %d blocks were sent, the capture has %d",

@@ -42,7 +42,7 @@ type Packet struct {
 	BadSum string // the checksums that are wrong
 
 	channels *channels // the parameters of the credits of its port, if the capture has them
-	again    bool      // the retry of its link sends it again
+	again    bool      // the retry of its link retransmits it
 
 	snapped bool // the capture has only its begin
 	ofRun   bool // the capture of a run has it: it is no other program's
@@ -196,7 +196,7 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 		d.frame(out, wire.DataPacket, b[:min(len(b), size)], size)
 	case 25:
 		d.frame(out, wire.LinkPacket, b[:min(len(b), wire.FCPSize)], wire.FCPSize)
-	case 2, 11, 16, 20: // two bytes of padding stand in front
+	case 2, 11, 16, 20: // two bytes of padding are in front
 		if len(b) < 2 {
 			out.Err = short("ERF.ethernet", header+len(b))
 			return

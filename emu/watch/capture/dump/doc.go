@@ -13,7 +13,7 @@
 //     of a virtual channel, by the parameters in the comment of the interface, against the last
 //     CF_Update that it received and the CC_Updates that it sends;
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
-//     numbers), and frames of a link with retry that are sent again after their ACK, or that
+//     numbers), and frames of a link with retry that are retransmitted after their ACK, or that
 //     follow a NACK and are not the frame that it asks for;
 //   - frames whose transmission began while their port or priority was paused;
 //   - answers to probes of E2CM that do not repeat their probe,

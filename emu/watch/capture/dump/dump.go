@@ -135,7 +135,7 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 }
 
 // begin takes the comments of a section. Another capture begins with nothing known; the next part of
-// the same capture goes on.
+// the same capture continues.
 func (s *Summary) begin(in *pcapng.Reader) {
 	s.names = namesOf(in)
 	title, part := "", 0
@@ -169,19 +169,19 @@ func (s *Summary) end(in *pcapng.Reader) {
 // unpacked returns the bytes that gzip has compressed (RFC 1952), or r if it has not.
 func unpacked(r io.Reader) (io.Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" { // an error comes again when it is read
+	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" { // an error is received again when it is read
 		return in, nil
 	}
 	return gzip.NewReader(in)
 }
 
-// Names are the names of flows in a capture, by queue pair, and of machines, by LID.
+// Names are the names of flows in a capture, by queue pair, and of nodes, by LID.
 type Names struct {
 	flows map[uint32]string
 	nodes map[wire.LID]string
 }
 
-// namesOf reads the names of flows and machines in a capture.
+// namesOf reads the names of flows and nodes in a capture.
 func namesOf(in *pcapng.Reader) Names {
 	n := Names{map[uint32]string{}, map[wire.LID]string{}}
 	for _, c := range in.Comments {

@@ -78,7 +78,7 @@ var (
 	ethernet = pcapng.Interface{Link: pcapng.Ethernet, FCS: -1}
 )
 
-// grh is the header in front of so many bytes of a packet with global routing.
+// grh is the header in front of this many bytes of a packet with global routing.
 func grh(n uint16) []byte {
 	b := binary.BigEndian.AppendUint16([]byte{0x60, 0, 0, 0}, n)
 	b = append(b, 0x1B, 64)
@@ -96,8 +96,8 @@ func rocePacket() []byte {
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x89, 0x15}, p...)
 }
 
-// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two machines of its own
-// whose addresses are those of machines of a fabric.
+// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two nodes of its own
+// whose addresses are those of nodes of a fabric.
 func roceV2Packet(t testing.TB) []byte {
 	return unhex(t, "020000000002 020000000001 81006000 0800"+
 		"456a006c 00014000 40112614 0a000001 0a000002"+"c00012b7 00580000"+"0400ffff 00000011 00000000"+
@@ -109,7 +109,7 @@ func roceV2Packet(t testing.TB) []byte {
 func TestAddressesOfFabrics(t *testing.T) {
 	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}).Append(nil)
 	strange := bytes.Clone(pause)
-	strange[6] = 0x40 // of no machine
+	strange[6] = 0x40 // of no node
 	strange = append(strange[:len(strange)-wire.FCSSize], binary.LittleEndian.AppendUint32(nil, wire.FCS(strange[:len(strange)-wire.FCSSize]))...)
 	bad := bytes.Clone(strange)
 	bad[20] ^= 1
@@ -289,7 +289,7 @@ func (t *tap) bytes() []byte {
 func numbered(f wire.Frame, psn uint32) wire.Frame { f.PSN = psn; return f }
 
 // good is a capture in which all is right: credit for two frames, and pauses that
-// are kept. A class of PFC at 10 Gb/s stops for 100 quanta: 5.12 us.
+// are kept. A class of PFC at 10 Gb/s stops for 100 quanta: 5.12 µs.
 func good() *tap {
 	t := newTap()
 	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
@@ -463,7 +463,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 			}
 		})
 	}
-	// Another priority goes on; what is sent again is no gap; a link that begins anew
+	// Another priority continues; what is retransmitted is no gap; a link that begins again
 	// has sent nothing.
 	g := good()
 	g.sent(2, 15_000_000, numbered(onEth, 0))
@@ -894,7 +894,7 @@ func FuzzDump(f *testing.F) {
 	})
 }
 
-// Whatever stands in a packet, it is read or refused with an offset in it, and never
+// Whatever is in a packet, it is read or refused with an offset in it, and never
 // is there a panic.
 func FuzzDecode(f *testing.F) {
 	for _, s := range foreign(f) {

@@ -190,7 +190,7 @@ func (d *Decoder) ip(out *Packet, last gopacket.LayerType) {
 	}
 }
 
-// roce reads a packet of RoCE of so many bytes, of which b may hold fewer, whose BTH is behind n bytes.
+// roce reads a packet of RoCE of this many bytes, of which b may hold fewer, whose BTH is behind n bytes.
 func (d *Decoder) roce(out *Packet, b []byte, n, size, version int) {
 	if !d.transport(out, b, n, size) {
 		return
@@ -201,7 +201,7 @@ func (d *Decoder) roce(out *Packet, b []byte, n, size, version int) {
 	}
 }
 
-// infiniBand reads a packet of InfiniBand of so many bytes, of which b may hold fewer.
+// infiniBand reads a packet of InfiniBand of this many bytes, of which b may hold fewer.
 func (d *Decoder) infiniBand(out *Packet, b []byte, size int) {
 	lrh, _, err := wire.ParseLRH(b)
 	n, icrc, length := wire.LRHSize, wire.ICRC, int(lrh.Length)*4+wire.VCRCSize

@@ -10,7 +10,7 @@ import (
 )
 
 // Append appends p as a line without an end: the time, the port, the event, and the
-// frame with the words of the event log. It uses the names of flows and machines.
+// frame with the words of the event log. It uses the names of flows and nodes.
 func (p *Packet) Append(b []byte, names Names) []byte {
 	b = fmt.Appendf(b, "%6d %13s  ", p.Number, seconds(p.Time))
 	where, what := p.Port, "seen"

@@ -14,7 +14,7 @@ type pause struct {
 	from, until [8]int64
 }
 
-// instant returns when a packet was on the line (sent), or could be acted on, in ps.
+// instant returns when a packet was on the link (sent), or could be acted on, in ps.
 func instant(p *Packet, out bool) int64 {
 	switch {
 	case p.Carried && out:

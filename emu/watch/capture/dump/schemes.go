@@ -25,7 +25,7 @@ type point struct {
 
 // checkTag checks that a rate-limited tag follows a message of its congestion point about a queue above
 // Qeq, and that a message about a queue below Qeq answers a tag. There is no proof if the capture does
-// not have the begin of the flow, or no message to its source: it may not look at their links.
+// not have the start of the flow, or no message to its source: it may not look at their links.
 func (c *Checker) checkTag(p *Packet, run uint32) {
 	f := &p.Frame
 	switch {

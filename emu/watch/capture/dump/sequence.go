@@ -88,7 +88,7 @@ type retried struct {
 	asked          bool   // by a NACK: the frame behind acked comes next
 }
 
-// retrySet takes an ACK or a NACK that comes. After a handshake nothing of before is sent again.
+// retrySet takes an ACK or a NACK that comes. After a handshake nothing of before is retransmitted.
 func (c *Checker) retrySet(p *Packet, at where, out bool) {
 	r, kind, first := &c.port(at).retry, p.Frame.Kind, p.Frame.OrderedSet().First
 	switch {
@@ -102,7 +102,7 @@ func (c *Checker) retrySet(p *Packet, at where, out bool) {
 }
 
 // checkRetry checks the sequence that the retry of a link gave to a frame: it is the next one, or one that was sent
-// before and awaits its ACK; after a NACK it is the one that the peer awaits. After a flush numbering goes on.
+// before and awaits its ACK; after a NACK it is the one that the peer awaits. After a flush numbering continues.
 func (c *Checker) checkRetry(p *Packet, at where) {
 	sent, ok := p.Trailer.Preamble.Sequence()
 	if !ok {

@@ -13,7 +13,7 @@ const (
 	packetBlock     = 6
 )
 
-// byteOrder stands in each section header and shows the order of the bytes in its numbers.
+// byteOrder is in each section header and shows the order of the bytes in its numbers.
 const byteOrder = 0x1A2B3C4D
 
 // The options. The meaning of a code depends on the block.
@@ -154,7 +154,7 @@ func Fill(text string, room int) string {
 }
 
 // AppendInterface appends an interface description block. Interfaces are numbered
-// from 0 in the order in which they stand in the file.
+// from 0 in the order in which they are in the file.
 func AppendInterface(b []byte, i Interface) []byte {
 	b, start := begin(b, interfaceBlock)
 	b = words(b, uint32(i.Link), i.Snap)

@@ -4,7 +4,7 @@
 // fabric needs: a Section, an Interface for each port, a Packet with its comments
 // and its direction, and Statistics at the end. It is here because the writers of
 // the usual libraries have neither comments nor directions. All numbers are
-// written with the low byte first, on every machine.
+// written with the low byte first, on every node.
 //
 // A Reader reads pcapng and the older pcap of any program, of either byte order. It trusts
 // nothing: lengths are checked before they are used, a mistake in the file is an error with its

@@ -294,7 +294,7 @@ func (r *Reader) time(i int, high, low uint32) int64 {
 
 func (r *Reader) enhanced(b []byte) (*Packet, error) { return r.withOptions(r.order.Uint32(b), 0, b) }
 
-// obsolete reads a Packet Block, which has two numbers of two bytes in place of the interface.
+// obsolete reads a Packet Block, which has two numbers of two bytes instead of the interface.
 func (r *Reader) obsolete(b []byte) (*Packet, error) {
 	const unknown = 0xFFFF
 	missing := uint64(r.order.Uint16(b[2:]))
@@ -304,7 +304,7 @@ func (r *Reader) obsolete(b []byte) (*Packet, error) {
 	return r.withOptions(uint32(r.order.Uint16(b)), missing, b)
 }
 
-// withOptions reads a packet of an interface, in front of which so many packets are missing.
+// withOptions reads a packet of an interface, in front of which this many packets are missing.
 func (r *Reader) withOptions(i uint32, missing uint64, b []byte) (*Packet, error) {
 	n, length := r.order.Uint32(b[12:]), r.order.Uint32(b[16:])
 	if int(i) >= len(r.Interfaces) {
