@@ -31,7 +31,7 @@ type checked struct {
 	DurationPs  int64              `json:"duration_ps"`
 	WallSeconds float64            `json:"wall_seconds"`
 
-	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --machine
+	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --computer
 }
 
 func checkCommand() *cobra.Command {

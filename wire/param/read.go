@@ -126,7 +126,7 @@ func (p *Param) Pattern() (pattern string) {
 	return pattern
 }
 
-// In addition to returns the allowed words: all values of a word, or words in addition to other values.
+// Beside returns the allowed words: all values of a word, or words in addition to other values.
 func (p *Param) Beside() []string {
 	switch {
 	case p.Kind == Flag:

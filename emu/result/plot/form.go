@@ -162,7 +162,7 @@ func (s *Style) form() (form, error) {
 	return y, nil
 }
 
-// narrow reports whether there is no room for the legend beside the curves.
+// narrow reports whether there is no room for the legend next to the curves.
 func (y *form) narrow() bool { return y.width < 17*vg.Centimeter }
 
 // write draws on a canvas of the size of the file, and writes it.

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// How frames stand beside one another.
+// How frames are next to one another.
 const (
 	panelWidth  = 4.6 * vg.Centimeter
 	panelHeight = 3.6 * vg.Centimeter
@@ -28,7 +28,7 @@ func (f *Figure) panelsHeight(y form) vg.Length {
 	return axisRoom + vg.Length(f.panelRows(y))*panelHeight
 }
 
-// drawPanels draws each curve in a frame of its own. All frames have the same axes.
+// drawPanels draws each curve in its own frame. All frames have the same axes.
 func (f *Figure) drawPanels(canvas draw.Canvas, y form) error {
 	panelsInRow := y.panelsInRow()
 	inner, write := y.ground(canvas, f.heads())

@@ -38,7 +38,7 @@ var shapes = [...]draw.GlyphDrawer{
 	draw.SquareGlyph{}, draw.TriangleGlyph{},
 }
 
-// legend stands beside the curves and is as wide as its names, within bounds; in a narrow figure it stands below them,
+// legend is next to the curves and as wide as its names, within bounds; in a narrow figure it is below them,
 // in columns.
 type legend struct {
 	entries []entry
