@@ -154,7 +154,7 @@ func TestAttachedMistakes(t *testing.T) {
 		"{netns: atm, device: own0}":             "make the device own0 in /run/netns/atm: there is an interface of that name: give the guest another device",
 		"{netns: atm, address: 192.0.2.1/24}":    "the address 192.0.2.1/24 is in use: own0 has 192.0.2.1/24 there; give the guest an address of another network",
 		"{netns: atm, address: 192.0.2.77/16}":   "the address 192.0.2.77/16 is in use: own0 has 192.0.2.1/24 there",
-		"{kind: tap, interface: nonesuch0}":      "guest a: there is no interface nonesuch0 on this computer; ip link shows the names",
+		"{kind: tap, interface: nonesuch0}":      "guest a: there is no interface nonesuch0 on this machine; ip link shows the names",
 		"{kind: tap, vm: lo}":                    "guest a: there is an interface lo already: choose another name for the TAP device",
 		"{kind: tap, container: nonesuch-xyzzy}": "nonesuch-xyzzy",
 	} {

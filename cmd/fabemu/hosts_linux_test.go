@@ -417,7 +417,7 @@ func TestHostsByLauncher(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(dir, "out*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
-	task("0", "SLURM_NTASKS=1").wants(exitMistake, "2 hosts at least")
+	task("0", "SLURM_NTASKS=1").wants(exitMistake, "at least 2 hosts")
 	task("0", "FABEMU_TOKEN=").wants(exitMistake, "set FABEMU_TOKEN before srun")
 }
 

@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 		{"Kubernetes", Wanted{Size: 3}, map[string]string{"JOB_COMPLETION_INDEX": "2", "FABEMU_TOKEN": token}, Fleet{Rank: 2, Size: 3, Launcher: "the Job", Address: "fab-0.fab:20999"}, ""},
 
 		{"no number", Wanted{}, nil, Fleet{}, "--hosts N"},
-		{"one host", Wanted{Size: 1}, nil, Fleet{}, "2 hosts at least"},
+		{"one host", Wanted{Size: 1}, nil, Fleet{}, "at least 2 hosts"},
 		{"no token", Wanted{}, with(slurm, "FABEMU_TOKEN", ""), Fleet{}, "set FABEMU_TOKEN before srun"},
 		{"a short token", Wanted{Size: 2, Token: "secret"}, nil, Fleet{}, "a token of 6 characters"},
 		{"no address", Wanted{}, map[string]string{"PMI_RANK": "1", "PMI_SIZE": "2", "FABEMU_TOKEN": token}, Fleet{}, "--join HOST:PORT"},

@@ -188,7 +188,7 @@ func TestWriteText(t *testing.T) {
 	if err := WriteText(&b, []*Comparison{c}, false); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "part at line 3", "(the log has ended)", "model.seed  1      2"} {
+	for _, want := range []string{"degraded", "wall clock, dilation 20, ideal timing, udp, process, seed 1, partial", "IB-1", "pass, fail", "50 %", "undefined in one of them at 3 instants", "1 series are equal", "only one has check x", "differ from line 3 on", "(the log has ended)", "model.seed  1      2"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -51,7 +51,7 @@ func TestSlowdowns(t *testing.T) {
 	if x := f.Curves[2].X; !(x[0] == 1./6 && x[1] == 0.5 && x[2] > 0.83 && x[2] < 0.84) || f.Y.High < 50 {
 		t.Errorf("points at %v, the axis ends at %v", x, f.Y.High)
 	}
-	if !strings.Contains(f.Subtitle, "30 transfers, 2 open") {
+	if !strings.Contains(f.Subtitle, "30 flows, 2 open") {
 		t.Errorf("the subtitle %q does not count the transfers", f.Subtitle)
 	}
 	if names := Pictures(r, nil); len(names) != 2 || names[1].Name != report.SlowdownFile {
@@ -105,7 +105,7 @@ func TestSlowdownsBeside(t *testing.T) {
 	a, b := banded(), banded()
 	b.Workloads[0].Sizes = []report.SizeBand{{Transfers: 8, From: 550, To: 550, P99: 7}, {Transfers: 8, From: 9e6, To: 9e6, P99: 8}}
 	all := SlowdownsBeside([]string{"a", "b"}, []*report.Result{a, b})
-	if len(all) != 1 || len(all[0].Curves) != 2 || all[0].Curves[1].Name != "b, 30 transfers, 2 open" {
+	if len(all) != 1 || len(all[0].Curves) != 2 || all[0].Curves[1].Name != "b, 30 flows, 2 open" {
 		t.Fatalf("%+v", all)
 	}
 	c := all[0].Curves[1]

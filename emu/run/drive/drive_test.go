@@ -145,7 +145,7 @@ func TestDriversRefuse(t *testing.T) {
 		want string
 		run  func(f *Setup) error
 	}{
-		{"a machine that does not get on", "does not get on", func(f *Setup) error {
+		{"a machine that does not get on", "makes no progress", func(f *Setup) error {
 			f.Nodes[0].(*player).stuck = true
 			return virtual(f)
 		}},
@@ -157,7 +157,7 @@ func TestDriversRefuse(t *testing.T) {
 			f.Wires[0][0].Node = 9
 			return virtual(f)
 		}},
-		{"a run that is too long for its agenda", "too long for 3 machines and 2 wires", func(f *Setup) error {
+		{"a run that is too long for its agenda", "too long for 3 nodes and 2 wires", func(f *Setup) error {
 			f.End = unit.Never - 1
 			return virtual(f)
 		}},
@@ -171,7 +171,7 @@ func TestDriversRefuse(t *testing.T) {
 			_, err := w.Run(context.Background(), f)
 			return err
 		}},
-		{"a link that fails", "wire 0, from machine 2 to 1", func(f *Setup) error {
+		{"a link that fails", "wire 0, from node 2 to 1", func(f *Setup) error {
 			w := pipes(f, 1)
 			w.Links[0][1].Close()
 			_, err := w.Run(context.Background(), f)

@@ -154,7 +154,7 @@ func TestADatagramThatTheKernelRefuses(t *testing.T) {
 		switch {
 		case stop && (!errors.Is(err, context.Canceled) || end.tries > lostLooks):
 			t.Errorf("stopped: %v, after %d tries", err, end.tries)
-		case !stop && (err == nil || !strings.Contains(err.Error(), "wire 0, from machine 2 to 1: the kernel has taken no datagram for 1s")):
+		case !stop && (err == nil || !strings.Contains(err.Error(), "wire 0, from node 2 to 1: the kernel has taken no datagram for 1s")):
 			t.Errorf("refused: %v", err)
 		case !stop && (timing.Lost == 0 || end.tries > 2*lostLooks):
 			t.Errorf("refused: %d datagrams are lost, after %d tries", timing.Lost, end.tries)

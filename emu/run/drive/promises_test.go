@@ -79,8 +79,8 @@ func TestPartIsToldNonsense(t *testing.T) {
 		want     string
 	}{
 		{"as it should be", []frame{{20, 25}, {30, 30}, {30, 60}}, [][]byte{promise(40), promise(unit.Never)}, ""},
-		{"a frame before its promise", []frame{{20, 25}, {24, 30}}, nil, "wire 0, from machine 1 to 0: a frame that is due at 24ps, and it was promised that none is before 25ps"},
-		{"a promise that goes back", []frame{{20, 90}, {95, 80}}, nil, "wire 0, from machine 1 to 0: a promise that goes back, from 90ps to 80ps"},
+		{"a frame before its promise", []frame{{20, 25}, {24, 30}}, nil, "wire 0, from node 1 to 0: a frame that is due at 24ps, and it was promised that none is before 25ps"},
+		{"a promise that goes back", []frame{{20, 90}, {95, 80}}, nil, "wire 0, from node 1 to 0: a promise that goes back, from 90ps to 80ps"},
 		{"a short promise", nil, [][]byte{{1, 2}}, "a promise of 2 bytes, and not of 12"},
 		{"a long promise", nil, [][]byte{make([]byte, 40)}, "a promise of 13 bytes, and not of 12"},
 		{"a promise of before", nil, [][]byte{promise(-5)}, "a promise of -5ps"},

@@ -516,7 +516,7 @@ rank 1 { calc 1 }`)
 	if !slices.Equal(r.RankWaits, want) || len(r.Violations) > 0 {
 		t.Errorf("%+v, violations %+v; want %+v", r.RankWaits, r.Violations, want)
 	}
-	if v := &r.Verdict; v.Level != report.Void || v.Violations > 0 || v.Stopped != 1 || !strings.Contains(v.Reason, "the job waits for ever") {
+	if v := &r.Verdict; v.Level != report.Void || v.Violations > 0 || v.Stopped != 1 || !strings.Contains(v.Reason, "the job waits forever") {
 		t.Errorf("the verdict %+v", v)
 	}
 }

@@ -115,7 +115,7 @@ func compare(text string) (wrong []string) {
 // refusal reports whether a scenario is one that may be refused, since it cannot keep its
 // promises.
 func refusal(err error) bool {
-	for _, why := range []string{"could lose a frame", "nobody would be", "every frame would be sampled", "never arrive", "cannot hold a"} {
+	for _, why := range []string{"could lose a frame", "no source would be", "every frame would be sampled", "never arrive", "cannot hold a"} {
 		if strings.Contains(err.Error(), why) {
 			return true
 		}

@@ -95,7 +95,7 @@ func TestFaults(t *testing.T) {
 			for now := unit.Time(0); now != unit.Never; {
 				now = k.Limiter().Next(now, 1500+unit.Size(now%2)) // not the same question
 			}
-		}, `has been asked 100000 times`},
+		}, `was asked 100000 times`},
 		{"negative rate", algorithm + "read x; echo -1 never", feedback, `gives a rate that is negative; its line is "-1 never"; the last line to it was "feedback 1000 ack marked=1"`},
 		{"NaN rate", algorithm + "read x; echo NaN never", feedback, `gives a rate that is no whole number of bits per second; its line is "NaN never"`},
 		{"infinite rate", algorithm + "read x; echo inf never", feedback, `no whole number of bits per second`},

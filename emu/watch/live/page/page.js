@@ -596,7 +596,7 @@ function showSizes(m) {
     s.of = of;
     const n = of.borders.length - 1, last = of.curves[2];
     put(s.bands, `: ${n} bands of sizes with ${count(of.each, "transfer")} each`);
-    set(s.figure, "aria-label", `Slowdown of ${scene.works[i].name} over the size of transfers, 99 %: ${digits(last[0])} of the least, ${digits(last[n - 1])} of the largest, ${digits(Math.max(...last))} at the most.`);
+    set(s.figure, "aria-label", `Slowdown of ${scene.works[i].name} by flow size, 99 %: ${digits(last[0])} of the least, ${digits(last[n - 1])} of the largest, ${digits(Math.max(...last))} at most.`);
     s.plot.setData([of.borders.slice(1).map((_, k) => (k + .5) / n), ...of.curves]);
   });
 }
