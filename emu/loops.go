@@ -44,7 +44,7 @@ func (r *recording) alone(s *assemble.Schemes) string {
 	case r.tap != nil:
 		return "a capture is written by one loop"
 	case r.hub != nil:
-		return "a run that is shown, or changed, while it goes on has one loop"
+		return "a run that is shown, or changed, while active has one loop"
 	case len(r.options.Told) > 0 || r.options.Schemes.Listen != nil:
 		return "one loop records the feedback of flows"
 	case guests > 0 || r.options.Schemes.BodySource != nil:
@@ -65,7 +65,7 @@ func (r *recording) partition(loops int) (of []int, why string) {
 	}
 	of = r.fabric.Partition(loops)
 	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.options.force {
-		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the time that a frame takes from one loop to another at the least: they would wait for one another, with longer links they would not", between)
+		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the minimum time that a frame takes from one loop to another, so they would wait for each other; longer links avoid that", between)
 	}
 	return of, ""
 }

@@ -82,7 +82,7 @@ func (r *recording) verify(ctx context.Context, s assemble.Schemes, id uint32, o
 	default:
 		out.Verdict.Verify = report.VerifiedDiffers
 		if r.options.Timing == ActualTiming {
-			out.Warnings = append(out.Warnings, "with the measured instants repeated another run came out: a rate limiter or reaction point that looks at a clock of its own, or draws numbers of its own, cannot be proved (--verify off)")
+			out.Warnings = append(out.Warnings, "repeating the measured instants gave a different run: a rate limiter or reaction point that reads another clock, or draws other random numbers, cannot be verified (--verify off)")
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 type Train struct {
 	packets
 	queue
-	most   int                // datagrams of a packet, at the most
+	most   int                // datagrams of a packet, at most
 	front  int                // bytes in front of the first datagram
 	packet []byte             // the last one that was sent
 	table  [2 * maxTrain]byte // the lengths of its datagrams
@@ -39,7 +39,7 @@ type packets interface {
 	Foreign() uint64
 }
 
-// maxTrain is how many datagrams a packet has at the most.
+// maxTrain is how many datagrams a packet has at most.
 const maxTrain = 64
 
 // TrainPair returns the two ends of a UDP link on the loopback interface, as UDPPair
@@ -68,14 +68,14 @@ func pairOf(x, y packets, room int) (a, b *Train) {
 // VethTrain makes an end of a veth pair, which was opened for trains, one that sends them. The other end must be one, too.
 func VethTrain(v *Veth) *Train { return newTrain(v, v.header[:], v.train) }
 
-// newTrain makes an end of a link one for trains: packets of so many bytes at the most, with some in front.
+// newTrain makes an end of a link one for trains: packets of at most this many bytes, with some in front.
 func newTrain(p packets, front []byte, room int) *Train {
 	t := &Train{packets: p, most: maxTrain, front: len(front), packet: make([]byte, len(front), max(room, len(front)))}
 	copy(t.packet, front)
 	return t
 }
 
-// Room returns how many bytes a packet with several datagrams has at the most. Less than two datagrams and six bytes
+// Room returns how many bytes a packet with several datagrams has at most. Less than two datagrams and six bytes
 // take means that each leaves by itself.
 func (t *Train) Room() int { return cap(t.packet) - t.front }
 

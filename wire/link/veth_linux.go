@@ -40,7 +40,7 @@ type Veth struct {
 	buf   []byte // the last frame that came, behind room for a tag
 }
 
-// callOfVeth is how many frames Flush hands to the kernel with one call, at the most.
+// callOfVeth is how many frames Flush hands to the kernel with one call, at most.
 const callOfVeth = 32
 
 // message is a mmsghdr of the kernel.

@@ -248,7 +248,7 @@ func TestSmallMTUMakesTrainsShort(t *testing.T) {
 	}
 }
 
-// An end goes on in another process, which knows no more of it than its descriptor
+// An end continues in another process, which knows no more of it than its descriptor
 // and its peer.
 func TestAdoptVeth(t *testing.T) {
 	ports := vethPorts(t, 3000)

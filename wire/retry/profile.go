@@ -93,7 +93,7 @@ func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest uni
 // orderedSet is the length of a control ordered set on the link.
 const orderedSet = 8
 
-// smallest is the length on the line of the smallest frame that is common (IEEE 802.3: 64 bytes).
+// smallest is the length on the link of the smallest frame that is common (IEEE 802.3: 64 bytes).
 const smallest = 64
 
 // Complete computes the values that are fitted, for a link with its lowest rate.

@@ -572,5 +572,5 @@ func (e *End) RxState() RxState { return e.rx }
 // Count returns a counter.
 func (e *End) Count(c Counter) uint64 { return e.counts[c] }
 
-// Outstanding returns how many frames, and bytes on the line, await their ACK.
+// Outstanding returns how many frames, and bytes on the link, await their ACK.
 func (e *End) Outstanding() (frames int, bytes unit.Size) { return len(e.kept) - e.head, e.bytes }
