@@ -19,7 +19,7 @@ type pump struct {
 	output port.ID
 	frames int // that have left
 
-	// Frames under way, and flow control packets from the output's peer: what is sent
+	// Frames in flight, and flow control packets from the output's peer: what is sent
 	// later is due later.
 	data, credit ring
 	fctbs, fccl  uint16

@@ -157,7 +157,7 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 // changing is the part of a change that depends on the kind of switch.
 type changing interface {
 	// lose reports all frames in the switch as lost, except those that are on a link: their links go down, and the
-	// machines that should have received them report them.
+	// nodes that should have received them report them.
 	lose(now unit.Time)
 	// empty removes everything from the switch, and resets its congestion points.
 	empty(now unit.Time)

@@ -1,4 +1,4 @@
-// Package switchd is the switch: the machine between the endpoints.
+// Package switchd is the switch: the node between the endpoints.
 //
 // There are two kinds. Switch buffers at its inputs, as InfiniBand switches do: credit
 // on a link is room in the buffer at its end. OutputQueued has one memory and queues at

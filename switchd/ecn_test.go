@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// burst holds the output of a switch back until so many packets of RoCEv2 of 1500 bytes wait for
+// burst holds the output of a switch back until this many packets of RoCEv2 of 1500 bytes wait for
 // it, lets them go, and returns which of them come marked.
 func burst(t *testing.T, points cp.Maker, packets int, may bool) (marked []int, p *plant) {
 	t.Helper()
@@ -48,7 +48,7 @@ func ecn(p cp.ECNParams) cp.Maker {
 }
 
 // As SONiC's test plan for ECN has it, frame by frame: of packets that wait for an output which is
-// held back, at dequeue the first is marked and the last is not; at enqueue it is the other way
+// stopped, at dequeue the first is marked and the last is not; at enqueue it is reversed
 // round. The threshold lies where the parameters say.
 func TestECNFrameByFrame(t *testing.T) {
 	const packets = 100

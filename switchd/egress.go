@@ -86,7 +86,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 	}
 }
 
-// send is the part of serve that concerns frames: it offers them to the line. wake is when flow control needs
+// send is the part of serve that concerns frames: it offers them to the link. wake is when flow control needs
 // attention again.
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzSwitch lets frames come at any time by any port. In polite runs the peers
-// keep to the line and to the credit that they have been given, and give credit in
+// keep to the link and to the credit that they have been given, and give credit in
 // turn; otherwise they do neither, and say what they like in flow control packets.
 //
 // The first two bytes choose the switch, each four after them are a step.
@@ -111,7 +111,7 @@ func fuzz(t *testing.T, kind, mode byte, script []byte) {
 // a rate changes.
 func (r *fuzzed) step(what, where, size, gap byte) {
 	p := int(what) % fuzzPorts
-	r.run(r.now + unit.Time(gap)*unit.Time(gap)*ns) // 0 to 65 us
+	r.run(r.now + unit.Time(gap)*unit.Time(gap)*ns) // 0 to 65 µs
 	switch {
 	case !r.polite && what >= 200: // late, early, again: whatever
 		head := r.now - unit.Time(size)*30*ns

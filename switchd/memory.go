@@ -143,7 +143,7 @@ func (m *memory) watermarks(input int) (high, low unit.Size) {
 }
 
 // compare compares the memory that an input has taken with watermarks that have changed. It returns the classes whose
-// sender is to stop now, and those whose sender may go on, a bit each.
+// sender is to stop now, and those whose sender may continue, a bit each.
 func (m *memory) compare(input int) (stop, resume uint8) {
 	if m.cuts != nil {
 		m.withdraw(input)

@@ -25,7 +25,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	if pt.Retries() { // a frame that has left began its timer
 		s.setRetryTimer(p, pt)
 	} else if slot, free := s.resendSlot(p), pt.Transmitter().Free(); s.agenda.Due(slot) < free {
-		s.agenda.Set(slot, free) // Resend: no timer ends while the line is busy
+		s.agenda.Set(slot, free) // Resend: no timer ends while the link is busy
 	}
 }
 

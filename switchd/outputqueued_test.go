@@ -38,7 +38,7 @@ func TestCutThroughOfAnOutputQueue(t *testing.T) {
 	}
 }
 
-// A frame that cuts through to a faster line waits, so that the line does not run
+// A frame that cuts through to a faster line waits, so that the link does not run
 // dry before its tail is in.
 func TestCutThroughToAFasterLine(t *testing.T) {
 	c := outputQueued(2)
@@ -53,7 +53,7 @@ func TestCutThroughToAFasterLine(t *testing.T) {
 	}
 }
 
-// The same where the line becomes faster while the frame waits for it.
+// The same where the link becomes faster while the frame waits for it.
 func TestCutThroughToALineThatBecomesFaster(t *testing.T) {
 	c := outputQueued(3)
 	c.CutThrough = true
@@ -75,7 +75,7 @@ func TestCutThroughToALineThatBecomesFaster(t *testing.T) {
 }
 
 // A frame whose tail is still coming in lets one of a lower priority go ahead. That it may leave
-// while the other one is on the line does not matter: it leaves behind it.
+// while the other one is on the link does not matter: it leaves behind it.
 func TestCutThroughBehindALowerPriority(t *testing.T) {
 	c := outputQueued(4)
 	c.CutThrough = true
@@ -84,7 +84,7 @@ func TestCutThroughBehindALowerPriority(t *testing.T) {
 	p.run(7 * t1500 / 2)
 	p.offer(2, ether(1, 1, 0), 1) // it keeps the line until 13.6 times t1500
 	p.run(5 * t1500)
-	p.offer(0, ether(2, 1, 5), 1) // it may leave from 14.1 times t1500 on, once the line is faster
+	p.offer(0, ether(2, 1, 5), 1) // it may leave from 14.1 times t1500 on, once the link is faster
 	p.offer(3, ether(3, 1, 0), 1)
 	p.run(6 * t1500)
 	faster := port.Event{Port: 1, Kind: port.RateChange, Rate: tenGig}
@@ -155,7 +155,7 @@ func TestIncastIsLosslessAndFair(t *testing.T) {
 	}
 }
 
-// An input is stopped at the high watermark, and lets go at the low one: its
+// An input is stopped at the high watermark, and releases it at the low one: its
 // occupancy goes up and down between them.
 func TestWatermarks(t *testing.T) {
 	p := newPlant(t, outputQueued(3))
@@ -186,8 +186,8 @@ func TestWatermarks(t *testing.T) {
 	p.whole()
 }
 
-// PFC stops one priority and leaves the others alone: what is held back behind a
-// slow station is held back in its priority.
+// PFC stops one priority and leaves the others alone: what is stopped behind a
+// slow station is stopped in its priority.
 func TestPFCStopsOnePriority(t *testing.T) {
 	for _, kind := range []port.FlowControl{port.PauseFrames, port.PriorityPauseFrames} {
 		c := outputQueued(4)
@@ -222,8 +222,8 @@ func TestPFCIsLosslessInEveryPriority(t *testing.T) {
 		for i := range c.Ports {
 			c.Ports[i].FlowControl = port.PriorityPauseFrames
 		}
-		// A priority takes up to its watermark, and what is under way when it stops: a
-		// frame at each end of the line, and the flight there and back.
+		// A priority takes up to its watermark, and what is in flight when it stops: a
+		// frame at each end of the link, and the flight there and back.
 		c.Pooled, c.Lossless, c.Memory, c.High, c.Low = pooled, 0xFF, 5*8*12000, 8000, 4000
 		p := newPlant(t, c)
 		for i := range 4 {
@@ -273,7 +273,7 @@ func TestDropsWithoutFlowControl(t *testing.T) {
 	}
 }
 
-// The rate of a link changes while its sender is stopped: it is told anew at once, for
+// The rate of a link changes while its sender is stopped: it is told again at once, for
 // how long.
 func TestPauseIsSaidAgainAtAnotherRate(t *testing.T) {
 	c := outputQueued(3)
@@ -312,7 +312,7 @@ func TestOverrunIsAViolation(t *testing.T) {
 	}
 }
 
-// The queue of an output has a limit of its own, for frames without flow control: with
+// The queue of an output has its own limit, for frames without flow control: with
 // PFC those of other priorities are never dropped, however long the queue.
 func TestOutputLimit(t *testing.T) {
 	for _, kind := range []port.FlowControl{port.NoFlowControl, port.PriorityPauseFrames} {
@@ -420,7 +420,7 @@ func (c *sieve) Dequeue(_ unit.Time, _ *wire.Frame, q cp.Queue) { c.left = appen
 func (*sieve) Reset() {}
 
 // What a congestion point drops is reported as its own, and its memory is free: with PAUSE
-// the sender goes on. What it marks is reported as it leaves. The point sees the queue
+// the sender continues. What it marks is reported as it leaves. The point sees the queue
 // without the frame.
 func TestFramesThatAreKeptFromAQueue(t *testing.T) {
 	c := outputQueued(3)

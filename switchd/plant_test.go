@@ -50,7 +50,7 @@ type plant struct {
 	dropped  int           // frames, by all
 }
 
-// crossing is a frame under way.
+// crossing is a frame in flight.
 type crossing struct {
 	due      unit.Time
 	station  int
@@ -147,7 +147,7 @@ func (p *plant) serve(i int) (again unit.Time) {
 	}
 }
 
-// cross puts a frame under way.
+// cross puts a frame in flight.
 func (p *plant) cross(station int, toSwitch bool, tr *port.Transmission) {
 	c := crossing{tr.Due, station, toSwitch, port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}}
 	at := len(p.coming)

@@ -100,7 +100,7 @@ func (s *story) poll() {
 	}
 }
 
-// credit gives an output credit for so many blocks in all.
+// credit gives an output credit for this many blocks in all.
 func (s *story) credit(t unit.Time, output, lane, blocks int) {
 	s.until(t)
 	s.sw.Receive(t, port.ID(output), &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane), Part: wire.PartOf(wire.CreditPart{FCCL: uint16(blocks)})}, Head: t, Tail: t})
@@ -289,7 +289,7 @@ func TestSending(t *testing.T) {
 }
 
 // "A link that was recently blocked" (footnote 4): frames wait for credit, or the
-// one on the line has.
+// one on the link has.
 func TestBlocked(t *testing.T) {
 	s := newStory(t, nil)
 	look := func(at unit.Time, want bool, why string) {

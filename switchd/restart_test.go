@@ -32,7 +32,7 @@ func TestRestart(t *testing.T) {
 	if len(r.sent) != sent {
 		t.Errorf("it has sent %+v while its links are down", r.sent[sent:])
 	}
-	// The links come up: both ends begin anew.
+	// The links come up: both ends begin again.
 	for p := range r.peers {
 		r.peers[p] = peer{free: r.peers[p].free, due: r.peers[p].due, busy: r.peers[p].busy}
 		r.sw.Apply(r.now, port.Event{Port: port.ID(p), Kind: port.LinkUp})

@@ -50,7 +50,7 @@ func ack(flow uint32, output int) wire.Frame {
 }
 
 // A rig drives a switch among model peers, in the total order of events, and
-// holds it to the contract of machines at each call.
+// holds it to the contract of nodes at each call.
 type rig struct {
 	tb    testing.TB
 	sw    *switchd.Switch
@@ -58,14 +58,14 @@ type rig struct {
 	peers []peer
 	now   unit.Time
 
-	coming []coming                 // frames under way to the switch, in their order
+	coming []coming                 // frames in flight to the switch, in their order
 	sent   []port.Transmission      // frames that it has sent, flow control packets too
 	events []trace.Event            // what it has reported
 	leave  func(*port.Transmission) // called with each frame that leaves
 	number int
 }
 
-// coming is a frame under way.
+// coming is a frame in flight.
 type coming struct {
 	due     unit.Time
 	port    int
@@ -112,7 +112,7 @@ func newRig(tb testing.TB, c switchd.Config, closed ...int) *rig {
 // Record keeps an event (trace.Sink).
 func (r *rig) Record(e *trace.Event) { r.events = append(r.events, *e) }
 
-// send puts a frame on the line towards port p; its first bit leaves the peer at t.
+// send puts a frame on the link towards port p; its first bit leaves the peer at t.
 func (r *rig) send(t unit.Time, p int, f wire.Frame) {
 	r.tb.Helper()
 	if t < r.peers[p].busy {

@@ -26,7 +26,7 @@ func (p *plant) fullest(in uint16, from, to unit.Time) (most int64) {
 }
 
 // Watermarks change while two senders keep their inputs between them: an input that has more than the new high one stops
-// its sender at once, and one that has no more than the new low one lets it go on at once. From then on the memory that
+// its sender at once, and one that has no more than the new low one lets it continue at once. From then on the memory that
 // is taken goes up and down between the new ones.
 func TestWatermarksChange(t *testing.T) {
 	p := newPlant(t, outputQueued(3))
@@ -39,7 +39,7 @@ func TestWatermarksChange(t *testing.T) {
 	lower, told := p.now, len(p.stations[0].told)
 	raised := lower + 300*t1500
 	p.sw.Apply(p.now, watermarks(8000, 4000))
-	p.run(lower + 2*t1500) // what the line has begun comes first
+	p.run(lower + 2*t1500) // what the link has begun comes first
 	if got := p.stations[0].told; len(got) == told || got[told] == 0 {
 		t.Errorf("told %v: above the new high watermark the sender is stopped at once", got[told:])
 	}
@@ -91,7 +91,7 @@ func TestWatermarksOfAPartOfABuffer(t *testing.T) {
 	p.whole()
 }
 
-// A watchdog that comes, changes and changes its action while a station pauses a priority for ever: each finds the
+// A watchdog that comes, changes and changes its action while a station pauses a priority forever: each finds the
 // storm after its own detection, and the storm of the one before it is over at the instant of the change.
 func TestWatchdogChange(t *testing.T) {
 	const us = unit.Microsecond

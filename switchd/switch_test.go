@@ -124,7 +124,7 @@ func TestOrderOfArrivalOverAllInputs(t *testing.T) {
 func TestHeaderIsStillRead(t *testing.T) {
 	r := newRig(t, config(3))
 	r.send(0, 0, data(1, 2))
-	r.send(2080*ns, 1, data(2, 2)) // registered at 2101; the line is idle at 2109
+	r.send(2080*ns, 1, data(2, 2)) // registered at 2101; the link is idle at 2109
 	r.run(20 * t1)
 	want(t, "port 2", r.left(2), "1@41 2@2121")
 
@@ -161,7 +161,7 @@ func TestOrderWithinAnInstant(t *testing.T) {
 			if c.older {
 				r.send(10*ns, 1, data(2, 3))
 			}
-			r.send(2068*ns, 2, data(3, 3)) // eligible at 2109, the instant at which the line is idle
+			r.send(2068*ns, 2, data(3, 3)) // eligible at 2109, the instant at which the link is idle
 			r.run(20 * t1)
 			want(t, "port 3", r.left(3), c.left)
 		})
@@ -206,7 +206,7 @@ func TestSlotIsHeldToTheTail(t *testing.T) {
 	}
 }
 
-// Credit that is owed waits for the line, and then goes before data.
+// Credit that is owed waits for the link, and then goes before data.
 func TestCreditWaitsForTheLine(t *testing.T) {
 	r := newRig(t, config(3))
 	r.send(0, 0, data(1, 2))       // its tail leaves at 2109
@@ -579,7 +579,7 @@ func TestRateChange(t *testing.T) {
 		want(t, "port 2", r.left(2), "1@41 2@2109 3@6245") // the second takes 4136 ns
 		want(t, "control", r.reported(trace.Control, func(a int64) string { return fmt.Sprint(a) }), "p2@1000:1 p2@3000:1")
 	})
-	// Once the line is faster, a frame that is still coming in must not run dry.
+	// Once the link is faster, a frame that is still coming in must not run dry.
 	for _, c := range []struct {
 		name     string
 		at       unit.Time

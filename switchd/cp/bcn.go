@@ -218,8 +218,8 @@ func (b *BCN) id(output int, lane uint8) uint64 {
 // Dequeue does nothing: BCN samples arrivals.
 func (b *BCN) Dequeue(unit.Time, *wire.Frame, Queue) {}
 
-// near64 returns a length in units of 64 octets, as messages have it, rounded to the nearest
-// and no longer than most either way.
+// near64 returns a length in units of 64 octets, as in messages, rounded to the nearest
+// and no longer than most in either direction.
 func near64(n, most unit.Size) int16 {
 	return int16(math.Round(float64(min(max(n, -most), most)) / 64))
 }

@@ -85,7 +85,7 @@ func TestBCNMessages(t *testing.T) {
 	}
 }
 
-// Each priority of each output has a queue of its own, and what was sampled there last.
+// Each priority of each output has its own queue, and what was sampled there last.
 func TestBCNPointsAreApart(t *testing.T) {
 	b := newBCN(t, nil)
 	other := *data(1)

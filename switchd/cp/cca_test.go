@@ -37,7 +37,7 @@ func ccaOf(t *testing.T, change func(p *cp.CCAParams)) *cp.CCA {
 	return c
 }
 
-// ccaMarks reports whether a frame of so many bytes is marked that leaves so many credits behind
+// ccaMarks reports whether a frame of this many bytes is marked that leaves this many credits behind
 // it for an output, of which a buffer has 132.
 func ccaMarks(c *cp.CCA, s cp.Switch, output, credits int, payload uint32) bool {
 	f := wire.Frame{Kind: wire.Data, Payload: payload}

@@ -71,7 +71,7 @@ func TestPaperInputTriggered(t *testing.T) {
 		story: "1>9 -9 0>9 0>9 0>9 0>9 .9 -9 .9 -9 .9 -9 .9 -9 .9 2>9 -9", left: "A B* C* D* E* F",
 		triggers: "9:full-buffer:4",
 	}, {
-		// The same sentence goes on: "cnt1 is incremented and decremented as packets
+		// The same sentence continues: "cnt1 is incremented and decremented as packets
 		// enter and leave the switch": if they leave it with their tails, the one on
 		// the line counts.
 		name: "as packets enter and leave the switch", config: input, counts: true,

@@ -166,7 +166,7 @@ func (p Point) Maker(params any, s Site) Maker {
 type Traits struct {
 	Levels []Level // the lengths of a queue at which it acts, for pictures
 
-	// Of a point of a switch with input buffers: a frame on the line counts among the frames that
+	// Of a point of a switch with input buffers: a frame on the link counts among the frames that
 	// wait for its output, and the occupancy at which a buffer counts as full; zero: its whole room.
 	Sending bool
 	Full    unit.Room
@@ -254,7 +254,7 @@ type Queue struct {
 	Rate     unit.Rate // of the line of Output
 	Frames   int       // as Bytes, in frames
 	Cells    int       // as Bytes, in cells; 0 unless the points count in cells
-	Length   unit.Size // of the frame, on the line
+	Length   unit.Size // of the frame, on the link
 	Lossless bool      // flow control promises that the frame is not lost
 }
 

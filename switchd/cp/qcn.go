@@ -202,7 +202,7 @@ func (m *QCN) interval(fb uint8) unit.Size {
 // length returns how much a frame counts: as much as in the queue.
 func (*QCN) length(f *wire.Frame) unit.Size { return unit.Size(f.Payload) }
 
-// in64 returns a length in units of 64 octets, as notifications have it, rounded
+// in64 returns a length in units of 64 octets, as in notifications, rounded
 // towards zero and cut to 16 bits.
 func in64(n unit.Size) int16 {
 	return int16(min(max(n/64, math.MinInt16), math.MaxInt16))

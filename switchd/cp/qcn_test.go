@@ -27,7 +27,7 @@ func newQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 	return m
 }
 
-// The law, sampled: Fb = (Qeq - q) - w (q - qold), quantised to 63 steps of
+// The algorithm, sampled: Fb = (Qeq - q) - w (q - qold), quantised to 63 steps of
 // Qeq (2w + 1), negative values alone (the talk, "Basic QCN").
 func TestQCNFeedback(t *testing.T) {
 	m := newQCN(t, talkQCN())
@@ -164,7 +164,7 @@ func TestQCNNotification(t *testing.T) {
 	if back, err := wire.Parse(got.Delimiter(), b); err != nil || back != got {
 		t.Errorf("%+v became %+v, %v", got, back, err)
 	}
-	// Other queues are points of their own.
+	// Other queues are their own points.
 	if p := m.points[1*8+3]; p.old != 0 || p.left != 150000 {
 		t.Errorf("another priority has %+v", p)
 	}

@@ -74,7 +74,7 @@ type REDParams struct {
 const (
 	REDtc         = "tc"        // Version
 	UniformGaps   = "uniform"   // Gaps: method 2 of the paper
-	WaitGaps      = "wait"      // uniform, and twice as long at the least and at the most but one
+	WaitGaps      = "wait"      // uniform, and twice as long at least and at most but one
 	GeometricGaps = "geometric" // method 1
 )
 
@@ -172,7 +172,7 @@ func redPoints() Point {
 //	avg = (1 - w)^m avg          where the line has been idle for the time of m frames
 //	avg = (1 - w) avg + w q      else
 //
-// q is without the frame itself and without the one on the line. With min <= avg < max it is
+// q is without the frame itself and without the one on the link. With min <= avg < max it is
 // dropped, or marked, with a probability that grows with the number of those that were not
 // since the last one (spread), from max on always.
 //
@@ -258,7 +258,7 @@ func (r *RED) sample(p *redPoint, now unit.Time, q *Queue) {
 	p.average = float64(keep*p.average) + float64(r.c.Weight*length) // rounded apart on every processor
 }
 
-// likely returns the probability p_b that goes with an average.
+// likely returns the probability p_b that belongs to an average.
 func (r *RED) likely(average float64) float64 {
 	switch {
 	case average < r.min:

@@ -30,7 +30,7 @@ func newRED(t *testing.T, change func(c *REDParams)) *RED {
 // linkRate sends a mean packet of 1000 bytes in a millisecond.
 const linkRate = 8e6 * unit.BitPerSecond
 
-// found is a queue of so many frames of 1000 bytes.
+// found is a queue of this many frames of 1000 bytes.
 func found(frames int) Queue {
 	return Queue{Output: 1, Frames: frames, Bytes: unit.Size(frames) * 1000, Length: 1000, Rate: linkRate}
 }
@@ -63,7 +63,7 @@ func TestREDAverageOfAScript(t *testing.T) {
 
 // Section 6.1: where the queue grows from 0 to L packets over L arrivals the average is
 // L + 1 + ((1-w)^(L+1) - 1)/w; with a min_th of 5 and L = 50 that stays below it for a w_q
-// of 0.0042 at the most (0.00420 is rounded up).
+// of at most 0.0042 (0.00420 is rounded up).
 func TestREDAverageAfterABurst(t *testing.T) {
 	const burst = 50
 	for w, below := range map[float64]bool{0.001: true, 0.0041: true, 0.0043: false, 0.01: false} {
@@ -104,7 +104,7 @@ func TestREDIdleRule(t *testing.T) {
 	}
 	near(t, "the average of a constant queue", average(r), 4, 1e-9)
 	r.Dequeue(10*ms, data(1), found(1)) // one frame waits still: nothing is idle
-	r.Dequeue(11*ms, data(1), found(0)) // the last one is on the line until 12 ms
+	r.Dequeue(11*ms, data(1), found(0)) // the last one is on the link until 12 ms
 	for _, c := range []struct {
 		at   unit.Time
 		want float64
@@ -135,7 +135,7 @@ func redGaps(t *testing.T, kind string, p float64, n int) (all []int) {
 }
 
 // Section 7, method 2: "Let X be uniform over 1, 2, ..., 1/p_b ... E[X] = 1/(2 p_b) + 1/2".
-// Method 1: "X is a geometric random variable, E[X] = 1/p_b". Beside them that of ns-2
+// Method 1: "X is a geometric random variable, E[X] = 1/p_b". In addition to them that of ns-2
 // (wait_), which is uniform from 1/p to 2/p - 1.
 func TestREDGaps(t *testing.T) {
 	const p, n = 0.02, 50000
@@ -218,14 +218,14 @@ func TestREDDropsOrMarks(t *testing.T) {
 	} {
 		got := share(c.change, c.q)
 		for _, v := range []Verdict{Drop, Marked} {
-			if want := c.want[v]; math.Abs(got[v]-want) > 0.015*math.Sqrt(want) { // five standard errors at the most
+			if want := c.want[v]; math.Abs(got[v]-want) > 0.015*math.Sqrt(want) { // five standard errors at most
 				t.Errorf("%s: verdict %d has %.4f, want %.4f", c.name, v, got[v], want)
 			}
 		}
 	}
 }
 
-// Each priority of each output has a queue of its own, and an average.
+// Each priority of each output has its own queue, and an average.
 func TestREDPointsAreApart(t *testing.T) {
 	r := newRED(t, nil)
 	other := *data(1)

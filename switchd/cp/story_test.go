@@ -29,7 +29,7 @@ type story struct {
 	t      *testing.T
 	point  cp.Marker
 	room   int                // packets in each input buffer
-	counts bool               // cnt1 counts the packet on the line too
+	counts bool               // cnt1 counts the packet on the link too
 	input  map[int][]*packet  // what is in each buffer
 	line   map[int]*packet    // what each output sends
 	closed map[int]bool       // outputs without credit

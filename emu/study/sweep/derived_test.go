@@ -26,7 +26,7 @@ links: ["h[1-4] - S", r - S, S - T, T - q]
 flows: [{name: x, from: "h[1-4]", to: r}, {name: y, from: h1, to: q}]
 `
 
-// TestWhatIsDerivedDiffers: that a law takes another share of the memory is said by a sweep before it runs, and by
+// TestWhatIsDerivedDiffers: that an algorithm takes another share of the memory is said by a sweep before it runs, and by
 // what compares two runs; of a value that is given nothing is said.
 func TestWhatIsDerivedDiffers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lossless.yaml")

@@ -17,7 +17,7 @@
 //
 // # Limitations
 //
-// A figure of a metric that the sweep no longer has stays in the directory. Values are as --set has them, and are compared as texts: "1ms" and
+// A figure of a metric that the sweep no longer has stays in the directory. Values are as in --set, and are compared as texts: "1ms" and
 // "1000us" are two. A value has no comma. A cell whose scenario is a mistake is one of
 // the sweep, and nothing is run. Axes are not coupled: each combination is a cell.
 package sweep

@@ -11,7 +11,7 @@ import (
 
 // How well the root link of HPL-2002-224 is used, by the size of the input buffers,
 // without an output threshold and with one. Called again with the same directory, it
-// would go on where it was.
+// would continue where it was.
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "sweep-")
 	if err != nil {

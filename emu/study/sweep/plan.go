@@ -31,7 +31,7 @@ type Axis struct {
 	Values []string // as --set has them: 2packets
 }
 
-// ParseAxis reads an axis as a command line has it: PATH=VALUE,VALUE,... With a single
+// ParseAxis reads an axis as in a command line: PATH=VALUE,VALUE,... With a single
 // value it is no axis but a set, which the caller recognises by len(Values).
 func ParseAxis(text string) (Axis, error) {
 	set, err := scenario.ParseSet(text)
@@ -80,11 +80,11 @@ type Plan struct {
 	schemes map[string]scenario.Preset // by the value of the axis Scheme
 }
 
-// Scheme is the path of an axis of schemes. A value is the name of a scheme, as fabemu generate has it: each run has the
+// Scheme is the path of an axis of schemes. A value is the name of a scheme, as in fabemu generate: each run has the
 // algorithm, the marking, the telemetry, the thresholds and the transport of its scheme.
 const Scheme = "scheme"
 
-// ParseSchemes reads schemes as a command line has them: NAME,NAME,... A comma before a space is part of a name, such as
+// ParseSchemes reads schemes as in a command line: NAME,NAME,... A comma before a space is part of a name, such as
 // "lipd, input".
 func ParseSchemes(lists []string) Axis {
 	a := Axis{Path: Scheme}

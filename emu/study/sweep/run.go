@@ -135,7 +135,7 @@ func undefined(cells []Cell) (all []string) {
 
 // Draw writes the table and the figures of the cells that are done into the directory, and
 // returns these cells and those that are missing. If all are, it writes nothing: the tables that are there may be
-// of another sweep. Mistakes are as Run has them.
+// of another sweep. Mistakes are as in Run.
 func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaign.Cell, err error) {
 	l, err := p.lay("")
 	if err != nil {

@@ -447,7 +447,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// Every figure has a file of its own, whatever its name.
+// Every figure has its own file, whatever its name.
 func TestNamesOfFigures(t *testing.T) {
 	p := windows(t, nil)
 	l := &layout{Plan: p}

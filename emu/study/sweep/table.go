@@ -48,7 +48,7 @@ func (c *Cell) of(name string) Figure {
 
 // WriteTable writes cells as CSV, a row each: the ID, the values, the level of the
 // verdict, and the figures, in bytes per second, seconds, blocks or as shares, as the
-// metric has it; one that is undefined is empty. Beside a check stands its outcome, in
+// metric has it; one that is undefined is empty. In addition to a check stands its outcome, in
 // the column "ID outcome".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	out := csv.NewWriter(w)
