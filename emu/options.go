@@ -107,7 +107,7 @@ type Options struct {
 	AllPoints bool `flag:"all-points"`
 
 	// Where the nodes of a wall run execute: all in this process (goroutine), one process each (process), one for each
-	// switch with its endpoints (domain), or a share on each of several nodes (hosts).
+	// switch with its endpoints (domain), or a share on each of several machines (hosts).
 	Placement Placement `flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
 	// Who assigns the loops of processes to CPUs: fabemu (on) or the operating system (off).
 	Pin mode.Pin `flag:"pin" def:"on" words:"on|off"`

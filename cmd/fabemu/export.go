@@ -26,7 +26,7 @@ type exportFlags struct {
 	Memory string `flag:"memory" arg:"SIZE" def:"1GiB"`
 	// Time limit of a task, such as 2h30m (default: the limit of the engine).
 	Time time.Duration `flag:"time" arg:"TIME"`
-	// Path of fabemu on the nodes (default: its path on this one; Kubernetes: /usr/bin/fabemu).
+	// Path of fabemu on the machines (default: its path on this one; Kubernetes: /usr/bin/fabemu).
 	Binary string `flag:"binary" arg:"PATH"`
 	// Kubernetes: the image that has fabemu.
 	Image string `flag:"image" arg:"IMAGE"`
