@@ -35,7 +35,7 @@ emu/metrics       4745  .
 emu/result        8039  plot | report | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics
 emu               1239  .
-emu/study        12005  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12009  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5293  fabemu
