@@ -32,10 +32,10 @@ emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14038  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4745  .
-emu/result        8039  plot | report | seeds | summary, compare
+emu/result        8058  plot | report | seeds | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1239  .
-emu/study        12009  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12012  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        657  golden, runtest, reporttest
 cmd               5293  fabemu

@@ -59,7 +59,9 @@ type Curve struct {
 // else the band between them.
 type Reference struct {
 	Name      string  // in the legend; empty: not there
+	Of        string  // the curve that it is about, whose colour it takes; empty: grey
 	Low, High float64 // on the Y axis
+	From, To  float64 // on the X axis; both zero: all of it
 }
 
 // Strokes are instants, drawn as short strokes on the X axis.
@@ -138,7 +140,7 @@ func (f *Figure) fill(p *plot.Plot, l *legend) error {
 	// Below the curves: the events, and the references.
 	p.Add(events(f.Events))
 	for _, r := range f.References {
-		p.Add(band{r})
+		p.Add(band{Reference: r, color: colorOf(curves, r.Of)})
 	}
 	for i := range curves {
 		if err := f.curve(p, l, &curves[i], i); err != nil {
@@ -147,7 +149,7 @@ func (f *Figure) fill(p *plot.Plot, l *legend) error {
 	}
 	for _, r := range f.References {
 		if r.Name != "" {
-			l.add(r.Name, band{r})
+			l.add(r.Name, band{Reference: r, color: colorOf(curves, r.Of)})
 		}
 	}
 	if more := len(f.Curves) - len(curves); more > 0 {
@@ -213,7 +215,7 @@ func (f *Figure) frame() *plot.Plot {
 // a curve without a name has no such line.
 func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	if c.Low != nil && !c.Apart {
-		p.Add(area{c, tinted(palette[i%len(palette)])})
+		p.Add(area{c, band{color: palette[i%len(palette)]}.area()})
 	}
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer

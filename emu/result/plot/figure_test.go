@@ -28,7 +28,7 @@ func sample() *Figure {
 		},
 		References: []Reference{
 			{Name: "paper: > 90 %", Low: 90, High: 90},
-			{Name: "accepted", Low: 60, High: 90},
+			{Name: "accepted", Of: "threshold 4", Low: 60, High: 90, From: 3, To: 20},
 		},
 		Strokes: Strokes{Name: "machine stalled", At: []float64{3, 9}},
 		Note:    "(more elsewhere)",
@@ -117,11 +117,12 @@ func TestPicturesOfLittle(t *testing.T) {
 		"one point":      {Curves: []Curve{{Name: "a", X: []float64{3}, Y: []float64{3}}}},
 		"no value":       {Curves: []Curve{{Name: "a", X: []float64{3}, Y: []float64{math.NaN()}}}},
 		"uneven":         {Curves: []Curve{{Name: "a", X: []float64{1, 2, 3}, Y: []float64{1}}}},
+		"unknown curve":  {References: []Reference{{Name: "r", Of: "nobody", Low: 1, High: 2}}},
 		"endless":        {References: []Reference{{Name: "r", Low: 1, High: math.Inf(1)}}},
 		"negative":       {Curves: []Curve{{Name: "a", X: []float64{-1, 1}, Y: []float64{-5, -2}}}},
 		"many curves":    &many,
 		"many points":    {Curves: []Curve{long}},
-		"reversed range": {References: []Reference{{Name: "r", Low: 2, High: 1}}},
+		"reversed range": {References: []Reference{{Name: "r", Low: 2, High: 1, From: 5, To: 3}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

@@ -53,7 +53,9 @@ func (f *Figure) drawPanels(canvas draw.Canvas, y form) error {
 		}
 		p.Add(events(f.Events))
 		for _, r := range f.References {
-			p.Add(band{r})
+			if r.Of == "" || r.Of == name {
+				p.Add(band{Reference: r, color: colorOf(nil, "")})
+			}
 		}
 		if err := f.curve(p, nil, &c, panelCurve); err != nil {
 			return err

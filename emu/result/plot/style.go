@@ -96,35 +96,50 @@ func (l *legend) draw(c draw.Canvas, y form) {
 	}
 }
 
-// gray is the colour of references.
-func gray() color.RGBA { return color.RGBA{0x77, 0x77, 0x77, 0xff} }
+// colorOf returns the colour of a curve, or grey for one that is not there.
+func colorOf(curves []Curve, name string) color.RGBA {
+	for i := range curves {
+		if curves[i].Name == name && name != "" {
+			return palette[i%len(palette)]
+		}
+	}
+	return color.RGBA{0x77, 0x77, 0x77, 0xff}
+}
 
 // band is a Reference that is drawn.
-type band struct{ Reference }
+type band struct {
+	Reference
+	color color.RGBA
+}
 
 // tint is the strength of a band's area over its background.
 const tint = 0.16
 
-func (band) edge() draw.LineStyle {
-	return draw.LineStyle{Color: gray(), Width: 0.7, Dashes: []vg.Length{1.5, 1.5}}
+func (b band) edge() draw.LineStyle {
+	return draw.LineStyle{Color: b.color, Width: 0.7, Dashes: []vg.Length{1.5, 1.5}}
 }
 
-// tinted is a colour at that strength.
-func tinted(c color.RGBA) color.Color {
-	return color.NRGBA{c.R, c.G, c.B, uint8(math.Round(255 * tint))}
+func (b band) area() color.Color {
+	return color.NRGBA{b.color.R, b.color.G, b.color.B, uint8(math.Round(255 * tint))}
 }
 
 // Plot draws the band, or the line. It is cut at the axes.
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {
-	_, y := p.Transforms(&c)
-	if low, high := max(c.Min.Y, y(b.Low)), min(c.Max.Y, y(b.High)); high >= low {
-		b.draw(&c, c.Min.X, c.Max.X, low, high)
+	x, y := p.Transforms(&c)
+	from, to := c.Min.X, c.Max.X
+	if b.From != 0 || b.To != 0 {
+		from, to = max(from, x(b.From)), min(to, x(b.To))
 	}
+	low, high := max(c.Min.Y, y(b.Low)), min(c.Max.Y, y(b.High))
+	if !(to > from) || !(high >= low) {
+		return
+	}
+	b.draw(&c, from, to, low, high)
 }
 
 func (b band) draw(c *draw.Canvas, from, to, low, high vg.Length) {
 	if b.Low != b.High {
-		c.FillPolygon(tinted(gray()), []vg.Point{{X: from, Y: low}, {X: to, Y: low}, {X: to, Y: high}, {X: from, Y: high}})
+		c.FillPolygon(b.area(), []vg.Point{{X: from, Y: low}, {X: to, Y: low}, {X: to, Y: high}, {X: from, Y: high}})
 	}
 	c.StrokeLine2(b.edge(), from, low, to, low)
 	if b.Low != b.High {

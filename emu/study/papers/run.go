@@ -39,6 +39,7 @@ type Status struct {
 	Done, Runs int
 	Share      float64       // of the work, 0 to 1
 	Left       time.Duration // as it looks
+	Name       string        // of the run that was begun last
 }
 
 // job is a run to be done, with its measurements.
@@ -69,6 +70,7 @@ type batch struct {
 	total   float64
 	running map[*job]float64
 	begin   time.Time
+	name    string
 	partial bool // it was ended before its time
 }
 
@@ -335,6 +337,7 @@ func (b *batch) progress(j *job, share float64) {
 	defer b.mu.Unlock()
 	switch {
 	case share == 0:
+		b.name = j.run.String()
 		b.running[j] = 0
 	case share == 1:
 		b.spent += j.cost
@@ -345,7 +348,7 @@ func (b *batch) progress(j *job, share float64) {
 	if b.options.Progress == nil {
 		return
 	}
-	s := Status{Done: b.done, Runs: len(b.jobs)}
+	s := Status{Done: b.done, Runs: len(b.jobs), Name: b.name}
 	spent := b.spent
 	for k, share := range b.running {
 		spent += share * k.cost
