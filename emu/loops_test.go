@@ -111,7 +111,7 @@ func TestLoopsAreStopped(t *testing.T) {
 func TestOneLoopSaysWhy(t *testing.T) {
 	for want, o := range map[string]Options{
 		"captur":               {Clock: VirtualClock, Capture: &Capture{To: &bytes.Buffer{}}},
-		"wait for one another": {Clock: VirtualClock},
+		"wait for each other": {Clock: VirtualClock},
 	} {
 		o.Loops = 2
 		r, err := Run(context.Background(), shortHPL(t, "100us"), o)

@@ -134,7 +134,7 @@ run kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
 run ./fabemu cleanup | tee cleanup.log
 grep -q "run $dead is dead" cleanup.log || fail "the dead run is not listed"
-grep -q "run $id lives, in process $slow: it is left alone" cleanup.log || fail "the run that lives is not listed"
+grep -q "run $id is running as process $slow and was not touched" cleanup.log || fail "the run that lives is not listed"
 has_namespaces "$dead" 0 || fail "something of the dead run is left"
 has_namespaces "$id" 4 || fail "the run that lives has lost namespaces"
 ip netns list | grep -q "^$foreign" || fail "a namespace of somebody else is gone"

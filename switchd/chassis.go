@@ -27,7 +27,6 @@ type chassis struct {
 	tables  []routes // all tables
 	seed    uint64   // of choices among equal routes
 	slots   slots    // the frames that are in the switch
-	foreign bool     // the last of the tables has come in a RoutesChange
 }
 
 // assemble makes the ports of a switch. Its agenda has the given number of slots more than the ports need.
@@ -135,16 +134,6 @@ func (c *chassis) reroute(now unit.Time, table int) {
 	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
 }
 
-// learn makes a table of routes from outside the last of all tables, in place of an earlier one. It returns its index.
-func (c *chassis) learn(given Routes) int {
-	if !c.foreign {
-		c.foreign, c.tables = true, append(c.tables, routes{})
-	}
-	last := len(c.tables) - 1
-	c.tables[last] = newRoutes(given, len(c.ports))
-	return last
-}
-
 // detour returns the output for a frame that waits for an output whose link is down: another one, if the routes have
 // one.
 func (c *chassis) detour(f *wire.Frame, output int) int {
@@ -179,7 +168,10 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 			if given.Check(len(c.ports)) != nil {
 				return
 			}
-			e.Table = c.learn(given)
+			for len(c.tables) <= e.Table {
+				c.tables = append(c.tables, routes{})
+			}
+			c.tables[e.Table] = newRoutes(given, len(c.ports))
 		}
 		s.reroute(now, e.Table)
 	default:

@@ -155,6 +155,7 @@ var leftOut = []struct{ start, why string }{
 	{"fabemu cleanup", "it needs root, and removes what other tests may use"},
 	{"fabemu exec", "it needs a run with real hosts, and root"},
 	{"fabemu shell", "it needs a run with real hosts, and root"},
+	{"fabemu subnet exec", "it needs a run with --subnet, and the tool"},
 	{"SHELL=/bin/bash fabemu shell", "it needs a run with real hosts, and root"},
 	{"fabemu run hpl2002/fig3b --placement process --by-hand", "it waits for the part that its next example starts"},
 	{"fabemu node", "it waits for its run"},
@@ -186,6 +187,9 @@ func TestModelHelpExamples(t *testing.T) {
 		if said, err := shell(line).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}
+	}
+	if said, err := shell("fabemu export ibnetdiscover hpl2002/fig2 > subnet.txt").CombinedOutput(); err != nil {
+		t.Fatalf("subnet.txt: %v\n%s", err, said)
 	}
 	live := shell("exec fabemu run incast.yaml --dilation 10000000 --verify off --quiet --out results/live")
 	if err := live.Start(); err != nil {

@@ -25,14 +25,14 @@ import (
 const wings = `
 wire             12464  unit | agenda, param, link | . | retry, fault | trace | port
 node             11083  rp, tcp, traffic, schedule | .
-switchd           4396  cp | .
+switchd           4388  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11996  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14038  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4745  .
-emu/result        8058  plot | report | seeds | summary, compare
+emu/result        7942  plot | report | seeds | summary, compare
 emu/watch        10434  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1239  .
 emu/study        12012  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers

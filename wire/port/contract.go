@@ -64,7 +64,7 @@ type Event struct {
 	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
 	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
 	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
-	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange: the parameters or the table; RoutesChange: a table instead of Table
+	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange: the parameters or the table; RoutesChange: a new table, which gets the index Table, or nil
 	In      ID            // SLToVLChange: of a switch: the input that the table is for; AnyPort: all
 }
 

@@ -41,7 +41,7 @@ func TestModelScaledScenariosAreTheSame(t *testing.T) {
 			continue
 		}
 		if e.Name == "cbfc/retry" { // its timer is the longest that there is
-			if err == nil || !strings.Contains(err.Error(), "of at most 1MiB and 250ms") {
+			if err == nil || !strings.Contains(err.Error(), "it must be at most 250ms") {
 				t.Errorf("%s: %v, want that its timer is too long", e.Name, err)
 			}
 			continue
@@ -91,12 +91,12 @@ func rounds(s *scenario.Scenario) string {
 	for i := range s.Flows {
 		f := &s.Flows[i]
 		if algorithm := s.Algorithm(f); algorithm.Name != s.Algorithm(&fixed).Name {
-			return "the law " + algorithm.Name + " has rates of whole bits per second"
+			return "the algorithm " + algorithm.Name + " has rates of whole bits per second"
 		}
 	}
 	for i := range s.Workloads {
 		if algorithm := s.Workloads[i].Control.Algorithm; algorithm != s.Algorithm(&fixed).Name {
-			return "the law " + algorithm + " has rates of whole bits per second"
+			return "the algorithm " + algorithm + " has rates of whole bits per second"
 		}
 	}
 	for i := range s.Links {
