@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// lanes is the virtual lanes of an endpoint on InfiniBand with several data lanes.
+// lanes holds the virtual lanes of an InfiniBand endpoint with several data lanes.
 type lanes struct {
 	slToVL  port.SLToVL
 	arbiter *port.Arbiter
@@ -16,11 +16,11 @@ type lanes struct {
 	acks    bool
 }
 
-// noLane is the answer of choose if no lane may send or has to be asked.
+// noLane is the result of choose if no lane may send or must be asked.
 const noLane = 0xFF
 
-// makeLanes makes the queues of an endpoint, and with several data lanes the lanes. Sources may then wait on any of
-// them.
+// makeLanes makes the queues of an endpoint and, if there are several data lanes, the lanes. Sources may then wait on any
+// of them.
 func (e *Endpoint) makeLanes(c *port.Config) {
 	e.own = make([]queue[wire.Frame], port.Priorities)
 	if c.FlowControl == port.Credits && c.Lanes > 1 {
@@ -30,7 +30,7 @@ func (e *Endpoint) makeLanes(c *port.Config) {
 	}
 }
 
-// ackLane returns the lane of the ACKs of a flow, with several data lanes or if ACKs are as data.
+// ackLane returns the lane of a flow's ACKs if there are several data lanes, or if ACKs are sent like data.
 func (e *Endpoint) ackLane(s *sink) uint8 {
 	switch {
 	case e.lanes == nil:
@@ -41,7 +41,7 @@ func (e *Endpoint) ackLane(s *sink) uint8 {
 	return uint8(e.lanes.data)
 }
 
-// choose returns the lane that is to be served among some on which frames wait, a bit each: if the link is idle, the
+// choose returns the lane to serve among those on which frames wait, a bit each: if the link is idle, the
 // one that arbitration chooses among those that can send. A lane that cannot send is returned so that its frames
 // learn the reason; usual is the first of them.
 func (e *Endpoint) choose(now unit.Time, some uint16, usual uint8) uint8 {
@@ -64,7 +64,7 @@ func (e *Endpoint) choose(now unit.Time, some uint16, usual uint8) uint8 {
 	return uint8(bits.Len16(some&^can) - 1)
 }
 
-// front returns the first frame that waits on a lane, and its length on the link.
+// front returns the first waiting frame of a lane, and its length on the link.
 func (e *Endpoint) front(now unit.Time, lane int) (*wire.Frame, unit.Size) {
 	if e.owesControl>>lane&1 == 1 {
 		f := e.own[lane].front()
@@ -75,15 +75,15 @@ func (e *Endpoint) front(now unit.Time, lane int) (*wire.Frame, unit.Size) {
 	return f, s.complete(now, f)
 }
 
-// arbitrated accounts for a frame that was sent, with several data lanes.
+// arbitrated accounts for a sent frame if there are several data lanes.
 func (e *Endpoint) arbitrated(f *wire.Frame) {
 	if int(f.Lane) < e.lanes.data {
 		e.lanes.arbiter.Sent(f.Blocks())
 	}
 }
 
-// changeLanes applies an SLToVLChange or an ArbitrationChange. With one data lane they change nothing, and a setting
-// of another type is ignored. Packets that wait move to their new lanes; ACKs keep theirs.
+// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if there is one data lane. It ignores
+// a setting of another type. Waiting packets move to their new lanes; ACKs keep theirs.
 func (e *Endpoint) changeLanes(ev *port.Event) {
 	switch t := ev.Setting.(type) {
 	case port.Arbitration:

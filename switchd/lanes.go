@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// This file is the virtual lanes of an InfiniBand switch: which one a frame takes, which one sends, and how long a
-// frame may wait at the head of one.
+// This file implements the virtual lanes of an InfiniBand switch: which lane a frame takes, which lane sends, and how long
+// a frame may wait at the head of a lane.
 
 // makeLanes makes the lanes of all outputs, their arbiters and the mappings of service levels.
 func (s *Switch) makeLanes(c *Config) {
@@ -49,8 +49,8 @@ func (s *Switch) makeLanes(c *Config) {
 	}
 }
 
-// changeLanes applies an SLToVLChange or an ArbitrationChange. Where all links have one data lane they change
-// nothing, and a setting of another type is ignored.
+// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if all links have one data lane. It
+// ignores a setting of another type.
 func (s *Switch) changeLanes(e port.Event) {
 	switch t := e.Setting.(type) {
 	case port.SLToVL:
@@ -62,13 +62,13 @@ func (s *Switch) changeLanes(e port.Event) {
 	}
 }
 
-// LaneRule is the lanes of service levels for frames from an input, or port.AnyPort, to an output.
+// LaneRule maps service levels to lanes for frames from an input, or from port.AnyPort, to an output.
 type LaneRule struct {
 	In, Out port.ID
 	port.SLToVL
 }
 
-// mapLanes puts a rule into force.
+// mapLanes applies a rule.
 func (s *Switch) mapLanes(r LaneRule) {
 	for in := range len(s.ports) {
 		if s.slToVL != nil && (r.In == port.AnyPort || int(r.In) == in) {
@@ -77,7 +77,7 @@ func (s *Switch) mapLanes(r LaneRule) {
 	}
 }
 
-// dataLanes returns how many lanes of an output are for data.
+// dataLanes returns the number of data lanes of an output.
 func (e *egress) dataLanes() int {
 	if e.acks {
 		return len(e.lanes) - 1
@@ -85,8 +85,8 @@ func (e *egress) dataLanes() int {
 	return len(e.lanes)
 }
 
-// laneOf returns the lane by which a frame leaves that came by a lane of an input: the lane of ACKs to the lane of
-// ACKs, any other to the lane of its service level. ok is false if the output does not have that lane.
+// laneOf returns the lane on which a frame leaves that arrived on a lane of an input: the ACK lane for the ACK lane,
+// else the lane of its service level. ok is false if the output does not have that lane.
 func (s *Switch) laneOf(f *wire.Frame, came uint8, input, output int) (lane uint8, ok bool) {
 	in, out := &s.egress[input], &s.egress[output]
 	switch {
@@ -112,7 +112,7 @@ func (s *Switch) offerLanes(now unit.Time, p int, pt *port.Port, out *egress) (w
 	return wake
 }
 
-// arbitrate is offer for an output of a switch with several data lanes: the arbiter chooses among those that can send.
+// arbitrate is offer for an output with several data lanes: the arbiter chooses among those that can send.
 func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	if free := pt.Transmitter().Free(); out.sending != none || free > now {
 		return free // the reasons remain
@@ -152,7 +152,7 @@ func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wa
 	for left := can; left != 0; left &= left - 1 {
 		block := port.Open
 		if !ok {
-			block, stall = port.NoCredit, port.NoCredit // no table of the arbitration has the lane
+			block, stall = port.NoCredit, port.NoCredit // the lane is in no arbitration table
 		}
 		out.setBlock(now, bits.TrailingZeros16(left), block)
 	}
@@ -163,7 +163,7 @@ func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wa
 	return wake
 }
 
-// ask answers whether a lane of an output can send; the link is idle. The block is port.Idle if no frame waits that
+// ask returns whether a lane of an output can send; the link is idle. The block is port.Idle if no waiting frame
 // may be forwarded.
 func (s *Switch) ask(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	_, id, bypassing := s.oldest(&out.lanes[lane].queue)

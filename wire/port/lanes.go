@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// MaxDataLanes is the most data lanes that an InfiniBand link can have, VL0 to VL14, and ManagementLane is VL15,
-// which has no credits and is not for data (IBTA Volume 1, 7.6.1).
+// MaxDataLanes is the number of data lanes that an InfiniBand link can have at most, VL0 to VL14. ManagementLane is VL15,
+// which has no credits and carries no data (IBTA Volume 1, 7.6.1).
 const (
 	MaxDataLanes   = 15
 	ManagementLane = 15
@@ -17,11 +17,11 @@ const (
 // ServiceLevels is the number of service levels (SLs).
 const ServiceLevels = 16
 
-// Unmapped, as an entry of SLToVL, has packets of the SL dropped (IBTA Volume 1, 7.6.6).
+// Unmapped, as an entry of SLToVL, means that packets of the SL are dropped (IBTA Volume 1, 7.6.6).
 const Unmapped = ManagementLane
 
-// SLToVL is the lane of an output for each service level. Packets of an SL whose lane the link does not have are
-// dropped, and so are those of Unmapped.
+// SLToVL is the lane of an output for each service level. Packets are dropped if the link does not have the lane of their
+// SL, or if the SL is Unmapped.
 type SLToVL [ServiceLevels]uint8
 
 // Of returns the lane of a service level.
@@ -35,8 +35,8 @@ func UsualSLToVL(lanes int) (t SLToVL) {
 	return t
 }
 
-// ParseSLToVL reads the lanes of service levels, from SL 0 on, in the form of opensm.conf: "0,1,2,3". Service levels
-// that are not listed have the lanes of the list again, from its beginning.
+// ParseSLToVL reads the lanes of service levels, from SL 0 on, in the form of opensm.conf: "0,1,2,3". The list repeats
+// for the remaining service levels.
 func ParseSLToVL(s string) (t SLToVL, err error) {
 	texts := strings.Split(s, ",")
 	if len(texts) > ServiceLevels {
@@ -53,31 +53,31 @@ func ParseSLToVL(s string) (t SLToVL, err error) {
 	return t, nil
 }
 
-// VLWeight is an entry of a table of VL arbitration: when it has its turn, VL may send Weight units of 64 bytes. An
+// VLWeight is an entry of a VL arbitration table: on its turn, VL may send Weight units of 64 bytes. An
 // entry with a Weight of 0, or with a lane that the link does not have, is skipped.
 type VLWeight struct{ VL, Weight uint8 }
 
-// MaxWeights is the most entries that a table of VL arbitration has.
+// MaxWeights is the maximum number of entries in a VL arbitration table.
 const MaxWeights = 64
 
 // Arbitration is the VL arbitration of an output (IBTA Volume 1, 7.6.9.2). The lanes in High precede those in Low,
-// except that after Limit units of 4 KiB from High one packet from Low may leave. A Limit of 0 is one packet, and
-// NoLimit has no bound. A lane that is in neither table sends nothing.
+// except that after Limit units of 4 KiB from High one packet from Low may leave. A Limit of 0 means one packet, and
+// NoLimit no bound. A lane that is in neither table sends nothing.
 type Arbitration struct {
 	High, Low []VLWeight
 	Limit     uint8
 }
 
-// NoLimit is the Limit with which lanes in High always precede those in Low.
+// NoLimit is the Limit at which lanes in High always precede those in Low.
 const NoLimit = 255
 
 // limitUnit is 4 KiB in blocks.
 const limitUnit = 64
 
-// usualWeight is the weight of each lane without tables: a packet of the largest MTU.
+// usualWeight is the weight of each lane if there are no tables: a packet of the largest MTU.
 const usualWeight = 64
 
-// UsualArbitration returns the arbitration that treats the data lanes of a link alike.
+// UsualArbitration returns the arbitration that treats all data lanes of a link equally.
 func UsualArbitration(lanes int) (a Arbitration) {
 	for vl := range max(lanes, 1) {
 		a.Low = append(a.Low, VLWeight{uint8(vl), usualWeight})
@@ -85,7 +85,7 @@ func UsualArbitration(lanes int) (a Arbitration) {
 	return a
 }
 
-// ParseVLWeights reads a table of VL arbitration in the form of opensm.conf: "0:64,1:192".
+// ParseVLWeights reads a VL arbitration table in the form of opensm.conf: "0:64,1:192".
 func ParseVLWeights(s string) (table []VLWeight, err error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -106,7 +106,7 @@ func ParseVLWeights(s string) (table []VLWeight, err error) {
 	return table, nil
 }
 
-// Arbiter is the VL arbitration of an output at work.
+// Arbiter is the state of the VL arbitration of an output.
 type Arbiter struct {
 	high, low turns
 	active    *turns // from which Next took its last answer
@@ -114,7 +114,7 @@ type Arbiter struct {
 	left      int    // of limit, until low has an opportunity
 }
 
-// turns is a table of VL arbitration and whose turn it is.
+// turns is a VL arbitration table and the entry whose turn it is.
 type turns struct {
 	entries []VLWeight
 	lanes   uint16 // with a weight, a bit each
@@ -142,8 +142,8 @@ func newTurns(entries []VLWeight, lanes int) (t turns) {
 	return t
 }
 
-// Next returns the lane whose turn it is among some, a bit each, that have a packet and credit for it. ok is false if
-// none of them is in a table. The answer is the same until the lanes change or Sent is called.
+// Next returns the lane whose turn it is among lanes, a bit each, which have a packet and credit for it. ok is false if
+// none of them is in a table. The result stays the same until the lanes change or Sent is called.
 func (a *Arbiter) Next(can uint16) (lane uint8, ok bool) {
 	high, low := can&a.high.lanes, can&a.low.lanes
 	switch {
@@ -157,7 +157,7 @@ func (a *Arbiter) Next(can uint16) (lane uint8, ok bool) {
 	return a.low.next(low), true
 }
 
-// next returns the lane whose turn it is among some that have a weight; there is one.
+// next returns the lane whose turn it is among lanes with a weight, of which there is at least one.
 func (t *turns) next(can uint16) uint8 {
 	for t.left <= 0 || can>>t.entries[t.at].VL&1 == 0 {
 		if t.at++; t.at >= len(t.entries) {
@@ -170,7 +170,7 @@ func (t *turns) next(can uint16) uint8 {
 	return t.entries[t.at].VL
 }
 
-// Sent accounts for a packet of the lane that Next returned last. Its length is in blocks, the last of which may be
+// Sent accounts for a packet on the lane that Next last returned. Its length is in blocks, the last of which may be
 // incomplete.
 func (a *Arbiter) Sent(blocks int) {
 	a.active.left -= blocks

@@ -35,10 +35,10 @@ type Style struct {
 	NoTitle bool `flag:"no-title"`
 }
 
-// columns are widths by name, in mm: a column, and the text, of two-column proceedings.
+// columns are widths by name: one column, and the full text, of two-column proceedings.
 var columns = map[string]string{"1column": "88mm", "2columns": "181mm"}
 
-// Check returns the mistake in the style, or nil.
+// Check returns a mistake in the style, or nil.
 func (s *Style) Check() error {
 	_, err := s.form()
 	for _, x := range s.Formats {
@@ -57,7 +57,7 @@ func check(format string) error {
 	return fmt.Errorf("there is no format %q for figures; there are %s", format, strings.Join(Formats(), ", "))
 }
 
-// Files writes a drawing in all formats, each by a call of write with the name of its file: base and the format.
+// Files writes a drawing in all formats: it calls write for each with the name of its file, which is base and the format.
 func (s *Style) Files(base string, d Drawing, write func(name string, to func(io.Writer) error) error) error {
 	formats := s.Formats
 	if formats == nil {
@@ -79,7 +79,8 @@ func NamesOf(base string) (names []string) {
 	return names
 }
 
-// nameOf returns the name of a file. A CSV named after its figure could be the table of which that is drawn.
+// nameOf returns the name of a file. A CSV file has a suffix, because it could otherwise overwrite the table that the
+// figure is drawn from.
 func nameOf(base, format string) string {
 	if format == "csv" {
 		base += "-points"
@@ -94,7 +95,7 @@ type Drawing interface {
 	title() string
 	height(y form) vg.Length
 	draw(canvas draw.Canvas, y form) error
-	rows() [][]string // of the CSV, with their heads
+	rows() [][]string // of the CSV file, including the heads
 }
 
 // Write writes a drawing in a format.
@@ -104,7 +105,7 @@ func (s *Style) Write(w io.Writer, d Drawing, format string) error {
 		return err
 	}
 	if _, whole := d.(*Ranks); whole && y.width < width {
-		y.scale, y.width = y.scale*y.width/width, width // its columns have their width
+		y.scale, y.width = y.scale*y.width/width, width // its columns keep their width
 	}
 	switch format {
 	case "svg":
@@ -122,13 +123,13 @@ func (s *Style) Write(w io.Writer, d Drawing, format string) error {
 	return y.write(w, d, pdfCanvas{canvas}, canvas)
 }
 
-// resolution of PNG, in dots per inch of a figure of the usual width. A narrower one has as many dots.
+// resolution of PNG, in dots per inch of a figure of the default width. A narrower one has as many dots.
 const resolution = 144
 
-// form is a style in lengths.
+// form is a style converted to lengths.
 type form struct {
 	width vg.Length // of the picture, in lengths of the drawing
-	scale vg.Length // a length in the file over one of the drawing
+	scale vg.Length // ratio of a length in the file to one of the drawing
 	bare  bool      // without a title
 }
 
@@ -182,8 +183,8 @@ func (y *form) write(w io.Writer, d Drawing, canvas vg.Canvas, to io.WriterTo) (
 	return err
 }
 
-// pdfCanvas corrects vgpdf: its text is in the encoding of its fonts, it embeds one font alone, so that nothing is bold, and
-// its colours that let others through are not darkened by that.
+// pdfCanvas corrects vgpdf: its text is in the encoding of its fonts, it embeds only one font, so that nothing is bold, and
+// transparency does not darken its colours.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 // FillString draws a text.
@@ -194,19 +195,19 @@ func (c pdfCanvas) FillString(face font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(font.DefaultCache.Lookup(sans(face.Font.Size.Points()), face.Font.Size), at, text)
 }
 
-// SetColor sets the colour of what is drawn next.
+// SetColor sets the colour for drawing.
 func (c pdfCanvas) SetColor(x color.Color) { c.Canvas.SetColor(straight{x}) }
 
 // straight is a colour that is not multiplied by its alpha.
 type straight struct{ color.Color }
 
-// RGBA returns the parts of the colour.
+// RGBA returns the components of the colour.
 func (c straight) RGBA() (r, g, b, a uint32) {
 	x := color.NRGBAModel.Convert(c.Color).(color.NRGBA)
 	return uint32(x.R) * 0x101, uint32(x.G) * 0x101, uint32(x.B) * 0x101, uint32(x.A) * 0x101
 }
 
-// repeatable has the same figure give the same PDF: without the date of the run, and in an order.
+// repeatable makes the same figure give the same PDF: without a date, and in a fixed order.
 var repeatable = sync.OnceFunc(func() {
 	fpdf.SetDefaultCreationDate(time.Unix(0, 0).UTC())
 	fpdf.SetDefaultModificationDate(time.Unix(0, 0).UTC())
@@ -227,7 +228,7 @@ type heads struct{ title, subtitle, stamp string }
 
 var headStyle = draw.TextStyle{Color: ink, Handler: plot.DefaultTextHandler, YAlign: draw.YTop}
 
-// lines breaks a text into the lines that a figure has room for. On screens it is one.
+// lines breaks a text into lines that fit the figure. On screens it is one line.
 func (y *form) lines(text string, f font.Font) (lines []string) {
 	style := headStyle
 	style.Font = f
@@ -253,7 +254,7 @@ func (y *form) room(h heads) (above, below vg.Length) {
 	return titleHeight + more(h.title, bold(13), 16) + more(h.subtitle, sans(10), 12), footHeight + more(h.stamp, sans(9), 11)
 }
 
-// ground makes a white ground. It returns the part of it for the drawing, and a function that writes the texts.
+// ground draws a white background. It returns the part of it for the drawing, and a function that writes the texts.
 func (y *form) ground(all draw.Canvas, h heads) (drawing draw.Canvas, write func()) {
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())

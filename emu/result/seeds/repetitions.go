@@ -13,25 +13,25 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// File has the means of the repetitions of a run.
+// File is the name of the file with the means of the repetitions of a run.
 const File = "seeds.json"
 
 // Repetitions are runs of a scenario that differ in their seeds.
 type Repetitions struct {
 	Fabemu    string     `json:"fabemu"` // version of this program
 	Scenario  string     `json:"scenario"`
-	Runs      []string   `json:"runs"` // their directories, in the one of File
-	Void      int        `json:"void"` // how many have no figure that stands
+	Runs      []string   `json:"runs"` // their directories, within that of File
+	Void      int        `json:"void"` // how many runs are void
 	Figures   []Repeated `json:"figures"`
 	Slowdowns []Slowdown `json:"slowdowns,omitempty"` // of the workloads, over the flows of all runs
 }
 
-// Repeated is a figure that the repetitions of a run have.
+// Repeated is a figure over the repetitions of a run.
 type Repeated struct {
-	Kind string `json:"kind"` // "check", or as report.Rate has it: a utilisation of a "link" or a "group"
-	Name string `json:"name"` // the ID of a check; of a link or a group with the number of the phase, if there are several
+	Kind string `json:"kind"` // "check", or as in report.Rate: the utilisation of a "link" or a "group"
+	Name string `json:"name"` // the ID of a check; the name of a link or a group, with the number of the phase if there are several
 	report.Estimate
-	Low    report.Number `json:"low"` // of a check, as Judged has them
+	Low    report.Number `json:"low"` // only of a check, as in Judged
 	High   report.Number `json:"high"`
 	Passed int           `json:"passed"` // how many runs pass the check
 	Failed int           `json:"failed"`
@@ -40,12 +40,12 @@ type Repeated struct {
 
 // Run is what one run contributes.
 type Run struct {
-	Void    bool // none of its figures stands
+	Void    bool // none of its figures is valid
 	Figures []Figure
 	Samples []Sample
 }
 
-// Figure is a figure of a run. Low, High and Claim are those of a check, as Repeated has them.
+// Figure is a figure of a run. As in Repeated, only a check has Low, High and Claim.
 type Figure struct {
 	Kind, Name string
 	Value      report.Number
@@ -107,7 +107,7 @@ func Repeat(runs []Run) *Repetitions {
 	return r
 }
 
-// Find returns a figure by its name; a missing one where there is none.
+// Find returns a figure by its name, or a missing one if there is none.
 func (r *Repetitions) Find(name string) Repeated {
 	for _, f := range r.Figures {
 		if f.Name == name {
@@ -122,7 +122,7 @@ func (r *Repetitions) Fails() bool {
 	return slices.ContainsFunc(r.Figures, func(f Repeated) bool { return 10*f.Failed > len(r.Runs) })
 }
 
-// Write writes File into a directory, and with a workload the table of its slowdown.
+// Write writes File into a directory, and with workloads the table of their slowdown.
 func (r *Repetitions) Write(dir string) error {
 	err := files.Write(filepath.Join(dir, File), func(w io.Writer) error { return report.WriteJSON(w, r) })
 	if err != nil || r.Slowdowns == nil {
@@ -133,10 +133,10 @@ func (r *Repetitions) Write(dir string) error {
 	})
 }
 
-// mostBytes is the most that is read of File.
+// mostBytes is how much of File is read at most.
 const mostBytes = 1 << 30
 
-// Read reads File of a directory. Without one the error is fs.ErrNotExist.
+// Read reads File of a directory. If there is none, the error is fs.ErrNotExist.
 func Read(dir string) (*Repetitions, error) {
 	b, err := files.Read(filepath.Join(dir, File), mostBytes)
 	if err != nil {

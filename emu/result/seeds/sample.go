@@ -9,25 +9,25 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// Sample is the slowdown of the flows of a workload in one run: of those that count and ended whole.
+// Sample holds the slowdowns of a workload's flows in one run: of those that count and completed.
 type Sample struct {
 	Workload string `json:"workload"`
-	Open     int64  `json:"open"`  // flows that did not end, or wait
-	Flows    []byte `json:"flows"` // a pair of uvarints for each, by rising size: how many bytes more than the one before, and the slowdown in 1/parts
+	Open     int64  `json:"open"`  // flows that did not end, or did not start
+	Flows    []byte `json:"flows"` // a pair of uvarints for each, by rising size: the bytes more than the flow before, and the slowdown in 1/parts
 }
 
-// parts is the resolution of a slowdown in a Sample.
+// parts is the number of steps of a slowdown of 1 in a Sample.
 const parts = 10_000
 
 // flow is the slowdown of one flow.
 type flow struct {
 	bytes    int64
 	slowdown float64
-	run      int // whose flow it is
+	run      int // the run of the flow
 	number   int // of the flow in the run, by size
 }
 
-// SamplesOf returns the flows of the workloads of a run. Messages of parallel jobs, which wait for one another, are none.
+// SamplesOf returns the flows of a run's workloads, without the messages of parallel jobs, which wait for each other.
 func SamplesOf(r *report.Result, c *metrics.Collector) (all []Sample) {
 	for k := range r.Workloads {
 		if c.Scenario().Workloads[k].Ranked() {
@@ -44,7 +44,7 @@ func SamplesOf(r *report.Result, c *metrics.Collector) (all []Sample) {
 	return all
 }
 
-// pack makes the sample of flows. It sorts them.
+// pack returns the sample of flows. It sorts them.
 func pack(workload string, open int64, flows []flow) Sample {
 	s := Sample{Workload: workload, Open: open}
 	slices.SortStableFunc(flows, func(a, b flow) int { return int(max(-1, min(1, a.bytes-b.bytes))) })
@@ -57,7 +57,7 @@ func pack(workload string, open int64, flows []flow) Sample {
 	return s
 }
 
-// unpack adds the flows of the sample of a run to others, as far as they can be read.
+// unpack appends the flows in a run's sample to others, as far as they can be read.
 func (s *Sample) unpack(run int, to []flow) []flow {
 	bytes, number := int64(0), 0
 	for b := s.Flows; len(b) > 0; {

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// runOf returns a run with flows of these slowdowns, each of a byte more than the one before.
+// runOf returns a run with flows of these slowdowns, each one byte larger than the one before.
 func runOf(slowdowns ...float64) Run {
 	var flows []flow
 	for i, s := range slowdowns {
@@ -51,7 +51,7 @@ func TestSamplesComeBack(t *testing.T) {
 	}
 }
 
-// The figures are those of all flows together; void runs do not count, and flows of one size are not told apart.
+// The figures cover all flows together; void runs do not count, and flows of one size stay in one band.
 func TestPool(t *testing.T) {
 	var runs []Run
 	var all []float64
@@ -101,7 +101,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// Ten runs whose levels differ by a lot: the interval of the mean covers the mean of all in 95 of 100 cases, or nearly.
+// With ten runs whose levels differ greatly, the interval covers the true mean in nearly 95 of 100 cases.
 func TestIntervalsCover(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	const trials = 200

@@ -21,9 +21,9 @@ import (
 type Slowdown struct {
 	Workload string `json:"workload"`
 	Seeds    int    `json:"seeds"` // runs that have flows and are not void
-	Open     int64  `json:"open"`  // flows that did not end, and are in no figure
+	Open     int64  `json:"open"`  // flows that did not end; no figure includes them
 	Band            // of all sizes
-	Sizes    []Band `json:"sizes"` // of equal numbers of flows, from the smallest on
+	Sizes    []Band `json:"sizes"` // with equal numbers of flows, smallest first
 }
 
 // Band is the slowdown of the flows of neighbouring sizes.
@@ -34,26 +34,26 @@ type Band struct {
 	Mean  Interval `json:"mean"`
 	P50   Interval `json:"p50"`
 	P95   Interval `json:"p95"`
-	P99   Interval `json:"p99"` // missing of fewer than 100 flows
+	P99   Interval `json:"p99"` // missing if there are fewer than 100 flows
 }
 
-// Interval is a figure of the flows of all runs together, with its 95 % confidence interval, which is missing of a single
-// run.
+// Interval is a figure over the flows of all runs, with its 95 % confidence interval, which is missing if there is only
+// one run.
 type Interval struct {
 	Value report.Number `json:"value"`
 	Low   report.Number `json:"low"`
 	High  report.Number `json:"high"`
 }
 
-// Over returns how many times b an interval is, with the 95 % interval of that. A difference whose interval has 1 in it is
-// not significant.
+// Over returns the ratio of an interval to b, with the 95 % interval of the ratio. A difference is not significant if that
+// interval contains 1.
 func (i Interval) Over(b Interval) Interval {
 	half := func(x Interval) float64 { return math.Log(float64(x.High / x.Value)) } // Low may be cut at 1
 	ratio, both := i.Value/b.Value, report.Number(math.Exp(math.Hypot(half(i), half(b))))
 	return Interval{ratio, ratio / both, ratio * both}
 }
 
-// Significant reports whether the interval of a ratio does not have 1 in it.
+// Significant reports whether the interval of a ratio excludes 1.
 func (i Interval) Significant() bool { return i.Low > 1 || i.High < 1 }
 
 // String prints the figure and its interval.
@@ -90,7 +90,7 @@ func (b *Band) Figures(yield func(name string, i Interval) bool) {
 	}
 }
 
-// Pool returns the slowdown of each workload over runs. It takes as long as some hundred passes over all flows.
+// Pool returns the slowdown of each workload over runs. It takes as long as a few hundred passes over all flows.
 func Pool(runs []Run) (all []Slowdown) {
 	at := map[string]int{}
 	var flows [][]flow
@@ -118,21 +118,21 @@ func Pool(runs []Run) (all []Slowdown) {
 	return all
 }
 
-// The resamples of a bootstrap: at most, at least, and so that all of them take a bounded number of flows.
+// The number of bootstrap resamples: at most, at least, and a bound on the flows in all of them.
 const (
 	mostResamples  = 1000
 	leastResamples = 200
 	mostResampled  = 20_000_000
 )
 
-// fill takes the figures of flows.
+// fill computes the figures from flows.
 func (s *Slowdown) fill(flows []flow) {
-	slices.SortStableFunc(flows, func(a, b flow) int { // of one size those of all runs in turn
+	slices.SortStableFunc(flows, func(a, b flow) int { // flows of one size: all runs in turn
 		return cmp.Or(cmp.Compare(a.bytes, b.bytes), cmp.Compare(a.number, b.number))
 	})
 	n := min(mostResamples, max(leastResamples, mostResampled/max(1, len(flows))))
 	random := rand.New(rand.NewPCG(1, uint64(s.Seeds))) // the same flows give the same figures
-	drawn := make([][]float64, n)                       // how often each resample has each run
+	drawn := make([][]float64, n)                       // how many times each resample contains each run
 	for i := range drawn {
 		drawn[i] = make([]float64, s.Seeds)
 		for range s.Seeds {
@@ -149,8 +149,9 @@ func (s *Slowdown) fill(flows []flow) {
 	}
 }
 
-// bandOf returns the figures of flows, which are by size. The interval of a figure is by its logarithm, since slowdowns have
-// no upper bound: Student's t, times the deviation over resamples, in which whole runs are drawn with replacement.
+// bandOf returns the figures of flows, which are sorted by size. The interval of a figure is computed on its logarithm,
+// because slowdowns have no upper bound: Student's t times the deviation over resamples, which draw whole runs with
+// replacement.
 func bandOf(flows []flow, drawn [][]float64) Band {
 	b, from := Band{Flows: len(flows)}, map[int]bool{}
 	if len(flows) > 0 {
@@ -175,7 +176,7 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 		}
 	}
 	spread := math.NaN()
-	if n := float64(len(from)); n > 1 { // a deviation of n resampled runs is that of n-1 free ones
+	if n := float64(len(from)); n > 1 { // n resampled runs have n-1 degrees of freedom
 		spread = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(n/(n-1))
 	}
 	for k, f := range figuresOf {
@@ -196,14 +197,14 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 // TableFile is the table of slowdowns.
 const TableFile = "slowdowns.csv"
 
-// Row is the slowdowns of one combination of values.
+// Row holds the slowdowns of one combination of values.
 type Row struct {
 	Values    []string
 	Slowdowns []Slowdown
 }
 
-// WriteTable writes slowdowns as CSV: for each combination of values, under these heads, and for each workload a row for
-// all sizes, then one for each band of sizes.
+// WriteTable writes slowdowns as CSV. Each combination of values, under these heads, has for each workload a row for
+// all sizes, then one for each size band.
 func WriteTable(w io.Writer, heads []string, rows []Row) error {
 	out := csv.NewWriter(w)
 	head := append(slices.Clone(heads), "workload", "sizes", "from_bytes", "to_bytes", "flows", "seeds", "open")

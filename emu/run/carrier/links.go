@@ -32,7 +32,7 @@ type Options struct {
 // Links are the real links of a wall run.
 type Links struct {
 	Ends     [][2]link.Link // by wire; an end that is elsewhere is nil; none with a trunk
-	Trunk    *[2]link.Batch // UDP or Unix with trains: where the frames of all wires go in, and where they come out
+	Trunk    *[2]link.Batch // UDP or Unix with trains: the frames of all wires enter the first and leave the second
 	Warnings []string       // for the user of the run
 	closer   []io.Closer    // sockets
 	below    io.Closer      // the namespaces below them; closed after them
@@ -46,10 +46,10 @@ type opener struct {
 }
 
 // pipeRoom is how many datagrams a direction of an in-memory link holds. More than
-// a few are under way only if the receiver's machine lags behind.
+// a few are in flight only if the receiving node lags behind.
 const pipeRoom = 1024
 
-// Open opens a link for each wire of the fabric. If that fails, nothing stays
+// Open opens a link for each wire of the fabric. If that fails, nothing remains
 // open.
 func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error) {
 	if o.Buffer == 0 {
@@ -81,8 +81,8 @@ func Open(ctx context.Context, f *fabric.Fabric, o Options) (l *Links, err error
 	return w.Links, err
 }
 
-// together calls do for n sockets, some at a time. When a packet socket is closed,
-// the kernel waits some milliseconds until no processor uses it: many wait together.
+// together calls do for n sockets, several at a time, because closing a packet socket makes
+// the kernel wait some milliseconds until no processor uses it.
 func together(n int, do func(i int)) {
 	const most = 32
 	var wait sync.WaitGroup
@@ -147,8 +147,8 @@ func (w *opener) noPorts(kind string) {
 	}
 }
 
-// connectTrains opens two sockets, on the loopback interface or of the Unix kind. The frames of all machines go from the first to the
-// second, so that frames that leave at one instant leave together, whatever their link.
+// connectTrains opens two UDP sockets on the loopback interface, or two Unix sockets. The frames of all nodes go from the
+// first to the second, so that frames that leave at the same instant leave together, whatever their link.
 func (w *opener) connectTrains() error {
 	o := link.UDPOptions{
 		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),
@@ -195,7 +195,7 @@ func (w *opener) refused(err error) error {
 	return err
 }
 
-// connectVeth builds a network namespace for each machine, and opens both ends of a
+// connectVeth builds a network namespace for each node, and opens both ends of a
 // veth pair for each wire.
 func (w *opener) connectVeth(ctx context.Context) error {
 	w.noPorts("veth pairs")
@@ -260,8 +260,7 @@ func (w *opener) plan() netns.Plan {
 	return plan
 }
 
-// VethOptions describes the frames of a wire on a veth pair: Ethernet frames
-// as they are.
+// VethOptions describes the frames of a wire on a veth pair: plain Ethernet frames.
 func VethOptions(w *fabric.Wire) link.VethOptions {
 	if w.Link.Family() == wire.InfiniBand {
 		return link.VethOptions{Largest: drive.MaxDatagram}
@@ -278,7 +277,7 @@ func (w *opener) add(a, b link.Link) {
 	w.Ends = append(w.Ends, [2]link.Link{a, b})
 }
 
-// Granted warns, once, of receive buffers that are smaller than was asked for.
+// Granted warns, once, of receive buffers that are smaller than requested.
 func (l *Links) Granted(asked, got unit.Size) {
 	w := fmt.Sprintf("the kernel granted socket buffers of %v where wall.socket-buffer asks for %v: raise net.core.rmem_max, or expect lost datagrams",
 		got, asked)
@@ -287,8 +286,8 @@ func (l *Links) Granted(asked, got unit.Size) {
 	}
 }
 
-// Some returns the links of a process that has some of the ends of wires: it is empty,
-// and Put fills it.
+// Some returns the links of a process that has some of the ends of wires. They are empty;
+// Put adds ends.
 func Some(f *fabric.Fabric) *Links { return &Links{Ends: make([][2]link.Link, len(f.Wires))} }
 
 // Put adds an end of a wire, which Close closes.

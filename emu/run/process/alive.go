@@ -12,7 +12,7 @@ import (
 const (
 	// aliveEvery is how often a part that sends nothing else sends an alive message.
 	aliveEvery = 200 * time.Millisecond
-	// attendEvery is how often the conductor looks which parts have sent a message. A part that has sent none for
+	// attendEvery is how often the conductor checks which parts have sent a message. A part that has sent none for
 	// silentAfter is silent.
 	attendEvery = 100 * time.Millisecond
 	silentAfter = time.Second
@@ -20,16 +20,16 @@ const (
 
 // attention is the conductor's record of when a part has sent a message.
 type attention struct {
-	heard   atomic.Int64 // messages that have come
-	telling atomic.Bool  // one of them waits for the conductor
+	heard   atomic.Int64 // messages received
+	telling atomic.Bool  // a message waits for the conductor
 
 	before int64         // the same when the conductor last looked
-	quiet  time.Duration // for how long nothing has come
-	silent time.Duration // all times that were longer than silentAfter
+	quiet  time.Duration // since the last message
+	silent time.Duration // sum of the times longer than silentAfter
 }
 
-// attend looks which parts are silent. The time in which the conductor itself did not run is
-// nobody's.
+// attend checks which parts are silent. Time in which the conductor itself did not run
+// does not count.
 func (r *conductor) attend() {
 	now := r.clock()
 	passed := min(time.Duration(now-r.attended), 2*attendEvery)
@@ -53,7 +53,7 @@ func (r *conductor) attend() {
 	r.fabric.Progress.Miss(r.silent)
 }
 
-// silences returns for how long each part was silent, of those that were.
+// silences returns the silent parts, and how long each was silent.
 func (r *conductor) silences() (list []pace.Silent) {
 	for _, s := range r.participants {
 		if s.silent > 0 {

@@ -10,8 +10,8 @@ import (
 	"fabemu/emu/run/lookahead"
 )
 
-// memory is a file without a name, mapped by all parts of a run on one computer: their board. The kernel removes it
-// with the last of them.
+// memory is an unnamed file that all parts of a run on one machine map: their board. The kernel removes it
+// when the last part ends.
 type memory struct {
 	file  *os.File
 	words []uint64
@@ -22,7 +22,7 @@ func lookaheadOf(f *drive.Setup) lookahead.Fabric {
 	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
-// share makes the memory for the board of a run, of so many parts. Without it they talk to the conductor.
+// share makes the memory for the board of a run with this many parts. Without a board they talk to the conductor.
 func (c *conductor) share(parts int) {
 	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
@@ -34,7 +34,7 @@ func (c *conductor) share(parts int) {
 	}
 }
 
-// boardless notes why there is no board.
+// boardless records why there is no board.
 func (c *conductor) boardless(why error) {
 	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises by sockets: %v", why))
 }
@@ -63,7 +63,7 @@ func (r *conductor) layBoard() error {
 	return err
 }
 
-// agree ends the board of a run of which a part cannot have it.
+// agree removes the board of a run if one of its parts cannot use it.
 func (r *conductor) agree() {
 	for _, s := range r.participants {
 		if r.board != nil && s.boardless != "" {
@@ -73,7 +73,7 @@ func (r *conductor) agree() {
 	}
 }
 
-// partOf returns the part of each machine.
+// partOf returns the part of each node.
 func (r *conductor) partOf() []int {
 	of := make([]int, len(r.ports))
 	for k, s := range r.participants {
@@ -84,7 +84,7 @@ func (r *conductor) partOf() []int {
 	return of
 }
 
-// attach returns the board of the run. The error gives the reason why the part cannot have it.
+// attach returns the board of the run. The error says why the part cannot use it.
 func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	words, err := p.memory()
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	return lookahead.NewBoard(lookaheadOf(f), rank, p.file.Run, here, words)
 }
 
-// order has the part keep to the order of the run: by promises that it finds on the board, or without one by promises
+// order makes the part keep to the order of the run: by the promises on the board, or without a board by the promises
 // of the conductor.
 func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err error) {
 	if b != nil {
@@ -112,7 +112,7 @@ func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err err
 	return err
 }
 
-// blame names the part whose record on the board cannot be.
+// blame names the part whose record on the board is invalid.
 func blame(err error, b *lookahead.Board, name func(node int) string) error {
 	if bad, ok := errors.AsType[*lookahead.BadRecord](err); ok {
 		return fmt.Errorf("the statement of %s on the board is wrong: %w", name(b.First(bad.Part)), err)

@@ -7,7 +7,7 @@ import (
 )
 
 // Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are started by hand are
-// not compatible, or not possible on this system. The virtual clock has no carrier.
+// incompatible, or not supported on this system. The virtual clock has no carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart := p.Placement != mode.InGoroutines; {
 	case p.Placement == mode.InHosts && p.Carrier != mode.UDP:

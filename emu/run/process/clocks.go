@@ -11,14 +11,14 @@ import (
 	"fabemu/emu/run/pace"
 )
 
-// rounds is how often the clocks are compared, at the begin and at the end.
+// rounds is how often the clocks are compared at the start, and again at the end.
 const rounds = 16
 
-// reading is one round: how far a clock is ahead, within half of the round trip.
+// reading is the result of a round: how far a clock is ahead, to within half of the round trip.
 type reading struct{ offset, roundTrip int64 }
 
-// readingOf returns the reading of the four stamps of a round, in ns: the question and the arrival of its answer
-// by one clock, the two instants between by the other clock.
+// readingOf returns the reading from the four timestamps of a round, in ns: one clock stamps the question and the arrival
+// of its answer, the other clock the two instants in between.
 func readingOf(asked, heard, answered, back int64) (reading, error) {
 	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
 	if answered < heard || x.roundTrip < 0 {
@@ -28,7 +28,7 @@ func readingOf(asked, heard, answered, back int64) (reading, error) {
 	return x, nil
 }
 
-// answerSize is how long an answer is.
+// answerSize is the length of an answer in bytes.
 const answerSize = 24
 
 // answer sends the reading of the clock to the conductor.
@@ -37,7 +37,7 @@ func (p *Part) answer(question []byte, heard int64) error {
 	return write(p.conn, answer, binary.BigEndian.AppendUint64(b, uint64(p.clock())))
 }
 
-// answered takes in the answer of a part about its clock.
+// answered receives the answer of a part about its clock.
 func (s *participant) answered(payload []byte, back int64) error {
 	if len(payload) != answerSize {
 		return fmt.Errorf("an answer of %d bytes about its clock", len(payload))
@@ -87,7 +87,7 @@ func (r *conductor) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// noteClocks keeps the readings at the start of the run. They give each part its epoch.
+// noteClocks keeps the readings from the start of the run. The epoch of each part follows from them.
 func (r *conductor) noteClocks() {
 	for _, s := range r.participants {
 		if s.away != nil {
@@ -97,8 +97,8 @@ func (r *conductor) noteClocks() {
 	}
 }
 
-// clocks returns a description of the clocks, after they were read once more where the run
-// has come to its end.
+// clocks describes the clocks. It reads them once more if the run
+// has reached its end.
 func (r *conductor) clocks(read bool) (list []pace.HostClock) {
 	for _, s := range r.participants {
 		c := s.known

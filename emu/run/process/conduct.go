@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	// startTimeout is how long parts that the conductor has started may take until
-	// they are ready, and endTimeout how long they may take to end.
+	// startTimeout is how long parts that the conductor has started may take to
+	// be ready, and endTimeout how long they may take to end.
 	startTimeout = 30 * time.Second
 	endTimeout   = 3 * time.Second
 	// lead is how far ahead the epoch is: all parts have received it by then.
@@ -36,20 +36,20 @@ const (
 type partEvent struct {
 	participant int
 	fate        cause
-	kind        kind          // sent: of the message
+	kind        kind          // sent: the kind of the message
 	payload     []byte        // sent, joined: its content
 	err         error         // gone, exited, refused: why
-	at          int64         // sent: when it came, by the clock
+	at          int64         // sent: when it arrived, by the clock
 	conn        net.Conn      // joined: the connection
 	in          *bufio.Reader // and its reader
 }
 
-// cause is the kind of news about a part.
+// cause is the kind of an event of a part.
 type cause uint8
 
 const (
 	sent    cause = iota // it has sent a message
-	joined               // it was started by hand and is here
+	joined               // it was started by hand and has connected
 	gone                 // its connection has ended
 	exited               // its process has ended
 	refused              // its statement is wrong
@@ -58,26 +58,26 @@ const (
 // conductor conducts the parts of one run.
 type conductor struct {
 	plan         *Plan
-	ports        []int // of each machine of the fabric, how many
+	ports        []int // how many each node of the fabric has
 	participants []*participant
 	control      string           // path of the socket for parts that are started by hand
 	between      []int            // wires between hosts
-	fabric       *drive.Setup     // of which all parts are
-	sink         trace.Sink       // receives the events of all machines, merged by time
-	watch        *deadlock.Merged // nil: deadlock is not looked for, or nothing else can happen
+	fabric       *drive.Setup     // that the parts make up
+	sink         trace.Sink       // receives the events of all nodes, merged by time
+	watch        *deadlock.Merged // nil: no search for deadlock, or nothing else can happen
 
 	news  chan partEvent
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
 	cpu   float64                   // processor time of this process until then, in seconds
-	ahead atomic.Pointer[promising] // nil: not yet, or nobody states anything by a socket
+	ahead atomic.Pointer[promising] // nil: not yet, or no part makes statements through a socket
 	quit  chan struct{}
 	board *lookahead.Board // nil: there is none
 	holding
-	passing chan struct{} // full while a goroutine passes on that the clock is held
+	passing chan struct{} // full while a goroutine reports that the clock is held
 
-	attended int64         // when it last looked which parts are silent
-	silent   []pace.Silent // which were
+	attended int64         // when it last checked which parts are silent
+	silent   []pace.Silent // the parts that were silent
 	until    unit.Time     // the last result of merge
 	over     unit.Time     // since then nothing else can happen; 0: it can
 
@@ -86,19 +86,19 @@ type conductor struct {
 
 	memory   *memory // of the board; nil: there is none
 	warnings []string
-	steps    int64 // of the board, when it was last looked at
-	still    int64 // since when they are the same, on the conductor's clock
-	givenUp  int   // how often datagrams were given up
+	steps    int64 // on the board, at the last check
+	still    int64 // since when they have not changed, by the conductor's clock
+	givenUp  int   // how many times datagrams were given up
 
-	// Tests of simulated processes have others.
+	// Tests of simulated processes replace these.
 	clock func() int64
 	spawn func(*participant) (net.Conn, process, error)
 	bell  func(b *lookahead.Board) lookahead.Waker
 }
 
-// run starts the parts, conducts them to the end of the run and puts their reports together. When ctx is done,
-// or a part dies, it has the others end, and keeps all reports until then. It leaves no process that it has started,
-// but those that the kernel does not end.
+// run starts the parts, conducts them to the end of the run and combines their reports. When ctx is done,
+// or a part dies, it ends the others and keeps the reports so far. It leaves no process that it has started,
+// except those that the kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.children = f, sink, newSecret(), host.NewChildGuard()
 	r.news, r.quit, r.passing = make(chan partEvent, 64), make(chan struct{}), make(chan struct{}, 1)
@@ -117,7 +117,7 @@ func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (O
 	if err == nil {
 		err = r.play(ctx)
 	}
-	compared := err == nil && r.readClocks(ctx) == nil // without, the drift is not known
+	compared := err == nil && r.readClocks(ctx) == nil // otherwise the drift is unknown
 	warnings := r.stopParts()
 	out := r.outcome(compared, err == nil)
 	out.Warnings = append(append(out.Warnings, r.warnings...), warnings...)
@@ -131,10 +131,10 @@ func (r *conductor) missed(frames int64) {
 	}
 }
 
-// wires returns how many the fabric has.
+// wires returns the number of wires of the fabric.
 func (r *conductor) wires() int { return len(r.plan.Fabric.Wires) }
 
-// wall returns when a model time is, by the clock.
+// wall returns the time on the clock for a model time.
 func (r *conductor) wall(t unit.Time) int64 {
 	return r.epoch + r.clockHold().Held() + drive.Dilate(t, r.plan.Fabric.Scenario.Wall.Dilation)
 }
@@ -196,7 +196,7 @@ func (r *conductor) gather(ctx context.Context) error {
 	}
 }
 
-// begin names the epoch to all parts.
+// begin sends the epoch to all parts.
 func (r *conductor) begin(ctx context.Context) error {
 	if err := r.gather(ctx); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *conductor) begin(ctx context.Context) error {
 	return nil
 }
 
-// sendEpoch lets a part begin.
+// sendEpoch sends a part its epoch, at which it begins.
 func (r *conductor) sendEpoch(s *participant) error {
 	if r.board == nil {
 		r.passing <- struct{}{}
@@ -248,7 +248,7 @@ func (r *conductor) sendEpoch(s *participant) error {
 	return write(s.conn, begin, append(b, holdBytes(r.clockHold().Held())...))
 }
 
-// pass passes news on, unless the run is over.
+// pass passes an event on, unless the run is over.
 func (r *conductor) pass(n partEvent) {
 	select {
 	case r.news <- n:
@@ -302,7 +302,7 @@ func (r *conductor) play(ctx context.Context) error {
 	}
 }
 
-// note takes in that the process of a part has ended, or its connection, and returns the part.
+// note records that the process of a part, or its connection, has ended, and returns the part.
 func (r *conductor) note(n partEvent) *participant {
 	s := r.participants[n.participant]
 	switch n.fate {
@@ -317,7 +317,7 @@ func (r *conductor) note(n partEvent) *participant {
 	return s
 }
 
-// receive takes news in. The error ends the run.
+// receive handles an event. An error ends the run.
 func (r *conductor) receive(n partEvent) error {
 	s := r.note(n)
 	switch n.fate {
@@ -326,7 +326,7 @@ func (r *conductor) receive(n partEvent) error {
 			return r.death(s, n.err)
 		}
 		return nil
-	case exited: // its last messages may still come: the end of its connection decides
+	case exited: // its last messages may still arrive, so the end of its connection decides
 		return nil
 	case refused:
 		return n.err
@@ -345,8 +345,8 @@ func (r *conductor) receive(n partEvent) error {
 	return nil
 }
 
-// take takes in a message of a part. Its process may be of another build, or have gone wrong: a message that does
-// not fit is an error.
+// take handles a message of a part. Its process may be of another build, or faulty, so an unexpected message is an
+// error.
 func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	switch k {
 	case hello:
@@ -391,8 +391,8 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	return nil
 }
 
-// death returns the error of a part that has ended before it should. Its process,
-// if it is ours, has a moment to do so.
+// death returns the error of a part that has ended too early. It waits a moment for the part's process to
+// exit, if the conductor started it.
 func (r *conductor) death(s *participant, cause error) error {
 	r.await(func() bool { return s.command == nil }, func(*participant, partEvent) {})
 	d := &Died{Part: s.Part, State: s.state}
@@ -403,9 +403,9 @@ func (r *conductor) death(s *participant, cause error) error {
 	return d
 }
 
-// await hands news to take until over reports true, for at most endTimeout. Time in which the
-// conductor does not run does not count: on a busy computer its parts have ended long before it is
-// its turn to notice.
+// await hands events to take until over reports true, for at most endTimeout. Time in which the
+// conductor does not run does not count, because on a busy machine its parts end long before the conductor
+// runs and notices.
 func (r *conductor) await(over func() bool, take func(*participant, partEvent)) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
@@ -419,13 +419,13 @@ func (r *conductor) await(over func() bool, take func(*participant, partEvent)) 
 	}
 }
 
-// stopParts has the parts end that still run, and kills those that do not. It keeps their reports until then, and
-// returns a warning for each process that was killed and that the kernel has not ended.
+// stopParts ends the parts that still run, and kills those that do not end. It keeps the reports that arrive meanwhile,
+// and returns a warning for each killed process that the kernel has not ended.
 func (r *conductor) stopParts() (warnings []string) {
 	for _, s := range r.participants {
 		if s.conn != nil && s.report == nil {
 			s.conn.SetWriteDeadline(time.Now().Add(endTimeout))
-			write(s.conn, quit, nil) // one that is gone has ended already
+			write(s.conn, quit, nil) // it fails if the part has ended already
 		}
 	}
 	over := func() bool {
@@ -435,7 +435,7 @@ func (r *conductor) stopParts() (warnings []string) {
 	}
 	take := func(s *participant, n partEvent) {
 		if n.fate == sent && (n.kind == events || n.kind == done) {
-			_ = r.take(s, n.kind, n.payload) // the run is over: a wrong message is left out
+			_ = r.take(s, n.kind, n.payload) // the run is over, so a wrong message is ignored
 		}
 	}
 	r.await(over, take)
@@ -443,7 +443,7 @@ func (r *conductor) stopParts() (warnings []string) {
 		if s.command != nil {
 			s.command.Kill()
 		}
-		s.gone = s.gone || s.away != nil // it is out of reach, and ends by itself
+		s.gone = s.gone || s.away != nil // it cannot be killed from here, and ends by itself
 	}
 	r.await(over, take)
 	for _, s := range r.participants {

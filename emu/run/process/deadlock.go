@@ -12,11 +12,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// classes is the largest number of classes that flow control has.
+// classes is the largest number of classes that a kind of flow control has.
 const classes = 16
 
-// parseWaits reads the content of a waits message. The machines of the fabric have so many ports.
-// The frames are in their order, each once: so there are no more of them than machines can hold.
+// parseWaits reads the content of a waits message; ports is the number of ports of each node.
+// The frames must be in order, each once, so there are no more of them than the nodes can hold.
 func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return w, fmt.Errorf("the frames that wait, in %d bytes: %w", len(b), err)
@@ -37,7 +37,7 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	return w, nil
 }
 
-// lookOut looks for deadlock at the instants that all parts have passed, among the waits that they have sent.
+// lookOut looks for deadlock at the instants that all parts have passed, in the waits that they have sent.
 func (r *conductor) lookOut() error {
 	for r.watch != nil {
 		at, ok := r.watch.Next()
@@ -74,8 +74,8 @@ func (r *conductor) lookOut() error {
 	return nil
 }
 
-// deadlocked records that an output waits in a cycle, as the event of its machine that it is in one
-// process: the last of that instant.
+// deadlocked records that an output waits in a cycle, as an event of its node. As in a run in one
+// process, it is the last event of that instant.
 func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiting) {
 	m := int32(p.From.Node)
 	e := trace.Event{At: at, Node: m, Kind: trace.Deadlock, Port: uint16(p.From.Port), Lane: p.Class, B: int64(p.Since)}
@@ -93,7 +93,7 @@ func (r *conductor) deadlocked(at unit.Time, place trace.Place, p deadlock.Waiti
 	s.base[m]++
 }
 
-// participantOf returns the part of a machine.
+// participantOf returns the part of a node.
 func (r *conductor) participantOf(node int) *participant {
 	return r.participants[slices.IndexFunc(r.participants, func(s *participant) bool { return slices.Contains(s.nodes, node) })]
 }

@@ -16,12 +16,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What the simulation of runs in processes needs, which is in a package of its own: it
-// judges them, and package report is above this one.
+// What the simulation of runs in processes needs. The simulation is in a separate package because it uses
+// package report, which is above this one.
 
 type Process = process
 
-// Simulate has a conductor keep to a clock, and start processes by a function. Its parts are woken by bells.
+// Simulate makes a conductor use a clock, and start processes by a function. Bells wake its parts.
 func (r *conductor) Simulate(clock func() int64, spawn func(File) (net.Conn, Process), bells Bells) {
 	r.clock = clock
 	r.bell = bells.of
@@ -40,8 +40,8 @@ func (r *conductor) Memory() []uint64 {
 	return r.memory.words
 }
 
-// Bells are those of the parts of a simulation. Wrong, if not nil, is called with the board of a part that wakes
-// others: it has just stated something.
+// Bells are the bells of the parts of a simulation. Wrong, if not nil, is called with the board of a part that wakes
+// others because it has just made a statement.
 type Bells struct {
 	Of    []chan struct{}
 	Wrong func(b *lookahead.Board)
@@ -105,16 +105,16 @@ func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d
 	return p.run(ctx, f, d)
 }
 
-// Conductor returns the conductor of a run whose parts somebody else starts.
+// Conductor returns the conductor of a run whose parts the caller starts.
 func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
 
-// Seats are those of the parts, and Run is run.
+// Seats returns the seats of the parts, and Run is run.
 func (r *conductor) Seats() []*participant { return r.participants }
 func (r *conductor) Run(f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	return r.run(context.Background(), f, sink)
 }
 
-// SendAway has a seat be on another host.
+// SendAway moves a seat to another host.
 func (r *conductor) SendAway(s *participant, conn net.Conn) {
 	s.away = &fleet.Peer{Conn: conn, In: bufio.NewReader(conn)}
 	r.between = nil
@@ -123,7 +123,7 @@ func (r *conductor) SendAway(s *participant, conn net.Conn) {
 	}
 }
 
-// BellOf returns the bell of a part's mailbox for promises, if that is what is to be waited for.
+// BellOf returns the bell of a part's mailbox for promises, if the part waits for that.
 func BellOf(f link.File) <-chan struct{} {
 	if m, ok := f.(*mailbox); ok {
 		return m.rung

@@ -12,18 +12,18 @@ import (
 
 // File describes one part of a run. It is written as JSON, so that a user can read it and start the part by hand.
 type File struct {
-	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must be of the same
-	Part     string          `json:"part"`     // the name of its switch, or of its only machine
-	Nodes    []string        `json:"machines"` // that it runs
-	Scenario string          `json:"scenario"` // path of the scenario, all of it, from the directory of this file
+	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must have the same
+	Part     string          `json:"part"`     // the name of its switch, or of its only node
+	Nodes    []string        `json:"machines"` // the nodes that it runs
+	Scenario string          `json:"scenario"` // path of the complete scenario, from the directory of this file
 	Run      uint32          `json:"run"`      // a number that the datagrams of this run carry
 	Dilation int64           `json:"dilation"`
 	Timing   mode.TimeSource `json:"timing"`             // "ideal", or ActualTiming
-	Readings int64           `json:"readings,omitempty"` // actual timing: of the clock, how many are recorded
+	Readings int64           `json:"readings,omitempty"` // actual timing: how many readings of the clock are recorded
 	Fixed    bool            `json:"fixed,omitempty"`    // the run clock is never held
 	CPUs     []int           `json:"cpus,omitempty"`     // the processors of its loop; none: any
 	Spread   bool            `json:"spread,omitempty"`   // parts do events at the same time, on all processors
-	Board    string          `json:"board,omitempty"`    // memory that all parts of this computer share; empty: there is none
+	Board    string          `json:"board,omitempty"`    // memory that all parts of this machine share; empty: there is none
 	Control  string          `json:"control"`            // socket of the conductor, from the directory of this file
 	Status   string          `json:"status"`             // socket on which the part reports its state
 	Links    []End           `json:"links"`
@@ -32,18 +32,18 @@ type File struct {
 	Frames map[string][]int `json:"frames,omitempty"`
 }
 
-// End is one end of a link at a machine of the part. It is a socket that was passed to the process, or one to open.
+// End is one end of a link at a node of the part. It is a socket that was passed to the process, or one to open.
 type End struct {
 	Link string `json:"link"` // its name
 	Wire int    `json:"wire"` // its index in the fabric
 	End  int    `json:"end"`  // 0 or 1
 	FD   int    `json:"fd,omitempty"`
-	Kind string `json:"kind"` // "udp", "unix" or "veth"; of a host "udp", with the other end there too, or "hosts"
+	Kind string `json:"kind"` // "udp", "unix" or "veth"; on several hosts "udp" if both ends are on this host, else "hosts"
 	Port int    `json:"port,omitempty"`
 	Peer int    `json:"peer,omitempty"`
 
-	Address     string `json:"address,omitempty"`      // hosts: where it is bound, an address and a port
-	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end; hosts: where that is bound
+	Address     string `json:"address,omitempty"`      // hosts: the address and port that it is bound to
+	PeerAddress string `json:"peer_address,omitempty"` // veth: hardware address of the other end; hosts: the address and port of the other end
 }
 
 // Write writes f to a file.
@@ -55,7 +55,7 @@ func (f *File) Write(path string) error {
 	return files.Replace(path, append(b, '\n'))
 }
 
-// Read reads the file of a part. It converts the paths in it, so that they hold from the current directory.
+// Read reads the file of a part. It makes the paths in it valid from the current directory.
 func Read(path string) (*File, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // In one process a drive.Tap sees each frame. A part sends these frames to the conductor among its events, and the
 // conductor shows them to the Tap of its fabric in the order of the run.
 
-// frameWords name the frames at a port that File.Frames can name. Bit 1 of an index stands for flow control, bit 0
-// for frames that the port receives.
+// frameWords name the frames at a port that File.Frames can select. Bit 1 of an index means flow control, bit 0
+// frames that the port receives.
 var frameWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
 
 // framesOf returns the frames that a part is to send to the conductor.
@@ -36,10 +36,10 @@ func (p *Plan) framesOf(x part) (all map[string][]int) {
 	return all
 }
 
-// wanted lists the frames that a part sends to the conductor: by port, a bit for each of frameWords.
+// wanted selects the frames that a part sends to the conductor: by port, a bit for each of frameWords.
 type wanted []uint8
 
-// readFrames reads File.Frames, in a fabric with so many wires; nil: no frames are sent.
+// readFrames reads File.Frames, in a fabric with this many wires; nil: no frames are sent.
 func readFrames(all map[string][]int, wires int) (t wanted, err error) {
 	for word, ports := range all {
 		i := slices.Index(frameWords[:], word)
@@ -59,12 +59,12 @@ func readFrames(all map[string][]int, wires int) (t wanted, err error) {
 	return t, nil
 }
 
-// entry is an event as a part sends it: an event of a machine, or a frame on a link. At is the instant of the event
-// for its machine, and place its place among the events of that instant.
+// entry is an event as a part sends it: an event of a node, or a frame on a link. At is the instant of the event
+// at its node, and place its place among the events of that instant.
 type entry struct {
 	place trace.Place
 	trace.Event
-	frame *frame // nil: the Event is an event of a machine
+	frame *frame // nil: the Event is an event of a node
 }
 
 // key returns the place of an entry in the order of the run.
@@ -88,7 +88,7 @@ type frame struct {
 // aFrame takes the place of the kind of an event where a frame follows.
 const aFrame = 0xFF
 
-// flag is a truth as a byte.
+// flag returns a bool as a byte.
 func flag(on bool) byte {
 	if on {
 		return 1
@@ -96,7 +96,7 @@ func flag(on bool) byte {
 	return 0
 }
 
-// frameSize is the size of a frame's description in bytes, beside the frame itself.
+// frameSize is the size of a frame's description in bytes, without the frame itself.
 const frameSize = 92
 
 // appendFrame appends a frame at a place, with its body.
@@ -117,7 +117,7 @@ func appendFrame(b []byte, k trace.Key, f *frame) []byte {
 	return f.AppendBody(b, f.body)
 }
 
-// parseFrame reads a frame of appendFrame from the front of b, of a fabric with so many wires,
+// parseFrame reads a frame of appendFrame from the front of b, in a fabric with this many wires,
 // and returns the rest.
 func parseFrame(b []byte, wires int) (x entry, rest []byte, err error) {
 	if len(b) < frameSize {
@@ -158,7 +158,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 	}
 }
 
-// Received reports to the conductor a frame that is handed over to its machine.
+// Received reports to the conductor a frame that is handed over to its node.
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if p.sends(path^1, &a.Frame, true) {
 		p.sendFrame(&frame{
@@ -172,8 +172,8 @@ func (p *Part) sends(port int, f *wire.Frame, received bool) bool {
 	return p.frames[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
 }
 
-// sendFrame sends a frame to the conductor. Where the conductor is far behind, the frame is left out and counted,
-// so that the events have room and the machines need not wait.
+// sendFrame sends a frame to the conductor. If the conductor is far behind, the frame is left out and counted,
+// so that there is room for events and the nodes need not wait.
 func (p *Part) sendFrame(f *frame) {
 	if len(p.out) > cap(p.out)/2 {
 		p.missed++

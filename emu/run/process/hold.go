@@ -14,8 +14,8 @@ import (
 func fixed(h mode.Hold, guests bool) bool { return h == mode.HoldOff || h != mode.HoldOn && guests }
 
 // The parts of a run share how long its clock has been held. On one machine that is a word of their board. Parts
-// without a board send it to the conductor, which passes it on: a part hears of a hold as late as a message takes, and
-// goes on by the clock as it was until then.
+// without a board send it to the conductor, which passes it on. A part then learns of a hold one message delay late, and
+// uses its old clock until then.
 
 // holding is how long the run clock has been held, for a part or a conductor without a board. It is a drive.Hold.
 type holding struct {
@@ -26,7 +26,7 @@ type holding struct {
 // Held returns how long the clock has been held, in ns.
 func (h *holding) Held() int64 { return h.ns.Load() }
 
-// Raise holds the clock for longer, and passes that on.
+// Raise extends the hold of the clock, and passes that on.
 func (h *holding) Raise(from, to int64) bool {
 	ok := h.ns.CompareAndSwap(from, to)
 	if ok {
@@ -35,7 +35,7 @@ func (h *holding) Raise(from, to int64) bool {
 	return ok
 }
 
-// learn takes in how long another part has held the clock. It reports whether that is longer than known.
+// learn records how long another part has held the clock. It reports whether that is longer than known before.
 func (h *holding) learn(b []byte) (longer bool, err error) {
 	ns := int64(0)
 	if len(b) == 8 {
@@ -55,10 +55,10 @@ func (h *holding) learn(b []byte) (longer bool, err error) {
 	}
 }
 
-// clockSlack is by how much the clocks of hosts may differ, when it is judged whether a hold is possible.
+// clockSlack is how much the clocks of hosts may differ in the check whether a hold is possible.
 const clockSlack = time.Second
 
-// holdBytes is the content of a message that the clock is held.
+// holdBytes is the content of a hold message.
 func holdBytes(ns int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ns)) }
 
 // clockHold returns what holds the clock of the run, as the conductor sees it.
@@ -69,7 +69,7 @@ func (r *conductor) clockHold() drive.Hold {
 	return &r.holding
 }
 
-// hold takes in that a part has held the clock, and passes that on to the others.
+// hold records that a part has held the clock, and passes that on to the others.
 func (r *conductor) hold(s *participant, b []byte) error {
 	r.passing <- struct{}{}
 	defer func() { <-r.passing }()

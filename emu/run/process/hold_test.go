@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A part cannot hold the clock for longer than the run has lasted, nor by a message that is none.
+// A part cannot hold the clock for longer than the run has lasted, nor by an invalid message.
 func TestHoldsThatCannotBe(t *testing.T) {
 	r := &conductor{passing: make(chan struct{}, 1), epoch: 1000, clock: func() int64 { return 1000 + int64(2*time.Second) }}
 	for _, x := range []struct {

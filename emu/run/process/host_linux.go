@@ -17,7 +17,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// socketPair returns the two ends of the talk with a part.
+// socketPair returns the two ends of the connection to a part.
 func socketPair() (ours, theirs *os.File, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -26,7 +26,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(pair[0]), "control"), os.NewFile(uintptr(pair[1]), "control"), nil
 }
 
-// ownOnly takes a socket's rights away from other users before it has a name.
+// ownOnly takes the rights to a socket away from other users before it has a name.
 func ownOnly(_, _ string, c syscall.RawConn) error {
 	var err error
 	failed := c.Control(func(fd uintptr) { err = unix.Fchmod(int(fd), 0o600) })
@@ -47,8 +47,8 @@ func processors() (list []int) {
 	return list
 }
 
-// pinTo keeps all threads of this process on some processors; with none it changes nothing. Those that only look after
-// the loop would have another processor wake up.
+// pinTo keeps all threads of this process on some processors; with none it changes nothing. The threads that only serve
+// the loop are included because they would otherwise wake another processor.
 func pinTo(cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {
@@ -66,8 +66,8 @@ func pinTo(cpus []int) {
 	}
 }
 
-// keepThread has a goroutine keep its thread, whose sleeps then end when they should; if that fails, they
-// are 50 us longer. The process runs on some processors.
+// keepThread locks a goroutine to its thread, whose sleeps then end on time; if that fails, they
+// are 50 µs longer. The process runs on some processors.
 func keepThread(cpus []int) (release func()) {
 	runtime.LockOSThread()
 	all := processors()
@@ -79,14 +79,14 @@ func keepThread(cpus []int) (release func()) {
 	}
 }
 
-// newMemory makes memory of so many words. Nobody can make it smaller.
+// newMemory makes memory of this many words, whose size is sealed.
 func newMemory(words int) (*memory, error) {
 	fd, err := unix.MemfdCreate("fabemu-board", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("memory to share: %w", err)
 	}
 	m := &memory{file: os.NewFile(uintptr(fd), "board")}
-	if err = unix.Fallocate(fd, 0, 0, int64(8*words)); err == nil { // all of it: later it would be a signal
+	if err = unix.Fallocate(fd, 0, 0, int64(8*words)); err == nil { // all of it now: a lack of memory later would be a signal
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
 	}
 	if err == nil {
@@ -111,7 +111,7 @@ func mapWords(fd, size int) ([]uint64, error) {
 // path returns where other processes of the same user find the memory.
 func (m *memory) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), m.file.Fd()) }
 
-// close gives the memory back.
+// close releases the memory.
 func (m *memory) close() {
 	unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(&m.words[0])), 8*len(m.words)))
 	m.file.Close()
@@ -155,7 +155,7 @@ func (b futexBell) Ring(part int) {
 
 func (b futexBell) Sleep(ns int64) (woken bool) {
 	w, timeout := b.Bell(b.Me()), unix.NsecToTimespec(max(0, ns))
-	call := unix.RawSyscall6 // unnoticed by the scheduler of Go, which would have a thread wake up fifty times after each wait
+	call := unix.RawSyscall6 // without Go's scheduler, which would wake a thread fifty times after each wait
 	if !b.beside {
 		call = unix.Syscall6
 	}

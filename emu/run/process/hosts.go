@@ -30,7 +30,7 @@ type work struct {
 // betweenHosts is the kind of an end of a link whose other end is on another host.
 const betweenHosts = "hosts"
 
-// HostOf places machines on a host.
+// HostOf places nodes on a host.
 type HostOf struct {
 	Nodes string // a name, or a pattern for path.Match
 	Rank  int
@@ -48,8 +48,8 @@ func ParseHostOf(text string) (HostOf, error) {
 	return h, nil
 }
 
-// share returns the parts of the hosts, without their names. Where the plan does not choose
-// on which of them machines are, few links are cut.
+// share returns the parts of the hosts, without their names. If the plan does not choose
+// the hosts of nodes, it cuts few links.
 func (p *Plan) share() ([]part, error) {
 	f, size := p.Fabric, p.Fleet.Size
 	of := f.Partition(size)
@@ -76,7 +76,7 @@ func (p *Plan) share() ([]part, error) {
 	return list, nil
 }
 
-// stated returns the rank of the host of each machine, by HostsOf.
+// stated returns the rank of the host of each node, as HostsOf assigns it.
 func (p *Plan) stated() ([]int, error) {
 	f := p.Fabric
 	of := slices.Repeat([]int{-1}, len(f.Nodes))
@@ -101,7 +101,7 @@ func (p *Plan) stated() ([]int, error) {
 		if of[m] >= 0 {
 			continue
 		}
-		if f.Nodes[m].Switch == nil { // with its switch
+		if f.Nodes[m].Switch == nil { // it is on the host of its switch
 			of[m] = of[f.Peer(f.Nodes[m].Ports[0]).Node]
 		}
 		if of[m] < 0 {
@@ -118,17 +118,17 @@ func (p *Plan) stated() ([]int, error) {
 	return of, nil
 }
 
-// meeting is a run on several hosts, as rank 0 brings it about.
+// meeting is the setup of a run on several hosts, by rank 0.
 type meeting struct {
 	*conductor
 	gathering *fleet.Gathering
 	links     *carrier.Links         // of this host
-	of        []int                  // by machine: the rank of its host
-	ranks     []*participant         // by rank; this one's has no connection, and no end of a link open
-	bound     map[fabric.Port]string // where the ends of links between hosts are
+	of        []int                  // by node: the rank of its host
+	ranks     []*participant         // by rank; that of this host has no connection and no open end of a link
+	bound     map[fabric.Port]string // the addresses of the ends of links between hosts
 }
 
-// meet waits for the other hosts, shares the machines out, and opens the links.
+// meet waits for the other hosts, distributes the nodes, and opens the links.
 func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	list, err := p.share()
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Plan) meet(ctx context.Context) (m *meeting, err error) {
 	return m, nil
 }
 
-// invite writes down the share of each host, and names the parts of list.
+// invite writes the share of each host, and names the parts in list.
 func (m *meeting) invite(p *Plan, list []part, others []*fleet.Peer) {
 	for rank, x := range list {
 		for _, node := range x.nodes {
@@ -199,11 +199,11 @@ func (m *meeting) invite(p *Plan, list []part, others []*fleet.Peer) {
 	}
 }
 
-// open has all hosts open their ends of links, and connect those that lead to others.
+// open makes all hosts open their ends of links, and connect those that lead to other hosts.
 func (m *meeting) open() error {
 	f := m.plan.Fabric
-	// Each host is reached by the address by which it has come, and this one by the
-	// address that it has come to.
+	// Each host is reached at the address from which it connected, and this host at the
+	// address to which it connected.
 	ends, err := openShare(m.ranks[0].File, f, m.links, func(e End) netip.Addr {
 		return m.ranks[m.of[f.Peer(fabric.Port{Wire: e.Wire, End: e.End}).Node]].away.Here()
 	})
@@ -238,7 +238,7 @@ func (m *meeting) open() error {
 	return nil
 }
 
-// note keeps where ends are bound.
+// note keeps the addresses that ends are bound to.
 func (m *meeting) note(ends []End) {
 	for _, e := range ends {
 		m.bound[fabric.Port{Wire: e.Wire, End: e.End}] = e.Address
@@ -259,7 +259,7 @@ func (m *meeting) leading(ends []End) (list []End) {
 	return list
 }
 
-// leave ends the connections.
+// leave closes the connections.
 func (m *meeting) leave() {
 	if m.gathering != nil {
 		m.gathering.Close()
@@ -271,7 +271,7 @@ func (m *meeting) leave() {
 	}
 }
 
-// endsOf returns the ends of links of a host, each machine being on one.
+// endsOf returns the ends of links at the nodes of a host.
 func (p *Plan) endsOf(x part, of []int) (ends []End) {
 	for _, m := range x.nodes {
 		for _, at := range p.Fabric.Nodes[m].Ports {
@@ -288,9 +288,8 @@ func (p *Plan) endsOf(x part, of []int) (ends []End) {
 	return ends
 }
 
-// openShare opens the links of a host: those between its machines, and its ends of the
-// others, which it returns with the addresses that they are bound to. here returns the address of this host for
-// an end.
+// openShare opens the links of a host: those between its nodes, and its ends of links to other hosts, which it
+// returns with the addresses that they are bound to. here returns the address of this host for an end.
 func openShare(file *File, f *fabric.Fabric, l *carrier.Links, here func(End) netip.Addr) (ends []End, err error) {
 	o := link.UDPOptions{Buffer: f.Scenario.Wall.Buffer, Largest: int(f.Largest().Datagram)}
 	for _, e := range file.Links {
@@ -356,7 +355,7 @@ func connectShare(ends []End, f *fabric.Fabric, l *carrier.Links) error {
 	return nil
 }
 
-// await reads the content of the next message, which is of a kind.
+// await reads the content of the next message, which must be of a kind.
 func await(peer *fleet.Peer, wanted kind, v any) error {
 	k, b, err := read(peer.In)
 	switch {

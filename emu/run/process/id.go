@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on this computer.
+// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on this machine.
 func NewID(resolved []byte) uint32 {
 	return ID(resolved, uint64(time.Now().UnixNano())^uint64(os.Getpid())<<32)
 }

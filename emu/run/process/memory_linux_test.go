@@ -15,7 +15,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What one process writes into the memory of a run, all others read, and nobody can take it away.
+// What one process writes into the memory of a run, all others read, and no process can shrink it.
 func TestMemoryIsShared(t *testing.T) {
 	const words = 5000
 	m, err := newMemory(words)
@@ -48,7 +48,7 @@ func TestMemoryIsShared(t *testing.T) {
 	}
 }
 
-// What is not the memory of a run is an error that names it.
+// A file that is not the memory of a run is an error that names it.
 func TestMemoryThatCannotBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, make([]byte, 4096), 0o600); err != nil {
@@ -77,7 +77,7 @@ func TestMemoryThatCannotBe(t *testing.T) {
 	}
 }
 
-// A part that sleeps is woken by its bell, by one that was rung before, or when its time is over.
+// A part that sleeps wakes when its bell rings, at once if it rang before, or when its time is over.
 func TestFutexBell(t *testing.T) {
 	f := lookahead.Fabric{
 		Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, Least: []unit.Duration{10, 10}, Passing: []unit.Duration{5, 5},

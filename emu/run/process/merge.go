@@ -8,8 +8,8 @@ import (
 )
 
 // merge records the events before the instant that all parts have reached, in the order of the run, and returns that
-// instant. At the end of a run that is whole it records all events. Where a run has broken off, later events are
-// dropped: other parts lack the same time. Reports for whom ranks wait then count as of that instant.
+// instant. At the end of a complete run it records all events. If a run was cut short, later events are
+// dropped because other parts lack that time. Reports for which ranks wait then count as of that instant.
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64
@@ -41,7 +41,7 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 	return until
 }
 
-// tell hands an entry on. Where nothing else can happen, the run has ended before later ones.
+// tell hands an entry on. If nothing else can happen, the run has ended before later entries.
 func (r *conductor) tell(e *entry) {
 	switch {
 	case r.over > 0 && e.At > r.over:
@@ -52,7 +52,7 @@ func (r *conductor) tell(e *entry) {
 	}
 }
 
-// record records the first entries of the queues, each of which is in order, in the order of the run.
+// record records the first entries of the queues in the order of the run; each queue is in order.
 func (r *conductor) record(ends []int) {
 	next := make([]int, len(ends))
 	for {

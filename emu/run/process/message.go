@@ -25,28 +25,28 @@ const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), whether the board is used (1), and for how long the clock has been held (8)
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
-	waits   kind = 'w' // part: the frames that wait in its machines at an instant of the watch (JSON of deadlock.Waits)
-	alive   kind = 'a' // part: it is there; sent where nothing else was sent
+	waits   kind = 'w' // part: the frames that wait in its nodes at an instant of the watch (JSON of deadlock.Waits)
+	alive   kind = 'a' // part: it is alive; sent if nothing else was
 	state   kind = 'r' // part: how far it is (a statement, lookahead.Coordinator)
 	promise kind = 'm' // conductor: how far it may go (a promise, lookahead.Coordinator)
 	hold    kind = 'k' // both, without a board: how long the run clock has been held (8 bytes: ns)
-	ended   kind = 'x' // part: it has come to the end of the run
-	count   kind = 'c' // conductor: all have; count the datagrams
+	ended   kind = 'x' // part: it has reached the end of the run
+	count   kind = 'c' // conductor: all parts have; count the datagrams
 	ask     kind = 't' // conductor: asks for the clock (8 bytes: its own)
-	answer  kind = 's' // part: the same, and its own clock when the question came and when it answers (24 bytes)
+	answer  kind = 's' // part: the same, and its own clock at the arrival of the question and at its answer (24 bytes)
 	done    kind = 'd' // part: its measurements (JSON of Report)
-	finish  kind = 'f' // conductor: nothing else can happen; come to your end
+	finish  kind = 'f' // conductor: nothing else can happen; finish
 	quit    kind = 'q' // conductor: end now
 )
 
 // The messages by which a host and the conductor open the links between hosts, before hello.
 const (
 	share kind = 'w' // conductor: the share of this host (JSON of work)
-	bound kind = 'l' // host: where its ends of links to others are (JSON of []End)
-	peers kind = 'p' // conductor: where the other ends are (JSON of []End)
+	bound kind = 'l' // host: the addresses of its ends of links to others (JSON of []End)
+	peers kind = 'p' // conductor: the addresses of the other ends (JSON of []End)
 )
 
-// beginSize is how long the content of begin is.
+// beginSize is the length of the content of begin in bytes.
 const beginSize = 33
 
 // newSecret draws the secret of a run.
@@ -56,7 +56,7 @@ func newSecret() (s wire.Secret) {
 	return wire.Secret{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
 }
 
-// maxMessage is the longest message that is believed.
+// maxMessage is the longest message that is accepted.
 const maxMessage = 64 << 20
 
 // greeting is the content of hello.
@@ -77,7 +77,7 @@ type Report struct {
 	CPUSeconds float64        // processor time since model time 0
 	Missed     int64          // frames at the end that were left out
 	Err        string         // why it ended early; empty if it did not
-	Signalled  bool           // a signal has ended it, not the conductor
+	Signalled  bool           // a signal ended it, not the conductor
 
 	Warnings []string
 }
@@ -116,7 +116,7 @@ func read(r *bufio.Reader) (kind, []byte, error) {
 	return kind(head[0]), payload, nil
 }
 
-// stamp is how many bytes are in front of the events of a message.
+// stamp is the number of bytes in front of the events in a message.
 const stamp = 16
 
 // appendStamp begins the content of an events message.
@@ -133,8 +133,8 @@ func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
 	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
 }
 
-// parseEvents reads the content of an events message. The machines of the fabric have so
-// many ports, and it has so many wires.
+// parseEvents reads the content of an events message, given the number of ports of each node and the number
+// of wires of the fabric.
 func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []entry, err error) {
 	if len(b) < stamp {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
@@ -169,7 +169,7 @@ func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, l
 	return now, late, list, nil
 }
 
-// parseReport reads the content of a done message. The fabric has so many wires.
+// parseReport reads the content of a done message, given the number of wires of the fabric.
 func parseReport(b []byte, wires int) (*Report, error) {
 	r := &Report{}
 	if err := json.Unmarshal(b, r); err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // The log of a run in processes is that of the virtual clock, event for event, however
-// late datagrams come, at any dilation and in either placement: on links that take next to no
-// time, in a cycle of switches, with a restart and with a link that goes down.
+// late datagrams arrive, at any dilation and in either placement: on links with almost no
+// delay, in a cycle of switches, with a restart and with a link that goes down.
 func TestModelOrderIsThatOfTheVirtualClock(t *testing.T) {
 	board := func(t *testing.T, name string, test func(t *testing.T, f faults)) {
 		t.Run(name, func(t *testing.T) { test(t, faults{}) })
@@ -32,14 +32,14 @@ func TestModelOrderIsThatOfTheVirtualClock(t *testing.T) {
 	}
 }
 
-// The race detector takes ten times as long: it sees a fifth of the time of one fabric, each way.
+// The race detector is ten times slower, so it runs a fifth of the time of one fabric, with a board and without.
 func TestOrderIsThatOfTheVirtualClock(t *testing.T) {
 	text := strings.NewReplacer("duration: 1ms", "duration: 200us", "propagation: 2us", "propagation: 1ns").Replace(simulatedScenario) +
 		"events:\n  - {at: 50us, link: trunk, state: down}\n  - {at: 80us, link: trunk, state: up}\n"
 	sameOrder(t, "down", text, eachWay, "50")
 }
 
-// eachWay runs a test with a board, and by sockets because a part has none.
+// eachWay runs a test with a board, and over sockets because a part has none.
 func eachWay(t *testing.T, name string, test func(t *testing.T, f faults)) {
 	t.Run(name+"/board", func(t *testing.T) { test(t, faults{}) })
 	t.Run(name+"/socket", func(t *testing.T) { test(t, faults{unable: noBoard}) })
@@ -68,9 +68,9 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 }
 
 // A part states at most once for each event that it does and each frame that it sees, and is promised
-// something at most once for each statement. In a fabric in which nothing happens but flow control
-// every 65 us, over links of 1 ns, that is little: two neighbours that had only each other's word would
-// count up to the next event in half a million steps.
+// something at most once for each statement. In a fabric in which only flow control happens,
+// every 65 µs, over links of 1 ns, that is few: two neighbours that only had each other's promises would
+// need half a million steps to the next event.
 func TestModelStatementsAreBounded(t *testing.T) {
 	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, x := range []struct {
@@ -98,8 +98,8 @@ func TestModelStatementsAreBounded(t *testing.T) {
 	}
 }
 
-// Where there is no memory to share, or a part cannot have it, promises go by sockets. The result has a warning
-// that names the reason, and the log is that of the virtual clock.
+// If there is no memory to share, or a part cannot use it, promises go over sockets. The result has a warning
+// with the reason, and the log is that of the virtual clock.
 func TestModelRunsWithoutABoard(t *testing.T) {
 	virtual, log := onTheVirtualClock(t, simulatedScenario, nil)
 	changed := func(word int) func([]uint64) ([]uint64, error) {
@@ -138,11 +138,11 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 	}
 }
 
-// A part that states what cannot be ends the run. The error names it, and what was reported until then stands.
+// A part that makes an invalid statement ends the run. The error names the part, and what was reported before remains valid.
 func TestPartThatLies(t *testing.T)      { partThatLies(t, "an instant before the run") }
 func TestModelPartThatLies(t *testing.T) { partThatLies(t) }
 
-// partThatLies does the runs of these names, all without one.
+// partThatLies does the runs with these names, or all if there are none.
 func partThatLies(t *testing.T, names ...string) {
 	const wrong = "the statement of left on the board is wrong: "
 	for name, x := range map[string]struct {

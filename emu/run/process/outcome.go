@@ -12,7 +12,7 @@ import (
 // Outcome holds the measurements of a run.
 type Outcome struct {
 	Began  time.Time    // when model time 0 was; zero if the run has not reached it
-	Timing *pace.Record // of all parts; nil if no part has measured anything
+	Timing *pace.Record // of all parts; nil if no part has measurements
 	Now    unit.Time    // with processes: the model time up to which all parts have reported
 
 	Clocks  []pace.HostClock // of the parts on other hosts
@@ -20,7 +20,7 @@ type Outcome struct {
 
 	ForeignCPUs float64 // processors that other programs used, on average; NaN: unknown
 	CPUSeconds  float64 // processor time of all processes of the run, since model time 0
-	GCCycles    int64   // in this process: of the garbage collector
+	GCCycles    int64   // of the garbage collector in this process
 	Warnings    []string
 }
 
@@ -39,8 +39,8 @@ func (d *Died) Error() string {
 	return s
 }
 
-// outcome puts the reports of the parts together. Whole is a run that has come to its end; the
-// clocks of other hosts may have been compared once more then.
+// outcome combines the reports of the parts. Whole is a run that has reached its end; the
+// clocks of other hosts may then have been compared once more.
 func (r *conductor) outcome(compared, whole bool) Outcome {
 	out := Outcome{Began: r.began, Now: r.merge(true, whole), Clocks: r.clocks(compared), Between: r.between}
 	out.CPUSeconds = host.OwnCPU() - r.cpu
@@ -73,7 +73,7 @@ func (r *conductor) outcome(compared, whole bool) Outcome {
 	return out
 }
 
-// missing returns how many datagrams were sent and did not arrive, over all links.
+// missing returns how many datagrams did not arrive, over all links.
 func (r *conductor) missing() (lost int64) {
 	sent, came := map[int]int64{}, map[int]int64{}
 	for _, s := range r.participants {

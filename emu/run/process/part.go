@@ -24,7 +24,7 @@ import (
 )
 
 // Part is the part's side of a run: its connection to the conductor. It is a trace.Sink for the events of the
-// machines.
+// nodes.
 type Part struct {
 	file     *File
 	conn     net.Conn
@@ -34,37 +34,37 @@ type Part struct {
 	promises *mailbox
 	memory   func() ([]uint64, error)               // of the board
 	bell     func(*lookahead.Board) lookahead.Waker // of that
-	unable   string                                 // why there is none
-	key      trace.Key                              // of the event that happens now
+	unable   string                                 // why there is no board
+	key      trace.Key                              // of the current event
 	frames   wanted                                 // nil: no frames are sent
 	missed   int64                                  // frames that were left out since the last one
 	clock    func() int64                           // the clock of the run
-	alone    bool                                   // in its process, which it makes small
-	stays    bool                                   // until the conductor goes: it may ask for the clock
+	alone    bool                                   // in its process, whose memory it keeps small
+	stays    bool                                   // until the conductor closes the connection: it may ask for the clock
 
 	batch  []byte
 	count  int64     // events in it
-	sent   time.Time // when the last batch was
+	sent   time.Time // when the last batch was sent
 	out    chan message
 	free   chan []byte
 	failed atomic.Pointer[error]
 	wrote  chan struct{} // closed when all is written
 	once   sync.Once     // nothing more is sent
 
-	left   atomic.Pointer[error] // why the conductor is not there any more
+	left   atomic.Pointer[error] // why the conductor is gone
 	over   chan struct{}         // closed then
 	state  atomic.Pointer[string]
 	events atomic.Int64
 	status net.Listener
 }
 
-// message is one to the conductor.
+// message is a message to the conductor.
 type message struct {
 	kind    kind
 	payload []byte
 }
 
-// A batch of events is sent when it is full, and when the part is about to sleep and some time has passed since the
+// A batch of events is sent when it is full, or when the part is about to sleep and some time has passed since the
 // last batch.
 const (
 	batchSize  = 32 << 10
@@ -93,7 +93,7 @@ func Join(ctx context.Context, f *File, fd int, progress *pace.Progress) (*Part,
 	return p, nil
 }
 
-// newPart is the part at the other end of a conductor's connection, which in reads.
+// newPart returns the part at the other end of a conductor's connection, which in reads.
 func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *pace.Progress) *Part {
 	p := &Part{
 		file: f, conn: conn, in: in, progress: progress, clock: pace.Monotonic(), over: make(chan struct{}),
@@ -121,7 +121,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		}
 		return conn, nil
 	}
-	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // nothing signals that the conductor is there
+	for begin := time.Now(); ; time.Sleep(100 * time.Millisecond) { // no signal announces the conductor
 		conn, err := DialTo(ctx, f.Control)
 		if err == nil {
 			return conn, nil
@@ -135,7 +135,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 	}
 }
 
-// setState notes the activity of the part, for Status.
+// setState sets the activity of the part, for Status.
 func (p *Part) setState(state string) { p.state.Store(&state) }
 
 // Begin reports that the part is ready, and waits for the epoch. From then on stop is called when the conductor
@@ -186,8 +186,8 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 	return int64(binary.BigEndian.Uint64(b)), secret, b[24] == 1, all, nil
 }
 
-// next reads the next message, and answers those about the clock. That the conductor ends
-// the run is an error.
+// next reads the next message, and answers those about the clock. If the conductor ends
+// the run, that is an error.
 func (p *Part) next() (kind, []byte, error) {
 	for {
 		k, b, err := read(p.in)
@@ -225,7 +225,7 @@ func (p *Part) filled() {
 // loop does not wait for the network.
 func (p *Part) State(b []byte) error { return p.say(state, b) }
 
-// say sends a message of the loop.
+// say sends a message from the loop.
 func (p *Part) say(k kind, b []byte) error {
 	if !p.stays {
 		return write(p.conn, k, b)
@@ -251,7 +251,7 @@ func (p *Part) failure() error {
 	return nil
 }
 
-// Watch sends the frames that wait in the machines, after the events so far.
+// Watch sends the frames that wait in the nodes, after the events so far.
 func (p *Part) Watch(w deadlock.Waits) error {
 	p.flush()
 	return p.sendJSON(waits, w)
@@ -288,8 +288,8 @@ func (p *Part) fresh() {
 	p.batch = appendStamp(p.batch, 0, 0)
 }
 
-// write sends messages, so that a conductor that is slow does not hold up the loop
-// at once. Where there are none, it sends that the part is alive.
+// write sends messages, so that a slow conductor does not hold up the loop
+// at once. If there are none, it reports that the part is alive.
 func (p *Part) write() {
 	defer close(p.wrote)
 	quiet := time.NewTicker(aliveEvery)
@@ -341,7 +341,7 @@ func (p *Part) Done(r Report) error {
 	return p.failure()
 }
 
-// end waits until all is written.
+// end waits until everything is written.
 func (p *Part) end() {
 	p.once.Do(func() { close(p.out) })
 	<-p.wrote

@@ -24,7 +24,7 @@ import (
 type participant struct {
 	*File
 	index   int
-	nodes   []int       // of the part, in the fabric
+	nodes   []int       // of the part, by their index in the fabric
 	path    string      // where the file is written
 	daemon  string      // the command of this program that runs it
 	sockets []*os.File  // handed over, as file descriptors from firstSocket on
@@ -32,21 +32,21 @@ type participant struct {
 	away    *fleet.Peer // it is on another host, and this is the connection to it
 
 	conn    net.Conn
-	command process // nil: none runs
+	command process // nil: no process runs
 	log     string
 
 	ready, ended, gone bool
 	boardless          string // why it cannot use the board
 	report             *Report
-	state              string    // how its process has ended
-	now                unit.Time // nothing earlier will be reported any more
+	state              string    // how its process ended
+	now                unit.Time // no earlier event will be reported
 	late               int64
 	queue              []entry
-	waits              []deadlock.Waits // by their instants
+	waits              []deadlock.Waits // by instant
 
 	hold func(b []byte)   // sends how long the clock is held; nil: not yet
-	next map[int32]uint32 // number of the next event of each machine
-	base map[int32]uint32 // is added to the numbers of its process, for the events that were inserted here
+	next map[int32]uint32 // number of the next event of each node
+	base map[int32]uint32 // added to the numbers from its process, because events were inserted here
 
 	attention
 
@@ -55,8 +55,8 @@ type participant struct {
 	known   *pace.HostClock // of a part on another host, once the run has begun
 }
 
-// firstSocket is the file descriptor of the first of the sockets in the process of a part: 3 is
-// its end of the talk with the conductor.
+// firstSocket is the file descriptor of the first socket of a link in the process of a part: 3 is
+// its end of the connection to the conductor.
 const firstSocket = 4
 
 // add gives a part a seat.
@@ -65,7 +65,7 @@ func (r *conductor) add(s *participant) {
 	r.participants = append(r.participants, s)
 }
 
-// process is one that the conductor has started.
+// process is a process that the conductor has started.
 type process interface {
 	Kill() error
 	Wait() error
@@ -95,7 +95,7 @@ func (r *conductor) start(s *participant) error {
 	return nil
 }
 
-// spawnChild starts the process of a part on this host, and returns the talk with it.
+// spawnChild starts the process of a part on this host, and returns the connection to it.
 func (r *conductor) spawnChild(s *participant) (net.Conn, process, error) {
 	ours, theirs, err := socketPair()
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *conductor) spawnChild(s *participant) (net.Conn, process, error) {
 	return conn, child{c}, nil
 }
 
-// admit takes in the parts that are started by hand.
+// admit accepts the parts that are started by hand.
 func (r *conductor) admit(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -192,7 +192,7 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	}()
 }
 
-// enqueue queues the events of a part. The numbers of a machine's events go on behind those that were inserted here.
+// enqueue queues the events of a part. The numbers of a node's events continue after those that were inserted here.
 func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
 	for i := range list {
 		e := &list[i]

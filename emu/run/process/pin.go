@@ -2,8 +2,8 @@ package process
 
 import "fabemu/emu/run/mode"
 
-// distant reports whether the links between parts are so long that their machines do something at the same time: a
-// quarter of a packet time at the least.
+// distant reports whether the links between parts are so long that their nodes work at the same time: at least a
+// quarter of a packet time.
 func (p *Plan) distant(of []int) bool {
 	f, longest := p.Fabric, p.Fabric.Longest()
 	for w, wire := range f.Wires {
@@ -17,7 +17,7 @@ func (p *Plan) distant(of []int) bool {
 	return true
 }
 
-// pin chooses the processors for the loops of parts, which all run on this computer.
+// pin chooses the processors for the loops of parts, which all run on this machine.
 func (r *conductor) pin() {
 	list := processors()
 	if r.plan.Pin == mode.PinOff || len(list) == 0 {

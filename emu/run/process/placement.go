@@ -30,7 +30,7 @@ const PartsDir = "parts"
 // unless the scenario names one: both sides need it beforehand.
 const firstPort = 21000
 
-// part is some machines that share a process.
+// part is a group of nodes that share a process.
 type part struct {
 	name  string
 	nodes []int
@@ -69,17 +69,17 @@ type Plan struct {
 	// ByHand names parts that the user starts, and Waiting receives their files when the run waits for them.
 	ByHand  []string
 	Waiting func(parts []*File)
-	// Fleet is the set of hosts of a placement on several, of which this is rank 0. HostsOf places machines on them;
+	// Fleet is the set of hosts of a placement on several, of which this is rank 0. HostsOf places nodes on them;
 	// a later entry overrides earlier ones. An endpoint that no entry names is on the host of its switch. Without
-	// entries the machines are distributed such that few links are cut.
+	// entries the nodes are distributed so that few links are cut.
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
 	Hold     mode.Hold             // when the run clock may be held; empty: HoldAuto
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
-	Epoch    func(began time.Time) // is called when model time 0 is now; with processes, when it is about to come; may be nil
+	Epoch    func(began time.Time) // is called at model time 0, or with processes shortly before; may be nil
 
 	// Records chooses the frames at a port that other processes report for the Tap of the fabric. Missed receives
-	// how many they could not report. Both may be nil.
+	// the number that they could not report. Both may be nil.
 	Records func(port int, control, received bool) bool
 	Missed  func(frames int64)
 
@@ -119,9 +119,9 @@ func (p *Plan) Dry() error {
 	return err
 }
 
-// write writes the files of the parts, and returns the conductor of the run. Of the
-// ends of links, the ends of processes that it starts are taken from l; if l is nil,
-// all are opened by the parts themselves. The parts share memory, if they may.
+// write writes the files of the parts, and returns the conductor of the run. The ends of links
+// in processes that it starts are taken from l; if l is nil,
+// the parts open all ends themselves. The parts share memory, if possible.
 func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
 	list := parts(p.Fabric, p.Placement)
 	byHand, err := startedByHand(list, p.ByHand)
@@ -140,7 +140,7 @@ func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
 	return c, nil
 }
 
-// fill gives the parts of a run their seats, and writes their files.
+// fill assigns the parts of a run their seats, and writes their files.
 func (p *Plan) fill(c *conductor, list []part, byHand map[string]bool, l *carrier.Links, share bool) error {
 	if share {
 		c.share(len(list))
@@ -188,7 +188,7 @@ func (p *Plan) conductor(dir string) *conductor {
 	return c
 }
 
-// mostReadings is how many readings of the clock a part records: those fit into a message.
+// mostReadings is how many readings of the clock a part records at most, so that they fit into a message.
 const mostReadings = 5_000_000
 
 // file returns the file of a part, without its links.
@@ -226,7 +226,7 @@ func (p *Plan) participant(x part, dir string, l *carrier.Links) (*participant, 
 				if v, ok := f.(*link.Veth); ok {
 					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
 				}
-				// A copy: the conductor closes its own when all have theirs.
+				// A copy: the conductor closes its own when all parts have theirs.
 				end.FD = firstSocket + len(s.sockets)
 				copied, err := host.Duplicate(f.FD())
 				if err != nil {
@@ -240,12 +240,12 @@ func (p *Plan) participant(x part, dir string, l *carrier.Links) (*participant, 
 	return s, nil
 }
 
-// portOf returns the UDP port of an end of a link that both sides need beforehand.
+// portOf returns the UDP port of an end of a link, which both sides need beforehand.
 func (p *Plan) portOf(at fabric.Port) int {
 	return cmp.Or(p.Fabric.Scenario.Wall.UDPPort, firstPort) + 2*at.Wire + at.End
 }
 
-// startedByHand returns which parts somebody else starts.
+// startedByHand returns which parts the user starts.
 func startedByHand(list []part, wanted []string) (map[string]bool, error) {
 	names, byHand := make([]string, len(list)), make(map[string]bool)
 	for i, p := range list {
@@ -264,5 +264,5 @@ func startedByHand(list []part, wanted []string) (map[string]bool, error) {
 // PartFile returns the name of a part's file in PartsDir.
 func PartFile(part string) string { return fileOf(part) + ".json" }
 
-// fileOf makes a file's name of a machine's.
+// fileOf makes a file name from the name of a node.
 func fileOf(name string) string { return strings.ReplaceAll(name, "/", "-") }

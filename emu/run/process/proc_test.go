@@ -79,7 +79,7 @@ func TestParseEvents(t *testing.T) {
 	}
 }
 
-// A conductor that hears one part, and nothing of it that is not so.
+// listening returns a conductor with one part, in a fabric of two nodes.
 func listening() *conductor {
 	return &conductor{
 		plan: &Plan{Fabric: &fabric.Fabric{Wires: make([]fabric.Wire, 2)}}, fabric: &drive.Setup{},
@@ -88,7 +88,7 @@ func listening() *conductor {
 	}
 }
 
-// What a part may not say ends the run with an error that names it.
+// A message that a part must not send ends the run with an error that names the part.
 func TestConductorIsToldNonsense(t *testing.T) {
 	event := func(e trace.Event) string { return string(appendEntry(appendStamp(nil, 5, 0), 1, &e)) }
 	for _, x := range []struct {
@@ -145,7 +145,7 @@ func TestConductorIsToldNonsense(t *testing.T) {
 	}
 }
 
-// seen is a message about a frame, changed.
+// seen is a message with a frame, changed.
 func seen(change func(b []byte)) string {
 	f := &frame{
 		path: 3, now: 6, head: 4, tail: 9, due: 12, length: 276, wall: 7, late: 2, missed: 1,
@@ -158,7 +158,7 @@ func seen(change func(b []byte)) string {
 	return string(b)
 }
 
-// A frame is what was told; anything that can be read is what would be written.
+// A frame is read as it was sent; whatever can be read is what would be written.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(seen(nil))[stamp:])
 	f.Add([]byte(seen(func(b []byte) { b[28] = 1 }))[stamp:])
@@ -174,7 +174,7 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// Where the conductor does not take what a part tells, frames are left out and counted, so that
+// If the conductor does not read the messages of a part, frames are left out and counted, so that
 // there is room for events.
 func TestFramesAreLeftOut(t *testing.T) {
 	ours, theirs := net.Pipe()
@@ -240,7 +240,7 @@ func waiting(at unit.Time, list ...deadlock.Held) string {
 	return string(b)
 }
 
-// What waits is what was told; anything that can be read is what would be written.
+// Waits are read as they were sent; whatever can be read is what would be written.
 func FuzzWaits(f *testing.F) {
 	f.Add([]byte(waiting(5, held(0, 0), held(1, 0), held(1, 1))))
 	f.Add([]byte(waiting(0)))
@@ -259,7 +259,7 @@ func FuzzWaits(f *testing.F) {
 	})
 }
 
-// A part does not tell of instants again.
+// A part does not report an instant twice.
 func TestWaitsGoOn(t *testing.T) {
 	c := listening()
 	for i, at := range []unit.Time{5, 6, 6} {
@@ -270,8 +270,8 @@ func TestWaitsGoOn(t *testing.T) {
 	}
 }
 
-// An output that waits in a cycle is an event of its machine, the last of the instant: what the
-// machine reported afterwards has a higher number, and so has what it still will.
+// An output that waits in a cycle is an event of its node, the last of the instant: the events that the
+// node reports later have higher numbers.
 func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.participants[0]
@@ -316,8 +316,8 @@ func FuzzConductor(f *testing.F) {
 	})
 }
 
-// The merge hands on what no part can report anything earlier than, by time and place; of one
-// event, as it was told.
+// The merge hands on, by time and place, the events before which no part can report another, and each
+// event as it was reported.
 func TestMerge(t *testing.T) {
 	var got []unit.Time
 	var order []uint32
@@ -347,7 +347,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What the kernel loses is missed on each link.
+// Datagrams that the kernel loses are missing on each link.
 func TestMissing(t *testing.T) {
 	report := func(traffic ...drive.Traffic) *participant {
 		return &participant{File: &File{}, report: &Report{Traffic: traffic}}
@@ -400,8 +400,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A part that says nothing for a second is silent; one that speaks is not, one whose words wait for
-// the conductor is not, and the conductor's own absence is nobody's silence.
+// A part that sends nothing for a second is silent. A part that sends, or whose messages wait for
+// the conductor, is not, and time in which the conductor is away does not count.
 func TestAttend(t *testing.T) {
 	now := int64(0)
 	c := listening()

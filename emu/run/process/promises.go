@@ -12,18 +12,18 @@ import (
 	"fabemu/wire/unit"
 )
 
-// promising is the conductor's side of a run without a board: the coordinator of the parts, and the ways to them. The
-// goroutines that receive messages of the parts use it, not the loop of the conductor: a report is answered at
+// promising is the conductor's side of a run without a board: the coordinator of the parts, and the connections to them.
+// The goroutines that receive messages of the parts use it, not the loop of the conductor, so that reports are answered at
 // once.
 type promising struct {
-	// held is full while a goroutine uses this, and may wait for a part. It is no sync.Mutex, because on the
-	// clock of testing/synctest no time passes while a goroutine waits for one.
+	// held is full while a goroutine uses this, which may wait for a part. It is not a sync.Mutex, because on the
+	// clock of testing/synctest no time passes while a goroutine waits for a mutex.
 	held chan struct{}
 	*lookahead.Coordinator
 	send []func(promise []byte) // by part
 }
 
-// connect brings the parts together, all of which are ready.
+// connect connects the parts, all of which are ready.
 func (r *conductor) connect() error {
 	x := &promising{held: make(chan struct{}, 1)}
 	for _, s := range r.participants {
@@ -44,11 +44,11 @@ func (r *conductor) promises(s *participant) func(b []byte) {
 	return r.sender(s, promise)
 }
 
-// sender returns a function that sends messages of a kind to a part, of which only the last counts. The function does
-// not wait for the part. No two goroutines may call it at a time.
+// sender returns a function that sends messages of a kind of which only the last counts to a part. The function does
+// not wait for the part. Only one goroutine may call it at a time.
 func (r *conductor) sender(s *participant, k kind) func(b []byte) {
 	conn := s.conn
-	last := make(chan []byte, 1) // in place of one that has not left
+	last := make(chan []byte, 1) // replaces one that has not left
 	go func() {
 		for {
 			select {
@@ -68,7 +68,7 @@ func (r *conductor) sender(s *participant, k kind) func(b []byte) {
 	}
 }
 
-// state takes in a report of a part, and sends the promises that follow from it.
+// state handles a report of a part, and sends the promises that follow from it.
 func (r *conductor) state(s *participant, b []byte) error {
 	x := r.ahead.Load()
 	if x == nil {
@@ -83,22 +83,22 @@ func (r *conductor) state(s *participant, b []byte) error {
 	return nil
 }
 
-// promise sends a promise to a part. Where the part is gone, the end of its connection is news for the conductor.
+// promise sends a promise to a part. If the part is gone, the conductor learns that from the end of its connection.
 func (x *promising) promise(k int, b []byte) { x.send[k](b) }
 
 const (
-	// missingAfter is how long it is waited for a datagram that stops a run, until it is called lost.
+	// missingAfter is how long the parts wait for a datagram that stops a run before it counts as lost.
 	missingAfter = time.Second
-	// mostMissing is how often datagrams are given up until the run ends: it is void, and each wait makes it longer.
+	// mostMissing is how many times datagrams are given up before the run ends: it is void, and each wait prolongs it.
 	mostMissing = 5
-	// owingAfter is how long it is waited for a part that states nothing that others could go on by,
-	// once it should have.
+	// owingAfter is how long the others wait for a part that makes no statement with which they could continue
+	// although it should.
 	owingAfter = 30 * time.Second
 )
 
-// watchProgress looks whether the parts get on with one another. A datagram that the others wait for is
-// given up after a while, which makes the run void; a part that does not speak is an error that names
-// it, unless somebody has started it by hand, who may have stopped it.
+// watchProgress checks that the parts make progress. A datagram that the others wait for is
+// given up after a while, which makes the run void; a part that sends nothing is an error that names
+// it, unless a user started it by hand and so may have stopped it.
 func (r *conductor) watchProgress() error {
 	there := func(k int) bool { return r.participants[k].quiet < missingAfter/2 }
 	switch x := r.ahead.Load(); {
@@ -122,7 +122,7 @@ func (r *conductor) watchProgress() error {
 	return nil
 }
 
-// wait looks for how long the parts have not got on. giveUp ends the wait for datagrams, and reports whether there
+// wait checks how long the parts have made no progress. giveUp ends the wait for datagrams, and reports whether there
 // were any.
 func (r *conductor) wait(c interface {
 	Steps() int64
@@ -150,12 +150,12 @@ func (r *conductor) wait(c interface {
 	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.participants[k].Part, owingAfter, at)
 }
 
-// mailbox holds the last promise that a part has had, until its loop comes for it.
+// mailbox holds the last promise to a part until its loop takes it.
 type mailbox struct {
 	mu     sync.Mutex
 	full   bool
 	letter []byte
-	pipe   [2]*os.File   // holds a byte while there is a letter, for a loop that waits for datagrams
+	pipe   [2]*os.File   // holds a byte while there is a promise, for a loop that waits for datagrams
 	rung   chan struct{} // the same in a simulation
 }
 
@@ -166,7 +166,7 @@ func newMailbox() (m *mailbox, err error) {
 	return m, err
 }
 
-// put leaves a promise, in place of one that nobody has come for: each holds all that is promised.
+// put stores a promise. It replaces one that was not taken, because each holds all that is promised.
 func (m *mailbox) put(b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -180,7 +180,7 @@ func (m *mailbox) put(b []byte) {
 	m.letter, m.full = append(m.letter[:0], b...), true
 }
 
-// Recv takes the promise out.
+// Recv takes the promise.
 func (m *mailbox) Recv(b []byte) (n int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

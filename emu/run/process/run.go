@@ -20,7 +20,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Run runs the machines of the plan's fabric, which report to sink.
+// Run runs the nodes of the plan's fabric, which report to sink.
 func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Outcome, err error) {
 	f.Run = p.ID
 	if err := p.room(); err != nil {
@@ -42,8 +42,8 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 	return out, p.files(err)
 }
 
-// leastRoom is how much of its address space a process must still have free when its run starts. If Go finds no room,
-// the process dies as if it was killed.
+// leastRoom is how much of its address space a process must still have free when its run starts. If Go runs out of it,
+// the process dies as if it were killed.
 const leastRoom = unit.GiB
 
 // room refuses a run for which there is too little memory.
@@ -55,7 +55,7 @@ func (p *Plan) room() error {
 	return nil
 }
 
-// files adds how many files a run needs to have open, where there were too many.
+// files adds the number of open files that a run needs to an error about too many.
 func (p *Plan) files(err error) error {
 	if !errors.Is(err, syscall.EMFILE) {
 		return err
@@ -65,13 +65,13 @@ func (p *Plan) files(err error) error {
 	if p.Carrier == mode.Veth {
 		need += 2 * nodes
 	}
-	if p.Placement != mode.InGoroutines { // a copy of each end for its process, and the talk with that
+	if p.Placement != mode.InGoroutines { // a copy of each end for its process, and the connection to it
 		need += 2*wires + nodes + 16
 	}
 	return errs.Errorf("%w; this fabric has %d links and needs about %d open files: raise the limit (ulimit -n)", err, wires, need)
 }
 
-// here runs machines in this process.
+// here runs nodes in this process.
 func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error) {
 	l, err := p.connect(ctx, &out)
 	if err != nil {
@@ -105,13 +105,13 @@ func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error
 	return out, err
 }
 
-// elsewhere runs machines in processes of their own.
+// elsewhere runs nodes in separate processes.
 func (p *Plan) elsewhere(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Outcome, err error) {
 	if p.Directory == "" {
 		if p.Directory, err = os.MkdirTemp("", "fabemu-"); err != nil {
 			return out, err
 		}
-		defer os.RemoveAll(p.Directory) // made here, for this run
+		defer os.RemoveAll(p.Directory) // created here, for this run
 	}
 	var opened Outcome // the warnings of links
 	c, closeLinks, err := p.prepare(ctx, &opened)

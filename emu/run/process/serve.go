@@ -27,7 +27,7 @@ import (
 // Serve runs one part of a run to its end. fabemu node and fabemu switchd call it. path is its file; control is the
 // file descriptor of the conductor's socket, or 0 to wait for a conductor.
 func Serve(ctx context.Context, path string, control int, version string) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then strewn over less memory, of which more is given back
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then spread over less memory, more of which is returned
 	file, err := Read(path)
 	if err != nil {
 		return &errs.Mistake{Err: err}
@@ -71,13 +71,13 @@ func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
 	return laidOut, nil
 }
 
-// serve runs the part over links, with as little in its way as the system allows.
+// serve runs the part over links, with as few disturbances as the system allows.
 func (p *Part) serve(ctx context.Context, f *fabric.Fabric, l *carrier.Links) error {
 	p.alone = true
 	return p.run(ctx, f, drive.Part{Links: l.Ends}, l.Warnings...)
 }
 
-// run runs the machines of the part, by d, to the end of the run.
+// run runs the nodes of the part, by d, to the end of the run.
 func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings ...string) error {
 	var schemes assemble.Schemes
 	if p.file.Timing == mode.ActualTiming {
@@ -153,7 +153,7 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		}
 	}
 	release := func() {}
-	if d.Clock == nil { // simulated parts wait for one another too often to have threads of their own
+	if d.Clock == nil { // simulated parts wait for each other too often for threads
 		release = keepThread(p.file.CPUs)
 	}
 	cpu := host.OwnCPU()
@@ -198,7 +198,7 @@ func openEnds(file *File, f *fabric.Fabric) (*carrier.Links, error) {
 	return l, nil
 }
 
-// check refuses an end that the fabric does not have.
+// check rejects an end that the fabric does not have.
 func (e *End) check(f *fabric.Fabric) error {
 	if e.Wire < 0 || e.Wire >= len(f.Wires) || e.End < 0 || e.End > 1 {
 		return errs.Errorf("link %s: there is no end %d of wire %d", e.Link, e.End, e.Wire)

@@ -41,8 +41,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The conductor and its parts, in simulated time and over a network with faults that a
-// seed draws: the code of a run in processes, but for the processes and the sockets.
+// The conductor and its parts, in simulated time and over a network with faults drawn from a
+// seed: the code of a run in processes, except for the processes and the sockets.
 
 const simulatedScenario = `
 name: simulated
@@ -61,7 +61,7 @@ flows:
   - {name: all, from: "sender[1-3]", to: receiver, start: 0us + 1us}
 `
 
-// lingers is for how long the kernel does not end a process that was killed: longer than the
+// lingers is how long the kernel takes to end a killed process: longer than the
 // conductor waits for it.
 const lingers = 20 * time.Second
 
@@ -81,13 +81,13 @@ type faults struct {
 	pcap   *capture.Request
 
 	memory error                                  // why there is no memory to share
-	unable func(words []uint64) ([]uint64, error) // the board as part "right" has it; nil: as all others have it
+	unable func(words []uint64) ([]uint64, error) // the board as part "right" sees it; nil: as all others see it
 	lies   func(s *lookahead.Report)              // changes a statement of part "left", from at on; nil: it does not lie
 
 	host        string        // part that is on another host,
 	ahead       time.Duration // whose clock is ahead,
 	drift       float64       // and goes faster by this share
-	there, back time.Duration // how long what is said takes to it, and from it
+	there, back time.Duration // delay of messages to it, and from it
 
 	scenario  string         // default: simulatedScenario
 	placement mode.Placement // default: InProcesses
@@ -128,10 +128,10 @@ func (s *simulation) clock() int64 { return int64(time.Since(s.began)) }
 type socket struct {
 	*simulation
 	peer  *socket
-	wake  chan struct{} // of its part: something has come
-	under [][]byte      // under way to it, in the order in which it comes
-	last  time.Time     // when the last of that does
-	queue [][]byte      // what has come
+	wake  chan struct{} // of its part: a datagram has arrived
+	under [][]byte      // datagrams in flight to it, in order of arrival
+	last  time.Time     // when the last of them arrives
+	queue [][]byte      // what has arrived
 	strip bool          // the next Send reports an ICMP message
 }
 
@@ -167,7 +167,7 @@ func (x *socket) Send(b []byte) error {
 	return nil
 }
 
-// comes puts a datagram under way to x.
+// comes sends a datagram to x, where it arrives later.
 func (x *socket) comes(delay time.Duration, b []byte) {
 	if at := time.Now().Add(delay); at.After(x.last) {
 		x.last = at
@@ -186,7 +186,7 @@ func (x *socket) comes(delay time.Duration, b []byte) {
 	})
 }
 
-// arrives puts a datagram where x can read it.
+// arrives makes a datagram readable for x.
 func (x *socket) arrives(b []byte) {
 	x.queue = append(x.queue, b)
 	select {
@@ -195,7 +195,7 @@ func (x *socket) arrives(b []byte) {
 	}
 }
 
-// Recv reads what has come.
+// Recv reads what has arrived.
 func (x *socket) Recv(b []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -213,10 +213,10 @@ func (x *socket) Recv(b []byte) (int, error) {
 func (x *socket) Close() error { return nil }
 func (x *socket) FD() int      { return -1 }
 
-// sockets waits for several, and for what the part is promised, which comes last.
+// sockets waits for several sockets and for promises to the part, which come last.
 type sockets struct {
 	all  []*socket
-	bell <-chan struct{} // nil: nothing is
+	bell <-chan struct{} // nil: no promises
 }
 
 // Wait waits as link.Poller does, for simulated sockets and for the bell.
@@ -249,7 +249,7 @@ func (p sockets) Wait(ns int64, came func(i int)) error {
 // errNoMemory is why a simulated part has no board.
 var errNoMemory = errors.New("no memory here")
 
-// noBoard has a part do without the board.
+// noBoard denies a part the board.
 func noBoard([]uint64) ([]uint64, error) { return nil, errNoMemory }
 
 // talk is the control connection of a simulated process. While the process is stopped, its writes wait.
@@ -265,8 +265,8 @@ func (x talk) Write(b []byte) (int, error) {
 	return x.Conn.Write(b)
 }
 
-// settling is the talk of a part that says that it has come to its end when what it has sent is there,
-// as it would be within a kernel.
+// settling is the connection of a part that reports its end only when what it has sent has arrived,
+// as it would have within a kernel.
 type settling struct {
 	net.Conn
 	after time.Duration
@@ -283,7 +283,7 @@ func (x settling) Write(b []byte) (int, error) {
 type actor struct {
 	end    func()
 	done   chan error
-	stays  time.Duration // for which it does not end although it was killed
+	stays  time.Duration // how long it runs on after it was killed
 	killed atomic.Bool
 }
 
@@ -302,16 +302,16 @@ func (a *actor) Wait() error {
 	return errors.New("signal: killed")
 }
 
-// outcome is what came of a simulated run.
+// outcome is the result of a simulated run.
 type outcome struct {
 	*simulation
 	verdict report.Verdict
 	digest  string
-	log     string // the whole of it, in its order
+	log     string // all of it, in order
 	timing  *pace.Record
-	missed  []pace.Silent // what the progress has named
+	missed  []pace.Silent // the silent parts that the progress named
 	warned  []string
-	now     unit.Time // up to which all have reported
+	now     unit.Time // up to which all parts have reported
 	err     error
 }
 
@@ -444,7 +444,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	stop := all.Progress.Follow(all.End, whole.Scenario.Wall.Dilation, func(st pace.Status) { missed = append(missed, st.Silent...) })
 	out, err := c.Run(all, events)
 	stop()
-	time.Sleep(time.Second + lingers) // what is under way to the conductor comes to nobody
+	time.Sleep(time.Second + lingers) // what is in flight to the conductor is lost
 	events.Flush()
 	o := outcome{simulation: s, err: err, digest: digest.Sum(), log: log.String(), timing: out.Timing, missed: missed, warned: out.Warnings, now: out.Now}
 	if tap != nil {
@@ -465,7 +465,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	return o
 }
 
-// logHash condenses an event log, the order of its events included.
+// logHash hashes an event log, including the order of its events.
 type logHash struct {
 	hash   hash.Hash64
 	events int
@@ -483,8 +483,8 @@ func (l *logHash) String() string {
 	return fmt.Sprintf("%d events until %v, %x", l.events, l.last, l.hash.Sum64())
 }
 
-// onTheVirtualClock is the digest of the run that the simulated ones should be, and its log. The run
-// is captured where that is asked for.
+// onTheVirtualClock is the digest of the run that the simulated ones should equal, and its log. The run
+// is captured if requested.
 func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, all string) {
 	read, err := scenario.Load("simulated.yaml", []byte(text), nil)
 	if err != nil {
@@ -519,8 +519,8 @@ func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, a
 	return digest.Sum(), log.String()
 }
 
-// clockIs says what is wrong with what the verdict knows of the clock of the host: it is so
-// far ahead, within an error that is no larger than most, of which drift is a part. In us.
+// clockIs says what is wrong with the verdict's reading of the host's clock, which is ahead by this
+// much, within an error of at most most, which includes drift. In µs.
 func clockIs(o outcome, ahead, most, drift float64) string {
 	c := o.verdict.Clocks
 	if c == nil || len(c.Hosts) != 1 || c.Hosts[0].Host != "right" {
@@ -537,14 +537,14 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 	return ""
 }
 
-// Whatever goes wrong, the run comes to an end and the error says what was wrong, or the log is that of the virtual
-// clock, the counts are those of the network, and the verdict is no better than what has happened.
+// Whatever goes wrong, the run ends and the error says what was wrong, or the log is that of the virtual
+// clock, the counts are those of the network, and the verdict is no better than the faults allow.
 func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, []uint64{1, 2}) }
 func TestSimulatedFaults(t *testing.T) {
 	simulatedFaults(t, []uint64{0}, "lost", "all lost", "half lost", "stopped for long", "a host that dies", "never ends", "killed")
 }
 
-// simulatedFaults does the runs of these names, all without one.
+// simulatedFaults does the runs with these names, or all if there are none.
 func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 	const us, ms = time.Microsecond, time.Millisecond
 	virtual, _ := onTheVirtualClock(t, simulatedScenario, nil)
@@ -679,13 +679,13 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 	}
 }
 
-// A capture of a run in processes has the records of that on the virtual clock, in their order, and the lateness of
-// each frame in addition.
+// A capture of a run in processes has the records of a run on the virtual clock, in the same order, plus the lateness of
+// each frame.
 func TestModelSimulatedCapture(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		request capture.Request
-		records int // at the least
+		records int // at least
 	}{
 		{"all", capture.Request{}, 600},
 		{"both ends, cut", capture.Request{Both: true, Snap: 64}, 1200},
@@ -716,8 +716,8 @@ func TestModelSimulatedCapture(t *testing.T) {
 	}
 }
 
-// records returns the records of a capture in words, without how late frames left, and how many
-// say that.
+// records returns the records of a capture as text without the lateness of frames, and how many
+// state a lateness.
 func records(t *testing.T, b []byte) (lines []string, late int) {
 	t.Helper()
 	r, err := pcapng.NewReader(bytes.NewReader(b))

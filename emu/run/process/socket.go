@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// longestPath is how many bytes the path of a Unix socket may have: sun_path of
+// longestPath is the longest path of a Unix socket in bytes: sun_path of
 // unix(7), less the zero at its end.
 const longestPath = 107
 
@@ -30,9 +30,9 @@ func (l *listener) Close() error {
 	return err
 }
 
-// ListenAt listens on a Unix socket. Results may be in any folder: if the path is longer than that of a socket may
-// be, it opens the folder and reaches the socket from there. A socket that a dead process has left there is removed;
-// a process that still has one open gets endTimeout to end. No other user may connect, from the first instant on,
+// ListenAt listens on a Unix socket. Results may be in any folder: if the path is too long for a socket,
+// ListenAt opens the folder and reaches the socket from there. It removes a socket that a dead process has left there,
+// and gives a process that still has one open endTimeout to end. Other users can never connect,
 // whatever the umask is.
 func ListenAt(path string) (net.Listener, error) {
 	name, folder, err := reach(path)
@@ -43,14 +43,14 @@ func ListenAt(path string) (net.Listener, error) {
 	l, err := how.Listen(context.Background(), "unix", name)
 	for limit := time.Now().Add(endTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(limit); {
 		if inUse := removeDead(path); errors.Is(inUse, errLives) {
-			time.Sleep(10 * time.Millisecond) // the kernel sends no notice when a process lets go of a socket
+			time.Sleep(10 * time.Millisecond) // the kernel does not notify when a process closes a socket
 		} else if inUse != nil {
 			break
 		}
 		l, err = how.Listen(context.Background(), "unix", name)
 	}
 	if err == nil {
-		err = os.Chmod(name, 0o600) // for systems that have no other way
+		err = os.Chmod(name, 0o600) // for systems that have no other means
 	}
 	if err != nil {
 		if l != nil {
@@ -65,8 +65,8 @@ func ListenAt(path string) (net.Listener, error) {
 // errLives reports that a process has a socket open.
 var errLives = errors.New("a process listens on this socket")
 
-// removeDead removes the socket at a path if the kernel refuses to connect to it: no
-// process has it open any more. Where there is nothing, nothing is to do.
+// removeDead removes the socket at a path if the kernel refuses to connect to it, because then no
+// process has it open. If there is no socket, it does nothing.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -83,9 +83,9 @@ func removeDead(path string) error {
 		conn.Close()
 		return errLives
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // its process has ended just now, and taken it away
+		return nil // its process has just ended and removed it
 	case errors.Is(err, syscall.EAGAIN):
-		return errLives // too many wait for an answer
+		return errLives // its queue of connections is full
 	case !errors.Is(err, syscall.ECONNREFUSED):
 		return err
 	}
@@ -95,8 +95,8 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Tidy removes from a folder with files of parts the sockets that these name and that no process has open any more,
-// because a run that was killed leaves them. It leaves everything else.
+// Tidy removes from a folder with files of parts the sockets that these name and no process has open,
+// because a killed run leaves them behind. It leaves everything else.
 func Tidy(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, path := range files {
@@ -106,13 +106,13 @@ func Tidy(dir string) {
 		}
 		for _, socket := range []string{f.Status, f.Control} {
 			if filepath.Dir(socket) == filepath.Clean(dir) {
-				_ = removeDead(socket) // a socket that stays is an error of the next ListenAt there
+				_ = removeDead(socket) // if it remains, the next ListenAt there fails
 			}
 		}
 	}
 }
 
-// inTheWay returns advice where a file has the name of a socket already.
+// inTheWay returns advice if a file with the name of a socket already exists.
 func inTheWay(err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return "; a process listens on it, or it is no socket of a run: choose another folder for the results"
@@ -131,7 +131,7 @@ func DialTo(ctx context.Context, path string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", name)
 }
 
-// reach returns a name for a socket that is short enough, and the folder that has to
+// reach returns a short enough name for a socket, and the folder that must
 // be open for it, or nil.
 func reach(path string) (name string, folder *os.File, err error) {
 	if len(path) <= longestPath {

@@ -12,7 +12,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// The lines of a topology of InfiniBand: a node with its identifier and its description, and a port with the other end of
+// The lines of an InfiniBand topology: a node with its identifier and its description, and a port with the other end of
 // its link.
 var (
 	netNode  = regexp.MustCompile(`^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*"([^"]*)")?`)
@@ -36,16 +36,16 @@ type netLink struct {
 	at   int // line
 }
 
-// net is a topology of InfiniBand.
+// net is an InfiniBand topology.
 type net struct {
-	nodes []string // identifiers, in their order
+	nodes []string // identifiers, in order
 	names map[string]string
 	ports map[string]int // 0: a switch; else the ports of a channel adapter
 	links []netLink
 }
 
-// FromNet returns the scenario for a topology of InfiniBand, as ibnetdiscover prints it and ibsim reads it. The text has a
-// name in messages. Each port of a channel adapter with several is an endpoint. The error is a *errs.Mistake.
+// FromNet returns the scenario for an InfiniBand topology, as ibnetdiscover prints it and ibsim reads it. file is the name
+// of the text in messages. Each port of a channel adapter with several is an endpoint. The error is a *errs.Mistake.
 func FromNet(file string, text []byte) ([]byte, error) {
 	x, err := readNet(string(text))
 	if err != nil {
@@ -99,7 +99,7 @@ switches:
 `, &switches, &endpoints, &links, quote(hosts[0]), quote(hosts[len(hosts)-1])), nil
 }
 
-// readNet reads a topology. An error begins with its line.
+// readNet reads a topology. An error starts with its line number.
 func readNet(text string) (*net, error) {
 	x := &net{names: map[string]string{}, ports: map[string]int{}}
 	taken, peers := map[string]bool{}, map[netEnd]netEnd{}
@@ -167,7 +167,7 @@ func readNet(text string) (*net, error) {
 	return x, nil
 }
 
-// ordered returns the links in an order in which the links of each node follow its ports, where there is one.
+// ordered returns the links in an order in which the links of each node follow its ports, if there is such an order.
 func (x *net) ordered() (all []netLink) {
 	at := map[string][]int{} // by switch, its links by port; each port of a channel adapter is an endpoint
 	for i, l := range x.links {
@@ -204,7 +204,7 @@ func (x *net) ordered() (all []netLink) {
 				done[i], all = true, append(all, x.links[i])
 			}
 		}
-		if len(all) == before { // the ports of some node cannot be in order
+		if len(all) == before { // the ports of a node cannot be in order
 			i := slices.Index(done, false)
 			done[i], all = true, append(all, x.links[i])
 		}

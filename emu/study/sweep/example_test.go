@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/study/sweep"
 )
 
-// How well the root link of HPL-2002-224 is used, by the size of the input buffers,
-// without an output threshold and with one. Called again with the same directory, it
+// The utilisation of the root link of HPL-2002-224 by the size of the input buffers,
+// with and without an output threshold. Called again with the same directory, it
 // would continue where it was.
 func ExampleRun() {
 	dir, err := os.MkdirTemp("", "sweep-")

@@ -34,7 +34,7 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell, style *plot.Style)
 	return err
 }
 
-// varied lists the axes that have more than one value, but for the seeds of repetitions.
+// varied lists the axes with more than one value, except for the seeds of repetitions.
 func (p *Plan) varied() []int {
 	var list []int
 	for i, a := range p.apart() {
@@ -119,7 +119,7 @@ func (l *layout) stamp(cells []Cell) string {
 	return fmt.Sprintf("verdicts: %s; %s clock", strings.Join(parts, ", "), cmp.Or(l.Clock, string(emu.WallClock)))
 }
 
-// sortByX puts the points of a curve in the order of X: values may be given in any.
+// sortByX sorts the points of a curve by X, because values may be given in any order.
 func sortByX(c *plot.Curve) {
 	order := make([]int, len(c.X))
 	for i := range order {
@@ -137,8 +137,8 @@ func sortByX(c *plot.Curve) {
 	}
 }
 
-// positions returns the X axis of a figure, and where the values of an axis are on it: at their figures, if each is
-// another one with the same unit; else side by side, each with its name.
+// positions returns the X axis of a figure, and the positions of the values of an axis on it: numeric, if all are
+// different numbers with the same unit; else side by side, each with its name.
 func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	at = make(map[string]float64)
 	taken := make(map[float64]bool)
@@ -165,7 +165,7 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	return x, at
 }
 
-// besides moves the curves of a figure with names apart, so that none hides another.
+// besides moves the curves of a figure with named positions apart, so that none hides another.
 func besides(curves []plot.Curve) {
 	step := min(0.15, 0.6/float64(len(curves)))
 	for i := range curves {
@@ -178,8 +178,8 @@ func besides(curves []plot.Curve) {
 // last returns the last word of a path.
 func last(path string) string { return path[strings.LastIndex(path, ".")+1:] }
 
-// nameDrawings gives each figure a file of its own. A sweep without an axis has none:
-// a single point is no figure.
+// nameDrawings gives each figure a unique file name. A sweep without an axis has no figures,
+// because a single point is no figure.
 func (l *layout) nameDrawings() {
 	if len(l.varied()) == 0 {
 		l.drawings = nil
@@ -197,10 +197,10 @@ func (l *layout) nameDrawings() {
 	}
 }
 
-// maxName is how long the name of a figure's file may be, in bytes without its ending.
+// maxName is the maximum length of the name of a figure's file, in bytes without its extension.
 const maxName = 100
 
-// fileName makes a file's name of an expression.
+// fileName makes a file name from an expression.
 func fileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '-' {

@@ -27,12 +27,12 @@ const MaxCells = 1000
 
 // Axis is a field that is varied, and its values.
 type Axis struct {
-	Path   string   // as --set has it: defaults.link.buffer
-	Values []string // as --set has them: 2packets
+	Path   string   // as in --set: defaults.link.buffer
+	Values []string // as in --set: 2packets
 }
 
-// ParseAxis reads an axis as in a command line: PATH=VALUE,VALUE,... With a single
-// value it is no axis but a set, which the caller recognises by len(Values).
+// ParseAxis reads an axis as on the command line: PATH=VALUE,VALUE,... With a single
+// value it is not an axis but a setting, which the caller recognises by len(Values).
 func ParseAxis(text string) (Axis, error) {
 	set, err := scenario.ParseSet(text)
 	if err != nil {
@@ -61,7 +61,7 @@ type Plan struct {
 	Scenario string // name, or path of a file
 	// Run the short version of the scenario, which its section short describes.
 	Short bool
-	Axes  []Axis // all that is set, single values too; each path once
+	Axes  []Axis // all settings, including single values; each path once
 	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the checks of the scenario).
 	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
 	FromPs  int64    // the time of the metrics; both 0: all after the first fifth
@@ -76,7 +76,7 @@ type Plan struct {
 	// Allow more than 1000 runs.
 	Large bool `flag:"large"`
 
-	control port.FlowControl           // of the scenario as it is
+	control port.FlowControl           // of the unchanged scenario
 	schemes map[string]scenario.Preset // by the value of the axis Scheme
 }
 
@@ -84,7 +84,7 @@ type Plan struct {
 // algorithm, the marking, the telemetry, the thresholds and the transport of its scheme.
 const Scheme = "scheme"
 
-// ParseSchemes reads schemes as in a command line: NAME,NAME,... A comma before a space is part of a name, such as
+// ParseSchemes reads schemes as on the command line: NAME,NAME,... A comma before a space is part of a name, such as
 // "lipd, input".
 func ParseSchemes(lists []string) Axis {
 	a := Axis{Path: Scheme}
@@ -96,7 +96,7 @@ func ParseSchemes(lists []string) Axis {
 	return a
 }
 
-// begin reads the scenario as it is, if there are schemes to put into it.
+// begin reads the unchanged scenario, if there are schemes to put into it.
 func (p *Plan) begin() error {
 	if !slices.ContainsFunc(p.Axes, func(a Axis) bool { return a.Path == Scheme }) {
 		return nil
@@ -106,7 +106,7 @@ func (p *Plan) begin() error {
 		return err
 	}
 	p.schemes = make(map[string]scenario.Preset)
-	if len(s.Links) > 0 { // without one the scenario is wrong, as its cells report
+	if len(s.Links) > 0 { // without a link the scenario is wrong, as its cells report
 		p.control = s.Links[0].FlowControl
 	}
 	return nil
@@ -134,8 +134,8 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 	return sets, err
 }
 
-// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures have means over them, and the means
-// have a table of their own.
+// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures show means over them, and the means
+// have a separate table.
 func (p *Plan) Repeat(n int) {
 	a := Axis{Path: "model.seed"}
 	for i := range n {
@@ -144,7 +144,7 @@ func (p *Plan) Repeat(n int) {
 	p.Axes, p.Seeds = append(p.Axes, a), n
 }
 
-// apart returns the axes whose values are apart: all but the seeds of repetitions.
+// apart returns the axes whose values are kept apart: all but the seeds of repetitions.
 func (p *Plan) apart() []Axis {
 	if p.Seeds > 0 {
 		return p.Axes[:len(p.Axes)-1]
@@ -156,7 +156,7 @@ func (p *Plan) apart() []Axis {
 type layout struct {
 	Plan
 	drawings []drawing
-	cells    map[string]*cell // by ID; only one, if that is all that was wanted
+	cells    map[string]*cell // by ID; only one if only one was requested
 	plan     campaign.Plan
 }
 
@@ -164,7 +164,7 @@ type layout struct {
 type drawing struct {
 	metric string // or the id of a check
 	file   string // without the format
-	label  string // of its axis
+	label  string // of its Y axis
 	unit   metrics.Unit
 }
 
@@ -176,8 +176,8 @@ type cell struct {
 	scenario *scenario.Scenario
 }
 
-// lay lays a plan out: all cells, or the one with an ID. All mistakes of its cells are
-// reported at once, each kind of them for the first cell that has it.
+// lay lays a plan out: all cells, or the one with an ID. It reports all mistakes of its cells
+// at once, each kind for the first cell that has it.
 func (p *Plan) lay(only string) (*layout, error) {
 	n, err := p.size()
 	if err == nil {
@@ -214,8 +214,8 @@ func (p *Plan) lay(only string) (*layout, error) {
 	return l, nil
 }
 
-// derivedApart names the watermarks that differ between cells although no cell gives them, each with the first
-// two cells in which it differs.
+// derivedApart names the watermarks that differ between cells although no cell sets them, each with the first
+// two cells between which it differs.
 func (l *layout) derivedApart() (all []string) {
 	var first *cell
 	reported := make(map[string]bool)
@@ -236,7 +236,7 @@ func (l *layout) derivedApart() (all []string) {
 	return all
 }
 
-// unfair returns warnings of a comparison of algorithms that is not one of whole schemes.
+// unfair returns warnings of a comparison of algorithms that does not compare whole schemes.
 func (l *layout) unfair() (all []string) {
 	for _, a := range l.Axes {
 		if last(a.Path) == "law" && len(a.Values) > 1 {
@@ -283,7 +283,7 @@ func (l *layout) files() []string {
 	return names
 }
 
-// size checks the parts of a plan that concern all cells, and returns how many cells there are.
+// size checks the parts of a plan that concern all cells, and returns the number of cells.
 func (p *Plan) size() (int, error) {
 	n := 1
 	paths := make(map[string]bool)
@@ -331,7 +331,7 @@ func (p *Plan) options() emu.Options {
 	}
 }
 
-// cell returns the i-th combination, the last axis the fastest.
+// cell returns the i-th combination; the last axis varies fastest.
 func (p *Plan) cell(i int) (*cell, error) {
 	c := &cell{number: i + 1, values: make([]string, len(p.Axes))}
 	var sets []scenario.Set
@@ -344,7 +344,7 @@ func (p *Plan) cell(i int) (*cell, error) {
 			return nil, err
 		}
 		if p.Axes[k].Path == Scheme {
-			sets = append(of, sets...) // a field that is set besides differs from its scheme
+			sets = append(of, sets...) // a field that is also set overrides its scheme
 		} else {
 			sets = append(sets, of...)
 		}
@@ -384,7 +384,7 @@ func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
 	return unit.Time(p.FromPs), unit.Time(p.ToPs)
 }
 
-// add takes a cell in: its scenario, and its figures.
+// add adds a cell: its scenario, and its figures.
 func (l *layout) add(c *cell) error {
 	resolved, err := c.scenario.Resolved()
 	if err != nil {

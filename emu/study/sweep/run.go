@@ -14,10 +14,10 @@ import (
 	"fabemu/emu/study/campaign"
 )
 
-// Kind names sweeps among campaigns.
+// Kind is the kind of campaign that a sweep is.
 const Kind = "sweep"
 
-// TableFile is the table of a sweep, with a row for each run. MeansFile has a row for all repetitions of a run.
+// TableFile is the table of a sweep, with a row for each run. MeansFile has one row for all repetitions of a run.
 const (
 	TableFile = "sweep.csv"
 	MeansFile = "means.csv"
@@ -28,7 +28,7 @@ type Options struct {
 	Share campaign.Share // which cells are done
 	// Number of runs at a time (default: one for each CPU).
 	Jobs  int  `flag:"jobs" group:"Runs" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
-	Force bool // do all cells again, and write into a directory with other files
+	Force bool // do all cells again, and write even into a directory with other files
 	Style plot.Style
 	// Progress, if not nil, is called when a cell is done, one call at a time.
 	Progress func(campaign.Status)
@@ -38,9 +38,9 @@ type Options struct {
 
 // Cell is the result of one combination.
 type Cell struct {
-	ID      string       `json:"-"`      // as campaign.Cell has it
-	Number  int          `json:"-"`      // likewise
-	Values  []string     `json:"values"` // of the axes, in their order
+	ID      string       `json:"-"`      // as in campaign.Cell
+	Number  int          `json:"-"`      // as in campaign.Cell
+	Values  []string     `json:"values"` // of the axes, in order
 	Level   report.Level `json:"level"`
 	Figures []Figure     `json:"figures"`
 
@@ -52,14 +52,14 @@ type Figure struct {
 	Name    string         `json:"name"` // the check's id, or the expression
 	Value   report.Number  `json:"value"`
 	Outcome report.Outcome `json:"outcome,omitempty"` // of a check
-	Why     string         `json:"why,omitempty"`     // it is undefined
+	Why     string         `json:"why,omitempty"`     // reason if the value is undefined
 }
 
-// Run does those cells of a plan that Options.Share picks and that are not done yet, and
-// returns their results. If these are all, it writes the table and the figures into
-// the directory; of a share, Draw does. When ctx is done, it stops, finished cells stay, and
-// the error is the error of ctx. A fault of the plan, the share or the directory is a
-// *emu.Mistake; then nothing is run, and with a wrong plan the directory is not touched.
+// Run does the unfinished cells of a plan that Options.Share selects, and
+// returns their results. If these are all cells, it writes the table and the figures into
+// the directory; for a share, Draw does. When ctx is done, Run stops, keeps finished cells, and
+// returns the error of ctx. A fault of the plan, the share or the directory is a
+// *emu.Mistake; then nothing is run, and if the plan is wrong, the directory is not touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	l, err := p.lay(o.Share.Cell)
 	var share []campaign.Cell
@@ -117,7 +117,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	return cells, l.drawAll(d, cells, &o.Style)
 }
 
-// undefined says once of each metric that is undefined in how many cells it is, and why in the first of them.
+// undefined returns a warning for each undefined metric: in how many cells it is undefined, and why in the first of them.
 func undefined(cells []Cell) (all []string) {
 	for _, k := range columns(cells) {
 		n, why := 0, ""
@@ -133,9 +133,9 @@ func undefined(cells []Cell) (all []string) {
 	return all
 }
 
-// Draw writes the table and the figures of the cells that are done into the directory, and
-// returns these cells and those that are missing. If all are, it writes nothing: the tables that are there may be
-// of another sweep. Mistakes are as in Run.
+// Draw writes the table and the figures of the finished cells into the directory, and
+// returns these cells and the missing ones. If all are missing, it writes nothing, because existing tables may
+// belong to another sweep. Mistakes are as in Run.
 func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaign.Cell, err error) {
 	l, err := p.lay("")
 	if err != nil {
@@ -153,7 +153,7 @@ func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaig
 	return cells, missing, l.drawAll(d, cells, &style)
 }
 
-// Cells returns the cells of a plan, in their order. A fault of the plan is a
+// Cells returns the cells of a plan, in order. A fault of the plan is a
 // *emu.Mistake.
 func Cells(p Plan) ([]campaign.Cell, error) {
 	l, err := p.lay("")
@@ -163,7 +163,7 @@ func Cells(p Plan) ([]campaign.Cell, error) {
 	return l.plan.Cells, nil
 }
 
-// take sorts results into those that there are and cells that have none.
+// take returns the results that exist, and the cells without one.
 func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, missing []campaign.Cell) {
 	for i, c := range results {
 		if c == nil {

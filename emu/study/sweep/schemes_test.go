@@ -28,7 +28,7 @@ func generated(t *testing.T, scheme string) string {
 	return file
 }
 
-// TestSchemes: whatever scheme a scenario has, with another one in its place it is the scenario that is generated for that.
+// TestSchemes: whatever scheme a scenario has, replacing it gives the scenario that is generated for the new scheme.
 func TestSchemes(t *testing.T) {
 	schemes := []string{"dcqcn", "hpcc", "swift", "timely", "dctcp", "none", "timely patched"}
 	for _, base := range []string{"dcqcn connectx", "dctcp", "none"} {
@@ -60,7 +60,7 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestUnfairSweeps: what a comparison of schemes leaves as it is has a warning, and a field that is set differs from its scheme.
+// TestUnfairSweeps: a comparison of schemes warns of what it does not change, and a field that is set overrides its scheme.
 func TestUnfairSweeps(t *testing.T) {
 	text, err := os.ReadFile(generated(t, "dcqcn"))
 	if err != nil {

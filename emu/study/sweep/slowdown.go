@@ -11,10 +11,10 @@ import (
 	"fabemu/emu/study/campaign"
 )
 
-// slowdownsFile is the name of the figure of the slowdown of workloads, without an ending.
+// slowdownsFile is the name of the slowdown figure of workloads, without its extension.
 const slowdownsFile = "slowdown"
 
-// drawSlowdowns writes the table of the slowdown of workloads over all seeds, and draws its p99 over the size of flows: a
+// drawSlowdowns writes the table of workload slowdowns over all seeds, and draws the p99 over flow size with a
 // curve for each combination. Without a workload it writes nothing.
 func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.Style) error {
 	var heads []string
@@ -22,7 +22,7 @@ func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.
 		heads = append(heads, a.Path)
 	}
 	var rows []seeds.Row
-	var order []string // of the workloads
+	var order []string // of workloads
 	curves := map[string][]summary.SlowdownCurve{}
 	for _, g := range l.groups(cells) {
 		row := seeds.Row{Values: g.values, Slowdowns: seeds.Pool(g.runs)}

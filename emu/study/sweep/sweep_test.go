@@ -62,7 +62,7 @@ func windows(t *testing.T, change func(*Plan)) Plan {
 	return p
 }
 
-// sweep runs a plan and returns how many of its cells were done before.
+// sweep runs a plan and returns how many of its cells were already done.
 func sweep(t *testing.T, p Plan, dir string, o Options) (cells []Cell, before int) {
 	t.Helper()
 	o.Progress = func(s campaign.Status) { before = s.Before }
@@ -132,8 +132,8 @@ func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
 	}
 }
 
-// After a power cut files may be empty, cut short, or filled with zeros: they are as good
-// as not there, and what is whole is kept.
+// After a power cut files may be empty, cut short, or filled with zeros. They count as
+// missing, and whole files are kept.
 func TestRunAfterFilesWereCut(t *testing.T) {
 	whole := t.TempDir()
 	p := windows(t, nil)
@@ -182,7 +182,7 @@ func TestRunAfterFilesWereCut(t *testing.T) {
 	}
 }
 
-// The last axis is the fastest.
+// The last axis varies fastest.
 func TestOrderOfCells(t *testing.T) {
 	p := windows(t, func(p *Plan) {
 		p.Axes = []Axis{{"flows.f.window", []string{"1", "2"}}, {"model.seed", []string{"1", "2", "3"}}, {"wall.dilation", []string{"20"}}}
@@ -200,7 +200,7 @@ func TestOrderOfCells(t *testing.T) {
 	}
 }
 
-// A sweep that was ended has the table of one that was not, and does nothing twice.
+// A sweep that was interrupted and resumed has the same table as one that was not, and does nothing twice.
 func TestRunGoesOn(t *testing.T) {
 	p := windows(t, nil)
 	whole, broken := t.TempDir(), t.TempDir()
@@ -229,7 +229,7 @@ func TestRunGoesOn(t *testing.T) {
 	}
 }
 
-// What a call that was killed leaves in its first moments.
+// A call that was killed early can be repeated, whatever it left behind.
 func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 	p := windows(t, nil)
 	for name, leave := range map[string]func(dir string){
@@ -297,7 +297,7 @@ func TestADirectoryThatLooksLikeAPattern(t *testing.T) {
 	}
 }
 
-// Everything on which the result of a cell depends changes the name of its file; a plan with more cells has
+// Everything on which the result of a cell depends changes the name of its file; a plan with more cells reuses
 // those of the smaller one.
 func TestNamesOfCells(t *testing.T) {
 	p := windows(t, nil)
@@ -378,7 +378,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A directory is of one call at a time.
+// Only one call at a time can use a directory.
 func TestTwoCallsAtOnce(t *testing.T) {
 	p, dir := windows(t, nil), t.TempDir()
 	var second error
@@ -392,7 +392,7 @@ func TestTwoCallsAtOnce(t *testing.T) {
 	}
 }
 
-// none is a threshold like others: in one list with numbers it stands for marking
+// none is a threshold like others: in a list with numbers it means marking
 // without an output threshold.
 func TestThresholdNone(t *testing.T) {
 	at := func(axes ...Axis) Cell {
@@ -466,8 +466,8 @@ func TestNamesOfFigures(t *testing.T) {
 	}
 }
 
-// The first axis lies to the right, in the order of its figures; the others are told
-// by the curves. What a void run has measured is not drawn.
+// The first axis is horizontal, in numeric order; the curves distinguish
+// the others. The results of void runs are not drawn.
 func TestFigure(t *testing.T) {
 	l := &layout{Plan: Plan{Scenario: "s", Clock: "wall", Axes: []Axis{{"a.buffer", []string{"4packets", "2packets"}}, {"x", []string{"1"}}, {"b.threshold", []string{"none", "6"}}}}}
 	cell := func(level report.Level, v float64, values ...string) Cell {
@@ -507,7 +507,7 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// TestRepetitions: seeds are no axis of a figure; the table has each run, and the means have a row for each window, with
+// TestRepetitions: seeds are not an axis of a figure; the table has each run, and the means have a row for each window, with
 // the interval of their values.
 func TestRepetitions(t *testing.T) {
 	dir := t.TempDir()
@@ -556,7 +556,7 @@ func TestRepetitions(t *testing.T) {
 	if e := p.groups(cells)[0].estimate("f.rate"); e.Values != 2 || e.Missing != 1 {
 		t.Errorf("a void run counts: %+v", e)
 	}
-	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0 // the seeds as an axis: the same cells, and another table
+	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0 // seeds as an axis: the same cells, but another table
 	if _, before := sweep(t, p, dir, Options{}); before != 6 {
 		t.Errorf("%d of 6 cells are taken over", before)
 	}

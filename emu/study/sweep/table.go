@@ -20,8 +20,8 @@ type column struct {
 	judged bool // it is a check
 }
 
-// columns lists the figures of cells, in the order in which they first come: checks of
-// one cell may differ from the checks of the next.
+// columns lists the figures of cells, in the order of first appearance, because the checks of
+// one cell may differ from those of the next.
 func columns(cells []Cell) []column {
 	var list []column
 	seen := make(map[string]bool)
@@ -36,7 +36,7 @@ func columns(cells []Cell) []column {
 	return list
 }
 
-// of returns a figure of a cell; its value is missing if the cell has none of the name.
+// of returns a figure of a cell; its value is missing if the cell has no figure with the name.
 func (c *Cell) of(name string) Figure {
 	for _, f := range c.Figures {
 		if f.Name == name {
@@ -47,8 +47,8 @@ func (c *Cell) of(name string) Figure {
 }
 
 // WriteTable writes cells as CSV, a row each: the ID, the values, the level of the
-// verdict, and the figures, in bytes per second, seconds, blocks or as shares, as the
-// metric has it; one that is undefined is empty. In addition to a check stands its outcome, in
+// verdict, and the figures in the unit of the metric: bytes per second, seconds, blocks or shares.
+// An undefined figure is empty. A check is followed by its outcome, in
 // the column "ID outcome".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	out := csv.NewWriter(w)
@@ -78,9 +78,9 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	return out.Error()
 }
 
-// group is the repetitions of a combination; without seeds it is one cell.
+// group holds the repetitions of a combination; without seeds, one cell.
 type group struct {
-	values []string // of the axes that are apart
+	values []string // of the axes that are kept apart
 	runs   []seeds.Run
 	*seeds.Repetitions
 }
@@ -119,8 +119,8 @@ func (c *Cell) repetition() seeds.Run {
 }
 
 // WriteMeans writes the means over repetitions as CSV, a row for each combination of the other axes: the values, the
-// number of seeds, and for each figure its mean, half of the 95 % confidence interval of the mean, and for a check
-// how many seeds pass it. Void runs do not count.
+// number of seeds, and for each figure its mean, half of the mean's 95 % confidence interval, and for a check
+// the number of seeds that pass it. Void runs do not count.
 func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	out := csv.NewWriter(w)
 	var head []string

@@ -16,7 +16,7 @@ import (
 	"fabemu/emu/watch/subnet"
 )
 
-// own is a client that is written for tests.
+// own is a client written for tests.
 type own struct {
 	name      string
 	ctl, data *net.UnixConn
@@ -27,7 +27,7 @@ func (c *own) address(what string) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unixgram", Name: "@" + c.name + ":" + what + "\x00"}
 }
 
-// dial connects a client under a number, and returns whether it was taken.
+// dial connects a client under a number, and returns whether it was accepted.
 func dial(t testing.TB, name string, id int) (*own, bool) {
 	t.Helper()
 	c := &own{name: name}
@@ -66,7 +66,7 @@ func (c *own) control(t testing.TB, m []byte) []byte {
 	return answer
 }
 
-// ping asks for NodeInfo, and reports whether the answer came.
+// ping asks for NodeInfo, and reports whether an answer arrives.
 func (c *own) ping(t testing.TB) bool {
 	t.Helper()
 	p := request(0x81, 1, 0x11, 0)
@@ -79,7 +79,7 @@ func (c *own) ping(t testing.TB) bool {
 	return err == nil && n == subnet.PacketSize && answer[subnet.AtMAD+3] == 0x81
 }
 
-// listen serves the torus, without the library of ibsim.
+// listen serves the torus without ibsim's library.
 func listen(t *testing.T) *subnet.Server {
 	t.Helper()
 	n, err := subnet.New(build(t))
@@ -94,7 +94,7 @@ func listen(t *testing.T) *subnet.Server {
 	return v
 }
 
-// Datagrams of a wrong size, with a wrong magic number or under a foreign name are refused and counted, and the client
+// Datagrams with a wrong size, a wrong magic number or a foreign name are refused and counted, and a client
 // that keeps to the protocol is served.
 func TestForgedDatagrams(t *testing.T) {
 	v := listen(t)
@@ -129,7 +129,7 @@ func TestForgedDatagrams(t *testing.T) {
 	}
 }
 
-// A client that floods is slowed, and another is served meanwhile.
+// A client that floods is slowed while another is served.
 func TestFlood(t *testing.T) {
 	v := listen(t)
 	flood, _ := dial(t, v.Name(), os.Getpid())
@@ -161,7 +161,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestClientOfAnotherUser is the client of the test below, when that starts this program again.
+// TestClientOfAnotherUser also runs as the client, when it starts this program again.
 func TestClientOfAnotherUser(t *testing.T) {
 	name := os.Getenv("FABEMU_SUBNET")
 	if name == "" {
@@ -184,7 +184,7 @@ func TestClientOfAnotherUser(t *testing.T) {
 	fmt.Println("refused")
 }
 
-// counts are the counts of a server that has not panicked.
+// counts returns the counts of a server, which must not have panicked.
 func counts(v *subnet.Server) *report.Subnet {
 	c, err := v.Report()
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	attrSLRcvBECN  = 0x33
 )
 
-// Observe takes the figures of the run, which counters are made of.
+// Observe receives the results of the run from which the counters are computed.
 func (s *Subnet) Observe(v *metrics.View) {
 	s.totals, s.marks = s.totals[:0], make([][2]int64, len(s.nodes))
 	for i := range s.fabric.Flows {
@@ -32,14 +32,14 @@ func (s *Subnet) Observe(v *metrics.View) {
 	}
 }
 
-// A counter is a field of an attribute of performance management.
+// A counter is a field of a performance management attribute.
 type counter struct {
 	at, bits int // in the attribute, in bytes and bits; counters do not overflow
 	selected int // bit of CounterSelect
 	of       func(*tally) uint64
 }
 
-// tally is what the counters of a port count.
+// tally holds the counts of a port.
 type tally struct {
 	out, in metrics.LinkTotals
 	drops   int64
@@ -48,7 +48,7 @@ type tally struct {
 	ack     int64         // bytes
 }
 
-// words are octets sent by a link, between the delimiters, in units of 4.
+// words are octets between the delimiters that a link has sent, in units of 4.
 func (t *tally) words(l *metrics.LinkTotals) uint64 { return uint64(l.Bytes+l.Acks*t.ack) / 4 }
 
 var (
@@ -61,7 +61,7 @@ var (
 	becn        = func(t *tally) uint64 { return uint64(t.marks[1]) }
 )
 
-// counters are the counters by attribute. Errors that the fabric does not have are 0.
+// counters are the counters by attribute. Errors that cannot occur in the fabric are 0.
 var counters = map[uint16][]counter{
 	attrCounters: {
 		{6, 8, 1, nil}, {7, 8, 2, nil}, {4, 16, 0, nil}, {8, 16, 3, nil}, {10, 16, 4, nil}, {12, 16, 5, nil},
@@ -77,7 +77,7 @@ var counters = map[uint16][]counter{
 	attrSLRcvBECN:  {{4, 32, 0, becn}},
 }
 
-// performance serves the counters of the ports of a node.
+// performance serves the counters of a node's ports.
 func (s *Subnet) performance(at place, m *mad) uint16 {
 	n, d := &s.nodes[at.node], m[64:256]
 	attr := m.attribute()
@@ -93,7 +93,7 @@ func (s *Subnet) performance(at place, m *mad) uint16 {
 	}
 	fields, known := counters[attr]
 	if !known || attr >= attrRcvConCtrl && (n.isSwitch || len(s.fabric.Scenario.Workloads) > 0) {
-		return statusAttribute // marks are counted where the packets of flows end
+		return statusAttribute // marks are counted where flows end
 	}
 	first, last := int(d[1]), int(d[1])
 	if d[1] == 255 {
@@ -156,7 +156,7 @@ func (p *portInfo) zeros(attr uint16, n int) []uint64 {
 	return p.zero[attr]
 }
 
-// tally returns what the counters of a port count; nil at a management port, and before the run begins.
+// tally returns the counts of a port; nil at a management port, and before the run starts.
 func (s *Subnet) tally(at place) *tally {
 	p := s.at(at)
 	if p.wire < 0 || len(s.totals) == 0 {

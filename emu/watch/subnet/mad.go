@@ -2,14 +2,14 @@ package subnet
 
 import "encoding/binary"
 
-// Sizes of the messages of ibsim's protocol (include/ibsim.h).
+// Message sizes in ibsim's protocol (include/ibsim.h).
 const (
 	packetSize  = 288 // struct sim_request
 	controlSize = 80  // struct sim_ctl
 )
 
 // A Packet is a MAD with its addresses, as libumad2sim sends it: dlid, slid, dqp, sqp, status, length, and the MAD.
-// The addresses are in network order, each at the begin of its field.
+// The addresses are in network byte order, each at the start of its field.
 type Packet [packetSize]byte
 
 // Offsets in a Packet.
@@ -21,7 +21,7 @@ var be = binary.BigEndian
 
 func (p *Packet) mad() *mad { return (*mad)(p[atMAD:]) }
 
-// turn exchanges the sender and the receiver.
+// turn swaps the sender and the receiver.
 func (p *Packet) turn() {
 	for _, at := range [...][2]int{{atDLID, atSLID}, {atDQP, atSQP}} {
 		a, b := [4]byte(p[at[0]:]), [4]byte(p[at[1]:])
@@ -30,7 +30,7 @@ func (p *Packet) turn() {
 	}
 }
 
-// timedOut is the status of a packet that comes back because nothing answers it (ETIMEDOUT).
+// timedOut is the status of a packet that is returned because nothing answers it (ETIMEDOUT).
 const timedOut = 110
 
 // A mad is a management datagram.
@@ -94,12 +94,12 @@ func (m *mad) hops() int         { return int(m[7]) }
 func (m *mad) path() []byte      { return m[128:192] }
 func (m *mad) back() []byte      { return m[192:256] }
 
-// client is the client that has sent a request which was passed on to another: the high 16 bits of the transaction
+// client is the client whose request was passed on to another: the high 16 bits of the transaction
 // identifier, which managers leave to the channel adapter.
 func (m *mad) client() int     { return int(be.Uint16(m[8:])) }
 func (m *mad) setClient(c int) { be.PutUint16(m[8:], uint16(c)) }
 
-// answer makes the MAD the response to itself.
+// answer turns the MAD into its own response.
 func (m *mad) answer(status uint16) {
 	switch m.method() {
 	case methodGet, methodSet:
@@ -113,7 +113,7 @@ func (m *mad) answer(status uint16) {
 	be.PutUint16(m[4:], status)
 }
 
-// wrong reports whether the header of the MAD, or of the directed route, cannot be.
+// wrong reports whether the header of the MAD, or its directed route, is invalid.
 func (m *mad) wrong() bool {
 	if m[0] != 1 {
 		return true

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// WriteNet writes the topology as ibnetdiscover prints it, without what a manager has set, so that it is a topology of
-// ibsim too.
+// WriteNet writes the topology as ibnetdiscover prints it, without what a manager has set, so that ibsim can read it
+// too.
 func (s *Subnet) WriteNet(w io.Writer) error {
 	id := func(i int) string {
 		return fmt.Sprintf("%c-%016x", "HS"[s.own(i).nodeType(s, i)-1], guid(i, 0))
@@ -33,7 +33,7 @@ func (s *Subnet) WriteNet(w io.Writer) error {
 	return nil
 }
 
-// speed is the width and the speed of the link of a port: "4xSDR".
+// speed returns the width and the speed of the link of a port, such as "4xSDR".
 func (p *portInfo) speed() string {
 	for _, width := range widths {
 		for i, l := range lanes {

@@ -8,7 +8,7 @@ import (
 	"fabemu/emu/scenario/paths"
 )
 
-// Node returns the node of a name; no name is the first endpoint.
+// Node returns the node with a name; without a name, the first endpoint.
 func (s *Subnet) Node(name string) (int, bool) {
 	if name == "" {
 		i := slices.IndexFunc(s.nodes, func(n node) bool { return !n.isSwitch })
@@ -18,8 +18,8 @@ func (s *Subnet) Node(name string) (int, bool) {
 	return i, known
 }
 
-// Missing returns what the fabric lacks until its flows can begin: a link that is not active, or a route. Nothing is
-// empty.
+// Missing returns what the fabric still lacks for its flows to start: an active link, or a route. It is empty if nothing
+// is missing.
 func (s *Subnet) Missing() string {
 	for w := range s.fabric.Wires {
 		for _, end := range s.ends(w) {
@@ -53,8 +53,8 @@ func (s *Subnet) Missing() string {
 	return ""
 }
 
-// Scenario returns the scenario of the fabric with the forwarding tables as its routes, and with the links that a
-// manager has disabled.
+// Scenario returns the scenario of the fabric with the forwarding tables as its routes, and with the links disabled that
+// a manager has disabled.
 func (s *Subnet) Scenario() *scenario.Scenario {
 	now := *s.fabric.Scenario
 	now.Routes, now.Routing.Paths, now.Managed = nil, scenario.Shortest, true
@@ -79,7 +79,7 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 	return &now
 }
 
-// Rerouted returns the routes that the forwarding tables have changed since the last call.
+// Rerouted returns the routes that changed in the forwarding tables since the last call.
 func (s *Subnet) Rerouted() (routes []scenario.Route) {
 	for i := range s.nodes {
 		for dst := range s.nodes {
@@ -88,7 +88,7 @@ func (s *Subnet) Rerouted() (routes []scenario.Route) {
 			}
 			out := s.nodes[i].forward(be.Uint16(s.own(dst).info[16:]))
 			if out < 1 || out >= len(s.nodes[i].ports) {
-				continue // frames go on as before
+				continue // frames continue as before
 			}
 			wire, key := s.nodes[i].ports[out].wire, [2]int{i, dst}
 			if was, known := s.routes[key]; !known || was != wire {
@@ -100,7 +100,7 @@ func (s *Subnet) Rerouted() (routes []scenario.Route) {
 	return routes
 }
 
-// Switched returns the events by which the links follow what managers have disabled, and enabled and activated, since
+// Switched returns the events that make the links follow what managers have disabled, or enabled and activated, since
 // the last call.
 func (s *Subnet) Switched() (events []string) {
 	for w := range s.fabric.Wires {
@@ -120,8 +120,8 @@ func (s *Subnet) Switched() (events []string) {
 	return events
 }
 
-// Link tells whether the fabric keeps a wire down. What managers have caused is no news. The ports of a link that comes
-// up wait for a manager.
+// Link records whether the fabric keeps a wire down. It ignores changes that managers have caused. The ports of a link
+// that comes up wait for a manager.
 func (s *Subnet) Link(wire int, down bool) {
 	if s.lifted[wire] = s.lifted[wire] && down; s.cut[wire] || s.lifted[wire] || s.down[wire] == down {
 		return

@@ -41,10 +41,10 @@ const (
 	ctlMagic    = 0xDEADBEEF
 	ctlData     = 16 // offset of the data
 	mostClients = 64
-	sendTime    = time.Second // that a client may take no MAD
+	sendTime    = time.Second // how long a client may accept no MAD
 	// A client that sends more than rate MADs in a second, after the first burst of them, is slowed to that.
 	rate, burst = 10_000, 20_000
-	// settled is how long forwarding tables do not change before the run takes them: a manager sets many blocks.
+	// settled is how long forwarding tables must not change before the run adopts them, because a manager sets many blocks.
 	settled = 50 * time.Millisecond
 )
 
@@ -58,10 +58,10 @@ type Server struct {
 	mu      sync.Mutex
 	subnet  *Subnet
 	clients [mostClients]*client
-	began   time.Time        // of the first MAD
-	changes *observe.Changes // makes changes of the run
-	running bool             // there is a run
-	stirred time.Time        // when a forwarding table changed last
+	began   time.Time        // time of the first MAD
+	changes *observe.Changes // makes changes in the run
+	running bool             // a run is active
+	stirred time.Time        // when a forwarding table last changed
 	failed  error            // a panic
 }
 
@@ -69,12 +69,12 @@ type Server struct {
 type client struct {
 	conn *net.UnixConn
 	pid  int    // 0: the slot is free
-	id   uint32 // by its own count, in the name of its socket
+	id   uint32 // chosen by the client, in the name of its socket
 	left int    // MADs that it may send before it is slowed
 	last time.Time
 }
 
-// Listen begins to serve a subnet.
+// Listen starts to serve a subnet.
 func Listen(s *Subnet) (*Server, error) {
 	if err := host.NeedsLinux("a subnet manager"); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Listen(s *Subnet) (*Server, error) {
 	return v, nil
 }
 
-// begin begins a goroutine.
+// begin starts a goroutine.
 func (v *Server) begin(run func()) {
 	v.wg.Go(func() {
 		defer errs.Catch(func(err error) {
@@ -103,7 +103,7 @@ func (v *Server) begin(run func()) {
 	})
 }
 
-// do calls f while nothing else uses the subnet, and then sends what it caused.
+// do calls f with exclusive use of the subnet, and then sends the resulting MADs.
 func (v *Server) do(f func()) {
 	v.deliver(func() []Delivery {
 		v.mu.Lock()
@@ -113,7 +113,7 @@ func (v *Server) do(f func()) {
 	}())
 }
 
-// tick has the run adopt changes, repeats traps, and looks for clients that have died.
+// tick makes the run adopt changes, repeats traps, and looks for clients that have died.
 func (v *Server) tick() {
 	t := time.NewTicker(settled)
 	defer t.Stop()
@@ -142,15 +142,15 @@ func (v *Server) bind(what string) (*net.UnixConn, error) {
 	return c, host.PassCredentials(c)
 }
 
-// address is that of a socket. The names of libumad2sim end with a zero byte.
+// address returns the address of a socket. libumad2sim's names end with a zero byte.
 func (v *Server) address(what string) *net.UnixAddr {
 	return &net.UnixAddr{Net: "unixgram", Name: "@" + v.name + ":" + what + "\x00"}
 }
 
-// Name is the value of IBSIM_SOCKNAME for clients.
+// Name returns the value of IBSIM_SOCKNAME for clients.
 func (v *Server) Name() string { return v.name }
 
-// Answers returns an error if no server has a name.
+// Answers returns an error if no server has this name.
 func Answers(name string) error {
 	c, err := net.DialUnix("unixgram", nil, (&Server{name: name}).address("ctl"))
 	if err == nil {
@@ -159,7 +159,7 @@ func Answers(name string) error {
 	return err
 }
 
-// Close ends the service.
+// Close stops the server.
 func (v *Server) Close() {
 	close(v.done)
 	v.ctl.Close()
@@ -206,12 +206,12 @@ func (v *Server) control() {
 		}
 		if isClient {
 			v.ctl.SetWriteDeadline(time.Now().Add(sendTime))
-			_, _ = v.ctl.WriteToUnix(m[:], v.address(from)) // it may be gone
+			_, _ = v.ctl.WriteToUnix(m[:], v.address(from)) // the client may be gone
 		}
 	}
 }
 
-// command does what a control message says, and writes the answer into its data.
+// command executes a control message, and writes the answer into its data.
 func (v *Server) command(id string, pid int, what, slot uint32, data []byte) bool {
 	native := binary.NativeEndian
 	if what == ctlConnect {
@@ -267,7 +267,7 @@ func (v *Server) connect(id string, pid int, data []byte) bool {
 		return false
 	}
 	select {
-	case <-v.done: // Close waits for those who serve, and does not know of another
+	case <-v.done: // Close waits for the goroutines that serve; it does not know a new one
 		return false
 	default:
 	}
@@ -305,7 +305,7 @@ func (v *Server) reap() {
 	}
 }
 
-// serve handles the MADs of the clients of a slot, one after another.
+// serve handles the MADs from a slot, for one client after another.
 func (v *Server) serve(slot int, conn *net.UnixConn) {
 	var p Packet
 	for {
@@ -341,7 +341,7 @@ func (v *Server) serve(slot int, conn *net.UnixConn) {
 	}
 }
 
-// name is the name of the socket for MADs of a client.
+// name returns the name of a client's socket for MADs.
 func (c *client) name() string { return "in" + strconv.FormatUint(uint64(c.id), 10) }
 
 // charge counts a MAD of a client, and returns how long the next one has to wait.
@@ -379,7 +379,7 @@ func (v *Server) deliver(out []Delivery) {
 	}
 }
 
-// Wait returns when all ports are active and all switches have routes to all endpoints, or with why they are not.
+// Wait returns when all ports are active and all switches have routes to all endpoints, or with an error that says what is missing.
 func (v *Server) Wait(ctx context.Context) error {
 	t := time.NewTicker(settled)
 	defer t.Stop()
@@ -406,15 +406,15 @@ func (v *Server) Scenario() *scenario.Scenario {
 	return v.subnet.Scenario()
 }
 
-// Follow has the run follow changes of forwarding tables, and ports that are disabled and enabled, from its first
-// snapshot on. Without c it does not.
+// Follow makes the run follow changes of forwarding tables, and the disabling and enabling of ports, from its first
+// snapshot on. If c is nil, it does not.
 func (v *Server) Follow(c *observe.Changes) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.changes = c
 }
 
-// Observe takes the state of the run: it is the observer of the server.
+// Observe receives the state of the run, of which the server is an observer.
 func (v *Server) Observe(s *observe.Snapshot) {
 	v.do(func() {
 		v.running = !s.Last && v.changes != nil
@@ -426,7 +426,7 @@ func (v *Server) Observe(s *observe.Snapshot) {
 	})
 }
 
-// adopt has the run adopt what managers have changed.
+// adopt makes the run adopt what managers have changed.
 func (v *Server) adopt() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -455,7 +455,7 @@ func (v *Server) adopt() {
 	}
 }
 
-// Report returns the counts of the service so far, and its panic, if there was one.
+// Report returns the counts of the server so far, and its panic, if there was one.
 func (v *Server) Report() (*report.Subnet, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

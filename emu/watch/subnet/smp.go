@@ -19,7 +19,7 @@ const (
 	capSM        = 1 << 1 // of CapabilityMask, in its last byte
 )
 
-// lane is the data rate of a lane at a link speed, and its codes in LinkSpeedActive and LinkSpeedExtActive.
+// lane is the data rate of a lane at a link speed, and the codes of the speed in LinkSpeedActive and LinkSpeedExtActive.
 type lane struct {
 	rate            unit.Rate
 	speed, extended byte
@@ -29,7 +29,7 @@ var lanes = [...]lane{
 	{2e9, 1, 0}, {4e9, 2, 0}, {8e9, 4, 0}, {13_636_363_636, 4, 1}, {25e9, 4, 2}, {50e9, 4, 4}, {100e9, 4, 8}, // SDR to NDR
 }
 
-// widths are the codes of link widths, the usual one first.
+// widths are the codes of link widths, the most common first.
 var widths = [...]struct{ lanes, code int }{{4, 2}, {1, 1}, {2, 16}, {8, 4}, {12, 8}}
 
 // speedOf returns the width and the speed whose data rate is closest to a rate.
@@ -45,8 +45,8 @@ func speedOf(r unit.Rate) (width byte, of lane) {
 	return width, of
 }
 
-// begin sets PortInfo as it is before a manager comes: the link is up, and its state is Initialize. The LID is the one
-// of the run's frames; a manager keeps it.
+// begin sets PortInfo to its values before a manager starts: the link is up, and its state is Initialize. The LID is the
+// one in the run's frames; a manager keeps it.
 func (p *portInfo) begin(s *Subnet, i, number int) {
 	n := &s.fabric.Nodes[i]
 	d := &p.info
@@ -85,7 +85,7 @@ func (p *portInfo) setState(state, physical byte) {
 	p.info[33] = p.info[33]&0x0F | physical<<4
 }
 
-// nodeType is the NodeType of a node: a channel adapter or a switch.
+// nodeType returns the NodeType of a node: channel adapter or switch.
 func (p *portInfo) nodeType(s *Subnet, i int) byte {
 	if s.nodes[i].isSwitch {
 		return 2
@@ -93,7 +93,7 @@ func (p *portInfo) nodeType(s *Subnet, i int) byte {
 	return 1
 }
 
-// writable are the bits of PortInfo that Set stores. States, and fields in which 0 means no change, are apart.
+// writable are the bits of PortInfo that Set stores. States, and fields in which 0 means no change, are handled separately.
 var writable = [64]byte{
 	0: 255, 1: 255, 2: 255, 3: 255, 4: 255, 5: 255, 6: 255, 7: 255, // M_Key
 	8: 255, 9: 255, 10: 255, 11: 255, 12: 255, 13: 255, 14: 255, 15: 255, // GIDPrefix
@@ -102,7 +102,7 @@ var writable = [64]byte{
 	51: 0x1F, 53: 255,
 }
 
-// manage does what a MAD of subnet management asks of the agent at a place.
+// manage executes a subnet management MAD at the agent of a place.
 func (s *Subnet) manage(at place, m *mad) uint16 {
 	n, d, set, mod := &s.nodes[at.node], m.data(), m.method() == methodSet, m.modifier()
 	switch a := m.attribute(); a {
@@ -176,7 +176,7 @@ func (n *node) switchInfo(d []byte, set bool) uint16 {
 	return statusOK
 }
 
-// table serves an attribute that consists of blocks, which are stored as they are set.
+// table serves an attribute of blocks, which it stores as they are set.
 func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) uint16 {
 	n := &s.nodes[at.node]
 	port, block, size := uint32(at.port), mod, 64
@@ -212,7 +212,7 @@ func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) ui
 	if set {
 		var b [64]byte
 		copy(b[:size], d)
-		if attr == attrGUIDInfo { // the first is fixed
+		if attr == attrGUIDInfo { // the first GUID is fixed
 			be.PutUint64(b[:], guid(at.node, int(port)))
 		}
 		s.stirred = s.stirred || attr == attrLinear && n.tables[key] != b
@@ -238,16 +238,16 @@ func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) ui
 	return statusOK
 }
 
-// setPort sets PortInfo. It changes nothing where a value cannot be.
+// setPort sets PortInfo. It changes nothing if a value is invalid.
 func (s *Subnet) setPort(at place, d []byte) uint16 {
 	n, p := &s.nodes[at.node], s.at(at)
 	state, physical := d[32]&15, d[33]>>4
-	base := !n.isSwitch || at.port == 0 // it has a LID
+	base := !n.isSwitch || at.port == 0 // this port has a LID
 	switch lid := be.Uint16(d[16:]); {
 	case base && (lid == 0 || lid > mostLID),
 		d[43]>>4 > p.info[37]>>4,                       // OperVLs
 		d[36]>>4 > p.info[41]&15,                       // NeighborMTU
-		state == stateInit || state > stateActive,      // only Down, Armed and Active can be asked for
+		state == stateInit || state > stateActive,      // a manager can only request Down, Armed and Active
 		state == stateArmed && p.state() < stateInit,   //
 		state == stateActive && p.state() < stateArmed, //
 		physical > physicalDisabled, at.port == 0 && (state == stateDown || physical == physicalDisabled):

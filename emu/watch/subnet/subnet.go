@@ -14,7 +14,7 @@ import (
 // mostLID is the greatest unicast LID.
 const mostLID = 0xBFFF
 
-// Subnet is the management side of a fabric. It is not safe for several goroutines.
+// Subnet is the management side of a fabric. It is not safe for concurrent use.
 type Subnet struct {
 	Counts report.Subnet
 
@@ -22,14 +22,14 @@ type Subnet struct {
 	nodes       []node
 	clients     map[int]*attached
 	out         []Delivery
-	routes      map[[2]int]int       // by switch and destination, the wire that the run's routes lead over
-	cut, lifted []bool               // by wire: a manager has it down in the run; it has been up since
+	routes      map[[2]int]int       // by switch and destination, the wire of the run's route
+	cut, lifted []bool               // by wire: a manager has taken it down in the run; it has come up since
 	down        []bool               // by wire: an event of the scenario has taken it down
 	totals      []metrics.PortTotals // by number of the port; empty: the run has not begun
 	marks       [][2]int64           // by node, the packets with FECN and with BECN that it received
 	ack         int64                // bytes of an ACK on the link
 	stirred     bool                 // a forwarding table has changed since this was last read
-	quiet       map[int]int          // by switch, how often a trap that is not acknowledged has yet to be repeated
+	quiet       map[int]int          // by switch, how many times an unacknowledged trap has yet to be repeated
 }
 
 // A Delivery is a MAD for a client.
@@ -41,7 +41,7 @@ type Delivery struct {
 // attached is a client at a node.
 type attached struct {
 	place
-	sm bool // it answers for the subnet manager there
+	sm bool // it is the subnet manager at this node
 }
 
 // place is a port of a node: 0 is the management port of a switch.
@@ -53,10 +53,10 @@ type node struct {
 	isSwitch bool
 	ports    []portInfo // by number, from 0; a channel adapter has no port 0
 	switches switchInfo
-	tables   map[uint64][64]byte // that are stored as they were set: see table
+	tables   map[uint64][64]byte // stored as they were set: see table
 }
 
-// switchInfo is what SwitchInfo says beyond constants.
+// switchInfo holds the variable fields of SwitchInfo.
 type switchInfo struct {
 	top     uint16 // LinearFDBTop
 	life    byte   // LifeTimeValue
@@ -65,17 +65,17 @@ type switchInfo struct {
 	primary [3]byte
 }
 
-// portInfo is a port: its PortInfo, and what stands behind it.
+// portInfo is a port: its PortInfo, its wire and its counters.
 type portInfo struct {
 	info     [64]byte
 	wire     int // in the fabric; -1: a management port
 	number   int // among the ports of all nodes, without management ports
 	peer     place
 	disabled bool                // PortPhysicalState has been set to Disabled
-	zero     map[uint16][]uint64 // of its counters, by attribute: the values at their reset
+	zero     map[uint16][]uint64 // by attribute, the values of its counters at their reset
 }
 
-// New returns the management side of a fabric whose ports are to be brought up. All links must be InfiniBand.
+// New returns the management side of a fabric whose ports a manager must bring up. All links must be InfiniBand.
 func New(f *fabric.Fabric) (*Subnet, error) {
 	if len(f.Nodes) > mostLID {
 		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
@@ -112,7 +112,7 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 // guid returns the GUID of a port; that of port 0 is that of the node. Its company identifier is a local one.
 func guid(node, port int) uint64 { return 0x02FABE<<40 | uint64(node+1)<<8 | uint64(port) }
 
-// number returns the number of a port as its node's agent knows it, or false if there is none.
+// number returns the number of a port at its node's agent, or false if there is none.
 func (n *node) number(p uint32) (int, bool) {
 	if p >= uint32(len(n.ports)) || p == 0 && !n.isSwitch {
 		return 0, false
@@ -123,7 +123,7 @@ func (n *node) number(p uint32) (int, bool) {
 // at returns the port at a place.
 func (s *Subnet) at(p place) *portInfo { return &s.nodes[p.node].ports[p.port] }
 
-// own returns the port that has the LID of a node: of a switch, the management port.
+// own returns the port with the LID of a node: at a switch, the management port.
 func (s *Subnet) own(i int) *portInfo {
 	if s.nodes[i].isSwitch {
 		return &s.nodes[i].ports[0]
@@ -131,7 +131,7 @@ func (s *Subnet) own(i int) *portInfo {
 	return &s.nodes[i].ports[1]
 }
 
-// home is the place of a client that is attached to a node.
+// home returns the place of a client that is attached to a node.
 func (s *Subnet) home(i int) place {
 	if s.nodes[i].isSwitch {
 		return place{i, 0}
@@ -149,13 +149,13 @@ func (s *Subnet) Attach(client, node int, sm bool) error {
 	return nil
 }
 
-// Detach removes a client, whether it has ended in order or died.
+// Detach removes a client, whether it has disconnected or died.
 func (s *Subnet) Detach(client int) {
 	s.SetManager(client, false)
 	delete(s.clients, client)
 }
 
-// SetManager marks a client as a subnet manager, or not; the port reports that by trap 144.
+// SetManager sets whether a client is a subnet manager; the port reports the change by trap 144.
 func (s *Subnet) SetManager(client int, sm bool) {
 	c := s.clients[client]
 	if c == nil || c.sm == sm {
@@ -209,7 +209,7 @@ func (s *Subnet) trap(i int, data [64]byte) {
 	s.send(client, &p)
 }
 
-// mostTraps is how often a trap is repeated that no manager acknowledges.
+// mostTraps is how many times a trap is repeated that no manager acknowledges.
 const mostTraps = 10
 
 // changed reports a change of the state of a link at a switch by trap 128.
@@ -232,7 +232,7 @@ func (s *Subnet) notice(i int) {
 	s.trap(i, data)
 }
 
-// Repeat sends the traps again that no manager has acknowledged. It is to be called every second or so.
+// Repeat sends the traps again that no manager has acknowledged. Call it about once a second.
 func (s *Subnet) Repeat() {
 	for i, left := range s.quiet {
 		if s.quiet[i] = left - 1; left <= 1 || !s.nodes[i].switches.changed {
@@ -273,7 +273,7 @@ func (s *Subnet) train(wire int) {
 	}
 }
 
-// Outbox takes the MADs that are to be sent.
+// Outbox returns the MADs to send, and empties the outbox.
 func (s *Subnet) Outbox() []Delivery {
 	all := s.out
 	s.out = nil
@@ -282,7 +282,7 @@ func (s *Subnet) Outbox() []Delivery {
 
 func (s *Subnet) send(client int, p *Packet) { s.out = append(s.out, Delivery{client, *p}) }
 
-// Handle takes a packet from a client. The answer, and what it causes, is in the Outbox.
+// Handle handles a packet from a client. The answer, and the MADs that it causes, are in the Outbox.
 func (s *Subnet) Handle(client int, p *Packet) {
 	c := s.clients[client]
 	if c == nil {
@@ -330,7 +330,7 @@ func (s *Subnet) handle(client int, c *attached, p *Packet, m *mad) bool {
 	return s.reply(client, c, at, p, m)
 }
 
-// reply sends an answer back from where the request has arrived.
+// reply sends an answer back from the place where the request arrived.
 func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) bool {
 	p.turn()
 	if back, ok := s.lead(at, be.Uint16(p[atDLID:]), m); !ok || back.node != c.node {
@@ -341,13 +341,13 @@ func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) boo
 	return true
 }
 
-// smp reports whether the MAD is of subnet management.
+// smp reports whether the MAD is a subnet management packet.
 func (m *mad) smp() bool { return m.class() == classSMP || m.directed() }
 
 // agent reports whether the agents of nodes answer the class.
 func (m *mad) agent() bool { return m.smp() || m.class() == classPerf }
 
-// pass passes a MAD on to the client at a place. A request that no client there takes is answered with a status.
+// pass passes a MAD on to the client at a place. If no client there accepts a request, the answer is a status.
 func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 	to := -1
 	switch {
@@ -381,7 +381,7 @@ func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 	return s.reply(client, s.clients[client], at, p, m)
 }
 
-// serve has the agent at a place do what a MAD asks. ok is false if it must not answer.
+// serve executes a MAD at the agent of a place. ok is false if the agent must not answer.
 func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
 	if m.class() == classPerf {
 		return s.performance(at, m), true
@@ -393,7 +393,7 @@ func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
 	return s.manage(at, m), true
 }
 
-// lead returns the place where a MAD arrives. It writes the return path of a directed route.
+// lead returns the place where a MAD arrives. It fills in the return path of a directed route.
 func (s *Subnet) lead(from place, lid uint16, m *mad) (place, bool) {
 	if !m.directed() {
 		return s.routed(from, lid, !m.smp())
@@ -428,10 +428,10 @@ func (s *Subnet) cross(p place, passing bool) (place, bool) {
 	return n.ports[p.port].peer, true
 }
 
-// mostHops is how many links a MAD crosses at most, in a subnet whose forwarding tables lead round.
+// mostHops is how many links a MAD crosses at most, in case the forwarding tables form a loop.
 const mostHops = 64
 
-// routed returns the place that the forwarding tables lead to. Links that carry data must be active.
+// routed returns the place to which the forwarding tables lead. Links that carry data must be active.
 func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
 	if lid == 0 {
 		return at, false
@@ -461,7 +461,7 @@ func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
 	return at, false
 }
 
-// forward returns the port that the forwarding table of a switch has for a LID; 255 if it has none.
+// forward returns the port for a LID in the forwarding table of a switch; 255 if it has none.
 func (n *node) forward(lid uint16) int {
 	block, set := n.tables[uint64(attrLinear)<<32|uint64(lid/64)]
 	if !set || lid > n.switches.top {

@@ -81,7 +81,7 @@ func manage(t testing.TB, f *fabric.Fabric) *subnet.Subnet {
 	return s
 }
 
-// request is a MAD of version 1; a class of 0x81 has a directed route.
+// request returns a MAD of version 1; with class 0x81 it has a directed route.
 func request(class, method byte, attribute uint16, modifier uint32, path ...byte) *subnet.Packet {
 	p := new(subnet.Packet)
 	m := p[subnet.AtMAD:]
@@ -116,8 +116,8 @@ func ask(t testing.TB, s *subnet.Subnet, p *subnet.Packet) (status uint16, data 
 	return be.Uint16(m[4:]) &^ 0x8000, m[64:]
 }
 
-// What agents answer. A status is that of 13.4.7: 4 class or version, 8 method, 12 method with attribute, 28 value; ffff
-// stands for no answer.
+// The answers of agents. A status is as in 13.4.7: 4 class or version, 8 method, 12 method with attribute, 28 value; ffff
+// means no answer.
 func TestAnswers(t *testing.T) {
 	const get, set = 1, 2
 	for _, x := range []struct {
@@ -171,7 +171,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A port goes from Initialize by Armed to Active, and nothing else changes where a value cannot be.
+// A port goes from Initialize through Armed to Active, and an invalid value changes nothing.
 func TestStatesOfPorts(t *testing.T) {
 	s := open(t)
 	_, info := ask(t, s, request(0x81, 1, 0x15, 1))
@@ -208,7 +208,7 @@ func TestStatesOfPorts(t *testing.T) {
 	}
 }
 
-// With an M_Key, Set needs it, and Get does if the port says so.
+// If a port has an M_Key, Set needs it, and so does Get if the port demands it.
 func TestMKey(t *testing.T) {
 	s := open(t)
 	_, info := ask(t, s, request(0x81, 1, 0x15, 1))
@@ -238,7 +238,7 @@ func TestMKey(t *testing.T) {
 	}
 }
 
-// A fabric of Ethernet has no subnet.
+// An Ethernet fabric has no subnet.
 func TestEthernetHasNoSubnet(t *testing.T) {
 	f, err := fabric.Build(runtest.Load(t, "name: pair\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1Gb/s, propagation: 1us, flow-control: pfc}, switch: {kind: output-queued, memory: 1MB}, flow: {packet: 1024B}}\nswitches: {S: {}}\nendpoints: [a, b]\nlinks: [a - S, b - S]\nflows: [{name: f, from: a, to: b}]\n"))
 	if err != nil {
@@ -249,7 +249,7 @@ func TestEthernetHasNoSubnet(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, the agents answer or refuse it: nothing panics, and at most one packet comes back.
+// Whatever a client sends, the agents answer or refuse it: nothing panics, and at most one packet is returned.
 func FuzzHandle(f *testing.F) {
 	for _, p := range []*subnet.Packet{
 		request(0x81, 1, 0x11, 0), request(0x81, 1, 0x10, 0, 1, 2), request(0x81, 2, 0x15, 1, 1), request(0x81, 2, 0x19, 0, 1),

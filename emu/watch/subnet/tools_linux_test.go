@@ -22,7 +22,7 @@ import (
 	"fabemu/emu/watch/subnet"
 )
 
-// fatTree is a fat tree of 128 endpoints in which flow i leads from endpoint i to another.
+// fatTree is a fat tree of 128 endpoints in which flow i goes from endpoint i to another.
 func fatTree(t testing.TB) *scenario.Scenario {
 	t.Helper()
 	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 128})
@@ -64,7 +64,7 @@ func serve(t testing.TB, s *scenario.Scenario) *site {
 	return &site{v, f, dir, append(os.Environ(), "IBSIM_SOCKNAME="+v.Name(), "LD_PRELOAD="+library[0], "OSM_CACHE_DIR="+dir, "OSM_TMP_DIR="+dir)}
 }
 
-// command is a program that sees the subnet from a node.
+// command returns a program that sees the subnet from a node.
 func (v *site) command(node, name string, args ...string) *exec.Cmd {
 	c := exec.Command("timeout", append([]string{"60", name}, args...)...)
 	c.Dir, c.Env = v.dir, append(v.env, "SIM_HOST="+node)
@@ -84,7 +84,7 @@ func (v *site) run(t testing.TB, node, name string, args ...string) string {
 	return string(out)
 }
 
-// sweep has OpenSM bring the subnet up once. Its log has no error.
+// sweep makes OpenSM bring the subnet up once, without an error in its log.
 func (v *site) sweep(t testing.TB, args ...string) {
 	t.Helper()
 	log := filepath.Join(v.dir, "opensm.log")
@@ -106,8 +106,8 @@ func (v *site) sweep(t testing.TB, args ...string) {
 	}
 }
 
-// OpenSM brings up several fabrics. ibnetdiscover then sees the scenario: node by node, link by link, with the LIDs of the
-// run's frames. Its output is a scenario with the same fabric.
+// OpenSM brings up several fabrics. ibnetdiscover then sees the scenario, node by node and link by link, with the LIDs of
+// the run's frames. Its output is a scenario with the same fabric.
 func TestOpenSM(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibnetdiscover")
 	text, err := builtin.Read("hpl2002/fig2")
@@ -150,7 +150,7 @@ var (
 	seenPort = regexp.MustCompile(`^\[(\d+)\](?:\([0-9a-f]+\))?\s+"[^"]+"\[(\d+)\](?:\([0-9a-f]+\))?\s+#(?: lid (\d+) lmc 0)? "([^"]+)"(?: lid \d+)? (\d+x\w+)`)
 )
 
-// picture is what the output of ibnetdiscover says: a line for each node and port, sorted.
+// picture returns the content of the output of ibnetdiscover: a line for each node and port, sorted.
 func picture(t testing.TB, text string, lids bool) string {
 	t.Helper()
 	var all []string
@@ -173,7 +173,7 @@ func picture(t testing.TB, text string, lids bool) string {
 	return strings.Join(all, "\n")
 }
 
-// pictureOf is the picture of a fabric.
+// pictureOf returns the picture of a fabric.
 func pictureOf(f *fabric.Fabric) string {
 	var all []string
 	for i := range f.Nodes {
@@ -187,8 +187,8 @@ func pictureOf(f *fabric.Fabric) string {
 	return strings.Join(all, "\n")
 }
 
-// The forwarding tables of a routing engine are the routes of the run. ibtracert follows them from an endpoint to every other,
-// and between endpoints that are chosen at random.
+// The forwarding tables of a routing engine are the routes of the run. ibtracert follows them from one endpoint to all
+// others, and between endpoints chosen at random.
 func TestPathsOfEngines(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibtracert")
 	for _, engine := range []string{"minhop", "updn", "ftree"} {
@@ -242,8 +242,8 @@ func TestPathsOfEngines(t *testing.T) {
 	}
 }
 
-// A subnet manager that dies in the middle of a sweep leaves its slot: the next one brings the subnet up. Of two at once one
-// becomes the master.
+// A subnet manager that dies in the middle of a sweep frees its slot, and the next one brings the subnet up. If two run at
+// once, one becomes the master.
 func TestManagersThatDie(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "sminfo")
 	v := serve(t, fatTree(t))
