@@ -79,8 +79,7 @@ func NamesOf(base string) (names []string) {
 	return names
 }
 
-// nameOf returns the name of a file. A CSV file has a suffix, because it could otherwise overwrite the table that the
-// figure is drawn from.
+// nameOf returns the name of a file. A CSV file has a suffix so that it cannot overwrite the table of its figure.
 func nameOf(base, format string) string {
 	if format == "csv" {
 		base += "-points"

@@ -149,9 +149,8 @@ func (s *Slowdown) fill(flows []flow) {
 	}
 }
 
-// bandOf returns the figures of flows, which are sorted by size. The interval of a figure is computed on its logarithm,
-// because slowdowns have no upper bound: Student's t times the deviation over resamples, which draw whole runs with
-// replacement.
+// bandOf returns the figures of flows, sorted by size. Intervals are computed on logarithms, because slowdowns have no
+// upper bound: Student's t times the deviation over resamples, which draw whole runs with replacement.
 func bandOf(flows []flow, drawn [][]float64) Band {
 	b, from := Band{Flows: len(flows)}, map[int]bool{}
 	if len(flows) > 0 {
