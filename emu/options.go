@@ -162,7 +162,7 @@ type Options struct {
 	Version string
 
 	test  process.Hooks
-	force bool // for tests: several loops share the machines even where that is of no use
+	force bool // for tests: several loops share the nodes even if that is of no use
 }
 
 // Status is how far a run is.

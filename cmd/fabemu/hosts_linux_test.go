@@ -238,7 +238,7 @@ func TestHosts(t *testing.T) {
 		}
 		c.conduct(size, out).wants(exitOK, "waiting for", "fabemu agent --join 10.77.0.2:20999", "clock   of host-1-", "in fragments")
 		for _, a := range agents {
-			a.wants(exitOK, fmt.Sprintf("of %d runs", size), "of 12 machines of three-switches")
+			a.wants(exitOK, fmt.Sprintf("of %d runs", size), "of 12 nodes of three-switches")
 		}
 		r := result(t, out)
 		v := &r.Verdict

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// BenchmarkPlacement measures what it costs to place the machines of a fabric in one process
+// BenchmarkPlacement measures what it costs to place the nodes of a fabric in one process
 // or in one each, over UDP or over veth pairs between namespaces: the fabric of fabemu
 // generate hpl2002 with 58 endpoints, 10 ms of model time at dilation 500.
 //

@@ -46,7 +46,7 @@ func ParseSLToVL(s string) (t SLToVL, err error) {
 		text := strings.TrimSpace(texts[sl%len(texts)])
 		vl, err := strconv.ParseUint(text, 10, 8)
 		if err != nil || vl > ManagementLane {
-			return t, fmt.Errorf("%q is no lane: they are 0 to %d, and %d drops packets", text, MaxDataLanes-1, Unmapped)
+			return t, fmt.Errorf("%q is not a lane: they are 0 to %d, and %d drops packets", text, MaxDataLanes-1, Unmapped)
 		}
 		t[sl] = uint8(vl)
 	}
@@ -95,7 +95,7 @@ func ParseVLWeights(s string) (table []VLWeight, err error) {
 		vl, err := strconv.ParseUint(strings.TrimSpace(first), 10, 8)
 		weight, wrong := strconv.ParseUint(strings.TrimSpace(second), 10, 8)
 		if !ok || err != nil || wrong != nil || vl >= MaxDataLanes {
-			return nil, fmt.Errorf("%q is no lane and weight: they are joined by a colon, lanes are 0 to %d, and weights 0 to 255",
+			return nil, fmt.Errorf("%q is not a lane and a weight: they are joined by a colon, lanes are 0 to %d, and weights 0 to 255",
 				strings.TrimSpace(text), MaxDataLanes-1)
 		}
 		table = append(table, VLWeight{uint8(vl), uint8(weight)})

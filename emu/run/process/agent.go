@@ -47,7 +47,7 @@ func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 	}
 	file := w.File
 	if file == nil || len(file.Nodes) == 0 || file.Dilation < 1 {
-		return errors.New("rank 0 has sent no machines to run here")
+		return errors.New("rank 0 has sent no nodes to run here")
 	}
 	laidOut, err := file.layOut([]byte(w.Scenario))
 	if err != nil {
@@ -70,7 +70,7 @@ func attend(ctx context.Context, f *fleet.Fleet, peer *fleet.Peer) (err error) {
 		return err
 	}
 	if f.Notify != nil {
-		f.Notify(fmt.Sprintf("host %d of %d runs %d of %d machines of %s",
+		f.Notify(fmt.Sprintf("host %d of %d runs %d of %d nodes of %s",
 			peer.Rank, peer.Size, len(file.Nodes), len(laidOut.Nodes), laidOut.Scenario.Name))
 	}
 	p := newPart(file, peer, peer.In, &pace.Progress{})

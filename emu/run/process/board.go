@@ -36,7 +36,7 @@ func (c *conductor) share(parts int) {
 
 // boardless records why there is no board.
 func (c *conductor) boardless(why error) {
-	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises by sockets: %v", why))
+	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises over sockets: %v", why))
 }
 
 // boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.

@@ -15,7 +15,7 @@ func (p *Plan) Check(virtual bool) error {
 	case p.Placement == mode.InHosts && len(p.ByHand) > 0:
 		return errs.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", mode.InHosts)
 	case p.Placement == mode.InHosts && p.Fleet == nil:
-		return errs.Errorf("placement %s wants a fleet of hosts", mode.InHosts)
+		return errs.Errorf("placement %s needs a fleet of hosts", mode.InHosts)
 	case p.Placement != mode.InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
 		return errs.Errorf("other hosts take part with placement %s, not %s", mode.InHosts, p.Placement)
 	case p.Pin != "" && p.Pin != mode.PinOn && p.Pin != mode.PinOff:
@@ -23,7 +23,7 @@ func (p *Plan) Check(virtual bool) error {
 	case apart && p.Carrier == mode.Pipe:
 		return errs.Errorf("placement %s needs links between processes: udp, unix or veth", p.Placement)
 	case apart && p.Packing == mode.Trains:
-		return errs.Errorf("packing %s requires placement %s: processes send each frame in a packet of its own", mode.Trains, mode.InGoroutines)
+		return errs.Errorf("packing %s requires placement %s: processes send each frame in its own packet", mode.Trains, mode.InGoroutines)
 	case p.Carrier == mode.Pipe && p.Packing == mode.Trains:
 		return errs.Errorf("packing %s requires links of kind udp, unix or veth: memory has no packets", mode.Trains)
 	case !apart && len(p.ByHand) > 0:

@@ -22,7 +22,7 @@ type reading struct{ offset, roundTrip int64 }
 func readingOf(asked, heard, answered, back int64) (reading, error) {
 	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
 	if answered < heard || x.roundTrip < 0 {
-		return x, fmt.Errorf("clocks that go back: a question of %d came at %d, its answer of %d at %d",
+		return x, fmt.Errorf("a clock that ran backwards: a question of %d arrived at %d, its answer of %d at %d",
 			asked, heard, answered, back)
 	}
 	return x, nil

@@ -27,11 +27,11 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	for i, h := range w.Frames {
 		switch {
 		case h.Node < 0 || h.Node >= len(ports) || int(h.In) >= ports[h.Node] || int(h.Out) >= ports[h.Node] || max(h.Class, h.From) >= classes:
-			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of machine %d: there is none", h.Class, h.In, h.Out, h.Node)
+			return w, fmt.Errorf("a frame of class %d that waits from port %d for port %d of node %d: there is none", h.Class, h.In, h.Out, h.Node)
 		case h.Block >= port.Blocks || h.Since < 0 || h.Since > w.At:
-			return w, fmt.Errorf("a frame at machine %d that has waited since %v, at %v, for reason %d", h.Node, h.Since, w.At, h.Block)
+			return w, fmt.Errorf("a frame at node %d that has waited since %v, at %v, for reason %d", h.Node, h.Since, w.At, h.Block)
 		case i > 0 && w.Frames[i-1].Compare(h) >= 0:
-			return w, fmt.Errorf("the frames that wait at machine %d are out of their order", h.Node)
+			return w, fmt.Errorf("the frames that wait at node %d are out of order", h.Node)
 		}
 	}
 	return w, nil

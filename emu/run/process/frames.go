@@ -44,11 +44,11 @@ func readFrames(all map[string][]int, wires int) (t wanted, err error) {
 	for word, ports := range all {
 		i := slices.Index(frameWords[:], word)
 		if i < 0 {
-			return nil, fmt.Errorf("no frames have the word %q; there are %v", word, frameWords)
+			return nil, fmt.Errorf("there are no frames of kind %q; there are %v", word, frameWords)
 		}
 		for _, k := range ports {
 			if k < 0 || k >= 2*wires {
-				return nil, fmt.Errorf("frames of port %d are wanted; there are %d", k, 2*wires)
+				return nil, fmt.Errorf("frames of port %d are requested; there are %d ports", k, 2*wires)
 			}
 			if t == nil {
 				t = make(wanted, 2*wires)

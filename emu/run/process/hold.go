@@ -42,7 +42,7 @@ func (h *holding) learn(b []byte) (longer bool, err error) {
 		ns = int64(binary.BigEndian.Uint64(b))
 	}
 	if ns <= 0 {
-		return false, fmt.Errorf("the clock is held for %x: eight bytes of nanoseconds are wanted", b)
+		return false, fmt.Errorf("the clock is held for %x: eight bytes of nanoseconds are expected", b)
 	}
 	for {
 		known := h.ns.Load()

@@ -11,7 +11,7 @@ import (
 )
 
 // errSystem is the error of every call on this system.
-var errSystem = errors.New("machines in processes need Linux")
+var errSystem = errors.New("nodes in processes need Linux")
 
 func socketPair() (ours, theirs *os.File, err error) { return nil, nil, errSystem }
 

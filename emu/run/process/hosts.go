@@ -36,13 +36,13 @@ type HostOf struct {
 	Rank  int
 }
 
-// ParseHostOf reads "MACHINE=RANK".
+// ParseHostOf reads "NODE=HOST".
 func ParseHostOf(text string) (HostOf, error) {
 	nodes, rank, ok := strings.Cut(text, "=")
 	h := HostOf{Nodes: strings.TrimSpace(nodes)}
 	_, err := fmt.Sscanf(rank+"\n", "%d\n", &h.Rank)
 	if _, bad := path.Match(h.Nodes, ""); !ok || err != nil || h.Nodes == "" || bad != nil || h.Rank < 0 {
-		return h, errs.Errorf("%q does not name the host of machines: MACHINE=RANK does, as A=0 or \"local*=1\"",
+		return h, errs.Errorf("%q does not assign a node to a host: write NODE=HOST, such as A=0 or \"local*=1\"",
 			text)
 	}
 	return h, nil
@@ -70,7 +70,7 @@ func (p *Plan) share() ([]part, error) {
 		}
 	}
 	if used < size {
-		return nil, errs.Errorf("the machines are on %d of %d hosts: start fewer, or share the machines out by --hosts-map",
+		return nil, errs.Errorf("the nodes are on %d of %d hosts: start fewer hosts, or distribute the nodes with --hosts-map",
 			used, size)
 	}
 	return list, nil
@@ -90,9 +90,9 @@ func (p *Plan) stated() ([]int, error) {
 		}
 		switch {
 		case !found:
-			wrong = append(wrong, fmt.Errorf("there is no machine %q to be on host %d", h.Nodes, h.Rank))
+			wrong = append(wrong, fmt.Errorf("there is no node %q to place on host %d", h.Nodes, h.Rank))
 		case h.Rank >= p.Fleet.Size:
-			wrong = append(wrong, fmt.Errorf("machine %q is to be on host %d; there are hosts 0 to %d",
+			wrong = append(wrong, fmt.Errorf("node %q cannot be on host %d: there are hosts 0 to %d",
 				h.Nodes, h.Rank, p.Fleet.Size-1))
 		}
 	}
@@ -109,7 +109,7 @@ func (p *Plan) stated() ([]int, error) {
 		}
 	}
 	if len(nowhere) > 0 {
-		wrong = append(wrong, fmt.Errorf("these machines have no host: %s",
+		wrong = append(wrong, fmt.Errorf("these nodes have no host: %s",
 			strings.Join(nowhere, ", ")))
 	}
 	if len(wrong) > 0 {
@@ -350,7 +350,7 @@ func connectShare(ends []End, f *fabric.Fabric, l *carrier.Links) error {
 	}
 	if narrowest < largest {
 		l.Warnings = append(l.Warnings, fmt.Sprintf(
-			"datagrams of up to %d bytes go to other hosts in fragments, whole ones have %d at most: an MTU of %d on the way spares that", largest, narrowest, largest+48))
+			"datagrams of up to %d bytes reach other hosts in fragments, because only %d bytes fit into a packet: an MTU of %d on the path avoids that", largest, narrowest, largest+48))
 	}
 	return nil
 }
@@ -370,7 +370,7 @@ func await(peer *fleet.Peer, wanted kind, v any) error {
 	case k == quit:
 		return errors.New("rank 0 has ended the run before it began")
 	case k != wanted:
-		return fmt.Errorf("a message of kind %q where %q is wanted", byte(k), byte(wanted))
+		return fmt.Errorf("a message of kind %q where %q is expected", byte(k), byte(wanted))
 	}
 	return json.Unmarshal(b, v)
 }
@@ -378,7 +378,7 @@ func await(peer *fleet.Peer, wanted kind, v any) error {
 // whyLost returns an error that describes the loss of a connection.
 func whyLost(err error) error {
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
-		return errors.New("nothing comes from it any more")
+		return errors.New("it sends nothing any more")
 	}
 	return fmt.Errorf("its connection is lost (%w)", err)
 }

@@ -159,9 +159,9 @@ func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, l
 		case e.At < 0:
 			return 0, 0, nil, fmt.Errorf("an event at %v", e.At)
 		case e.Node < 0 || int(e.Node) >= len(ports):
-			return 0, 0, nil, fmt.Errorf("an event of machine %d; there are %d", e.Node, len(ports))
+			return 0, 0, nil, fmt.Errorf("an event of node %d; there are %d", e.Node, len(ports))
 		case int(e.Port) >= ports[e.Node]:
-			return 0, 0, nil, fmt.Errorf("an event at port %d of machine %d, which has %d", e.Port, e.Node, ports[e.Node])
+			return 0, 0, nil, fmt.Errorf("an event at port %d of node %d, which has %d", e.Port, e.Node, ports[e.Node])
 		}
 		list = append(list, entry{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
 		b = b[entrySize:]

@@ -113,14 +113,14 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 		faults faults
 		want   string
 	}{
-		"no memory":           {faults{memory: errNoMemory}, ": no memory here"},
-		"a part has none":     {faults{unable: noBoard}, ": right: no memory here"},
-		"another version":     {faults{unable: changed(0)}, ": right: it is not a board of this version"},
-		"another run":         {faults{unable: changed(1)}, ": right: it is the board of another run"},
-		"another fabric":      {faults{unable: changed(2)}, ": right: it is the board of another run"},
-		"too short":           {faults{unable: func(w []uint64) ([]uint64, error) { return w[:20], nil }}, ": right: it has 20 words"},
-		"not even a head":     {faults{unable: func([]uint64) ([]uint64, error) { return nil, nil }}, ": right: it is not a board of this version"},
-		"on another computer": {faults{host: "right"}, ": left: no memory here"},
+		"no memory":          {faults{memory: errNoMemory}, ": no memory here"},
+		"a part has none":    {faults{unable: noBoard}, ": right: no memory here"},
+		"another version":    {faults{unable: changed(0)}, ": right: it is not a board of this version"},
+		"another run":        {faults{unable: changed(1)}, ": right: it is the board of another run"},
+		"another fabric":     {faults{unable: changed(2)}, ": right: it is the board of another run"},
+		"too short":          {faults{unable: func(w []uint64) ([]uint64, error) { return w[:20], nil }}, ": right: it has 20 words"},
+		"not even a head":    {faults{unable: func([]uint64) ([]uint64, error) { return nil, nil }}, ": right: it is not a board of this version"},
+		"on another machine": {faults{host: "right"}, ": left: no memory here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 				if o.err != nil || o.digest != virtual || o.log != log {
 					t.Errorf("%v; log %s, digest %s; wanted %s, %s", o.err, o.log, o.digest, log, virtual)
 				}
-				const warning = "the processes of this run share no memory, and exchange their promises by sockets"
+				const warning = "the processes of this run share no memory, and exchange their promises over sockets"
 				if len(o.warned) != 1 || !strings.HasPrefix(o.warned[0], warning+x.want) {
 					t.Errorf("warnings %q, want %q", o.warned, x.want)
 				}

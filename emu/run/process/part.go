@@ -117,7 +117,7 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 		defer file.Close()
 		conn, err := net.FileConn(file)
 		if err != nil {
-			return nil, fmt.Errorf("file descriptor %d is no socket of a conductor: %w", fd, err)
+			return nil, fmt.Errorf("file descriptor %d is not the socket of a conductor: %w", fd, err)
 		}
 		return conn, nil
 	}
@@ -151,7 +151,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 	case err != nil:
 		return 0, secret, false, nil, err
 	case k != begin || len(b) != beginSize:
-		return 0, secret, false, nil, fmt.Errorf("the conductor sends %q where it should name the epoch", rune(k))
+		return 0, secret, false, nil, fmt.Errorf("the conductor sends %q where it should send the epoch", rune(k))
 	}
 	p.setState("running")
 	all := make(chan struct{})

@@ -109,11 +109,11 @@ type Hooks struct {
 func (p *Plan) Dry() error {
 	switch {
 	case p.Placement == mode.InGoroutines || p.Placement == mode.InHosts:
-		return errs.Errorf("a dry run writes the files of processes: placement %s or %s is wanted", mode.InProcesses, mode.InDomains)
+		return errs.Errorf("a dry run writes the files of processes: use placement %s or %s", mode.InProcesses, mode.InDomains)
 	case p.Carrier != mode.UDP:
 		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
 	case p.Directory == "":
-		return errs.Errorf("a dry run writes the files of processes: a directory for them is wanted")
+		return errs.Errorf("a dry run writes the files of processes: name a directory for them")
 	}
 	_, err := p.write(nil, false)
 	return err

@@ -69,10 +69,10 @@ func TestParseEvents(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, _, _, err := parseEvents(b, []int{1, 1}, 2); err == nil {
-		t.Error("an event of a machine that there is not")
+		t.Error("an event of a node that does not exist")
 	}
 	if _, _, _, err := parseEvents(b, []int{1, 1, 0}, 2); err == nil {
-		t.Error("an event at a port that there is not")
+		t.Error("an event at a port that does not exist")
 	}
 	if _, _, _, err := parseEvents(b[:len(b)-1], []int{1, 1, 1}, 2); err == nil {
 		t.Error("half an event")
@@ -107,8 +107,8 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{hello, `{`, "the process that has joined"},
 		{hello, `{"Part": "another", "Run": 5}`, `the process that has joined is of part "another"`},
 		{events, "short", "cut off"},
-		{events, event(trace.Event{Node: 1, Port: 2}), "an event at port 2 of machine 1, which has 2"},
-		{events, event(trace.Event{Node: -1}), "an event of machine -1"},
+		{events, event(trace.Event{Node: 1, Port: 2}), "an event at port 2 of node 1, which has 2"},
+		{events, event(trace.Event{Node: -1}), "an event of node -1"},
 		{events, event(trace.Event{At: -1}), "an event at -"},
 		{done, `[]`, "its report"},
 		{done, `{"Actual": {"Starts": {"Lateness": {"-1": 1, "0": 1, "99999999": 1}}, "Of": [{"QP": 1, "Readings": "////////////////"}]}}`, ""},
@@ -127,13 +127,13 @@ func TestConductorIsToldNonsense(t *testing.T) {
 		{events, seen(func(b []byte) { b[len(b)-1] ^= 1 }), "wrong checksum"},
 		{waits, waiting(5, held(0, 0), held(1, 0)), ""},
 		{waits, waiting(5, held(0, 0))[1:], "the frames that wait, in "},
-		{waits, waiting(5, held(-1, 0)), "machine -1: there is none"},
+		{waits, waiting(5, held(-1, 0)), "node -1: there is none"},
 		{waits, waiting(-1), "frames that wait at -"},
-		{waits, waiting(5, held(2, 0)), "machine 2: there is none"},
-		{waits, waiting(5, held(1, 2)), "from port 0 for port 2 of machine 1: there is none"},
+		{waits, waiting(5, held(2, 0)), "node 2: there is none"},
+		{waits, waiting(5, held(1, 2)), "from port 0 for port 2 of node 1: there is none"},
 		{waits, waiting(2, held(1, 0)), "has waited since 3ps, at 2ps"},
-		{waits, waiting(5, held(1, 0), held(1, 0)), "out of their order"},
-		{waits, waiting(5, held(1, 0), held(0, 0)), "out of their order"},
+		{waits, waiting(5, held(1, 0), held(1, 0)), "out of order"},
+		{waits, waiting(5, held(1, 0), held(0, 0)), "out of order"},
 	} {
 		err := listening().receive(partEvent{kind: x.kind, payload: []byte(x.payload)})
 		if x.want == "" && err == nil {

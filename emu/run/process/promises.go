@@ -136,7 +136,7 @@ func (r *conductor) wait(c interface {
 	still := time.Duration(now - r.still)
 	if still >= missingAfter && giveUp() {
 		if r.givenUp++; r.givenUp > mostMissing {
-			return fmt.Errorf("datagrams got lost %d times, and the run waits %v each time: look for a firewall or an interface that drops them",
+			return fmt.Errorf("datagrams were lost %d times, and the run waits %v each time: look for a firewall or an interface that drops them",
 				r.givenUp, missingAfter)
 		}
 	}
@@ -147,7 +147,7 @@ func (r *conductor) wait(c interface {
 	if now-r.wall(at) < owingAfter.Nanoseconds() {
 		return nil // its next event is still to come
 	}
-	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: by %v of model time something could come from it", r.participants[k].Part, owingAfter, at)
+	return fmt.Errorf("the others wait for %s, which has promised nothing for %v: it could send something from model time %v on", r.participants[k].Part, owingAfter, at)
 }
 
 // mailbox holds the last promise to a part until its loop takes it.

@@ -219,7 +219,7 @@ func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Lin
 		o := carrier.VethOptions(w)
 		peer, err := net.ParseMAC(e.PeerAddress)
 		if err != nil || len(peer) != len(o.Peer) {
-			return nil, errs.Errorf("%q is no hardware address", e.PeerAddress)
+			return nil, errs.Errorf("%q is not a hardware address", e.PeerAddress)
 		}
 		copy(o.Peer[:], peer)
 		return link.AdoptVeth(e.FD, o)

@@ -572,7 +572,7 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 		}
 	}
 	loses := func(o outcome) string {
-		if wrong := ends("datagrams got lost 6 times")(o); wrong != "" || o.timing == nil || o.timing.Lost == 0 {
+		if wrong := ends("datagrams were lost 6 times")(o); wrong != "" || o.timing == nil || o.timing.Lost == 0 {
 			return fmt.Sprintf("%s; measured: %+v", wrong, o.timing)
 		}
 		return ""

@@ -75,7 +75,7 @@ func removeDead(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is no socket", path)
+		return fmt.Errorf("%s is not a socket", path)
 	}
 	conn, err := DialTo(context.Background(), path)
 	switch {
@@ -115,7 +115,7 @@ func Tidy(dir string) {
 // inTheWay returns advice if a file with the name of a socket already exists.
 func inTheWay(err error) string {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return "; a process listens on it, or it is no socket of a run: choose another folder for the results"
+		return "; a process listens on it, or it is not the socket of a run: choose another folder for the results"
 	}
 	return ""
 }
@@ -144,7 +144,7 @@ func reach(path string) (name string, folder *os.File, err error) {
 	name = filepath.Join("/proc/self/fd", strconv.FormatUint(uint64(folder.Fd()), 10), filepath.Base(path))
 	if len(name) > longestPath {
 		folder.Close()
-		return "", nil, fmt.Errorf("%s: the name is too long for a socket, which has a path of at most %d bytes: give the machine a shorter one", path, longestPath)
+		return "", nil, fmt.Errorf("%s: the name is too long for a socket, which has a path of at most %d bytes: give the node a shorter one", path, longestPath)
 	}
 	return name, folder, nil
 }

@@ -91,7 +91,7 @@ func (c *Campaign) Do(
 	done, err := campaign.Do(ctx, d, mine, o, func(ctx context.Context, cell *campaign.Cell) (*outcome, error) {
 		out, err := c.batch.measure(ctx, c.jobs[cell.ID])
 		if err == nil && out == nil {
-			err = fmt.Errorf("%s: it ended before its time", cell.Name)
+			err = fmt.Errorf("%s: it ended too early", cell.Name)
 			if ctx.Err() != nil {
 				err = ctx.Err()
 			}

@@ -45,7 +45,7 @@ func ParseAxis(text string) (Axis, error) {
 			return Axis{}, fmt.Errorf("--set %s: one of the values is empty", text)
 		}
 		if slices.Contains(a.Values, v) {
-			return Axis{}, fmt.Errorf("--set %s: %s stands there twice", text, v)
+			return Axis{}, fmt.Errorf("--set %s: %s is given twice", text, v)
 		}
 		a.Values = append(a.Values, v)
 	}
@@ -241,7 +241,7 @@ func (l *layout) unfair() (all []string) {
 	for _, a := range l.Axes {
 		if last(a.Path) == "law" && len(a.Values) > 1 {
 			names := strings.Join(a.Values, ",")
-			all = append(all, fmt.Sprintf("%s varies the algorithm alone: the marking of switches, telemetry and the transport stay as they are. To vary all that an algorithm needs, pass --scheme %s",
+			all = append(all, fmt.Sprintf("%s varies only the algorithm: the marking of switches, telemetry and the transport stay as they are. To vary all that an algorithm needs, pass --scheme %s",
 				a.Path, names))
 		}
 	}
@@ -309,7 +309,7 @@ func (p *Plan) size() (int, error) {
 	}
 	for i, m := range p.Metrics {
 		if slices.Contains(p.Metrics[:i], m) {
-			return 0, fmt.Errorf("--metric %s stands there twice", m)
+			return 0, fmt.Errorf("--metric %s is given twice", m)
 		}
 	}
 	if p.FromPs < 0 || p.ToPs < p.FromPs || p.ToPs == p.FromPs && p.ToPs != 0 {

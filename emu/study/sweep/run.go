@@ -71,7 +71,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	case o.Style.Check() != nil:
 		err = o.Style.Check()
 	case o.Jobs < 0:
-		err = fmt.Errorf("%d runs at a time: at least one is wanted", o.Jobs)
+		err = fmt.Errorf("%d runs at a time: at least one is required", o.Jobs)
 	case o.Force && !o.Share.All():
 		err = errors.New("a share cannot repeat cells: only a call that does all of them can")
 	}
@@ -184,7 +184,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	case x.Partial && ctx.Err() != nil:
 		return nil, ctx.Err()
 	case x.Partial:
-		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended before its time"))
+		return nil, fmt.Errorf("run %d, %v: %w", c.number, c.values, errors.New("it ended too early"))
 	}
 	out := &Cell{Values: c.values, Level: x.Verdict.Level}
 	if l.Seeds > 0 {

@@ -71,7 +71,7 @@ func TestUnfairSweeps(t *testing.T) {
 		axes []Axis
 		want string
 	}{
-		{[]Axis{{"defaults.flow.control.law", []string{"dcqcn", "fixed"}}}, "defaults.flow.control.law varies the algorithm alone"},
+		{[]Axis{{"defaults.flow.control.law", []string{"dcqcn", "fixed"}}}, "defaults.flow.control.law varies only the algorithm"},
 		{[]Axis{{"defaults.flow.control.law", []string{"dcqcn"}}, {"model.seed", []string{"1", "2"}}}, ""},
 		{[]Axis{{Scheme, []string{"hpcc", "dcqcn"}}}, "--scheme does not change flow other, which has its own settings: fixed"},
 	} {

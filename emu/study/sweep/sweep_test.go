@@ -348,7 +348,7 @@ func TestMistakes(t *testing.T) {
 		{"flows.f.window is set twice", axis("flows.f.window", "4")},
 		{"over no value", axis("model.seed")},
 		{"1002 runs, which is more than 1000: use --large", axis("model.seed", numbers(334)...)},
-		{"--metric f.rate stands there twice", func(p *Plan) { p.Metrics = []string{"f.rate", "f.rate"} }},
+		{"--metric f.rate is given twice", func(p *Plan) { p.Metrics = []string{"f.rate", "f.rate"} }},
 		{"--metric g.rate", func(p *Plan) { p.Metrics = []string{"g.rate"} }},
 		{"taken until 2 ms, but the run ends at 1 ms", func(p *Plan) { p.ToPs = 2e9 }},
 		{"cannot be taken from", func(p *Plan) { p.FromPs, p.ToPs = 5, 5 }},

@@ -92,7 +92,7 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	for i := range f.Nodes {
 		m := &f.Nodes[i]
 		if len(m.Ports) > 254 {
-			return nil, errs.Errorf("%s has %d ports: a switch of InfiniBand has at most 254", m.Name, len(m.Ports))
+			return nil, errs.Errorf("%s has %d ports: an InfiniBand switch has at most 254", m.Name, len(m.Ports))
 		}
 		n := node{Node: m, isSwitch: m.Switch != nil, tables: map[uint64][64]byte{}}
 		n.ports = append(n.ports, portInfo{wire: -1})
@@ -335,7 +335,7 @@ func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) boo
 	p.turn()
 	if back, ok := s.lead(at, be.Uint16(p[atDLID:]), m); !ok || back.node != c.node {
 		p.turn()
-		return false // the way back is interrupted
+		return false // the return path is interrupted
 	}
 	s.send(client, p)
 	return true
