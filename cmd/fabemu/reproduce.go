@@ -146,7 +146,9 @@ func (f *reproduceFlags) runShare(c *cobra.Command, name string, share campaign.
 		return nil
 	case f.Table:
 		status := exitOK
-		missing, err := all.Draw(f.Out, func(r *papers.Result) error {
+		ctx, stop := untilEnded(c)
+		defer stop()
+		missing, err := all.Draw(ctx, f.Out, func(r *papers.Result) error {
 			status = statusOf(r)
 			return f.write(c, r, f.Out)
 		})

@@ -110,9 +110,9 @@ func (c *Campaign) Do(
 }
 
 // Draw makes a result of the cells that are done, has it written into the directory, and
-// returns the cells that are missing. If all are, it writes nothing: the files that are there may be of
+// returns the cells that are missing. If none is, it does the further seeds of claims near a bound. If all are, it writes nothing: the files that are there may be of
 // another reproduction.
-func (c *Campaign) Draw(dir string, write func(*Result) error) (missing []campaign.Cell, err error) {
+func (c *Campaign) Draw(ctx context.Context, dir string, write func(*Result) error) (missing []campaign.Cell, err error) {
 	d, err := campaign.Claim(dir, &c.plan, campaign.Drawing)
 	if err != nil {
 		return nil, err
@@ -135,6 +135,14 @@ func (c *Campaign) Draw(dir string, write func(*Result) error) (missing []campai
 	}
 	if len(missing) == len(c.plan.Cells) {
 		return missing, nil
+	}
+	if err := c.batch.sharpen(ctx, c.figures); err != nil {
+		return missing, err
+	}
+	for _, j := range c.batch.jobs[len(c.plan.Cells):] {
+		if j.outcome != nil {
+			j.outcome.Run.WallSeconds = report.Missing()
+		}
 	}
 	if err := d.Retire(); err != nil {
 		return nil, err

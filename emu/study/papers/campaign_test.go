@@ -56,7 +56,7 @@ func TestModelSharesMakeTheSameFigures(t *testing.T) {
 		t.Fatalf("half of %d cells are %d", len(all), n)
 	}
 	draw := func() (missing int) {
-		list, err := open("").Draw(dir, func(r *Result) error {
+		list, err := open("").Draw(t.Context(), dir, func(r *Result) error {
 			if r.Partial != (len(r.Runs) < len(all)) {
 				t.Errorf("partial: %v, with %d of %d runs", r.Partial, len(r.Runs), len(all))
 			}

@@ -85,14 +85,14 @@ func (c *claimWords) claim(s scope, all []claimWords) Claim {
 		printed := s.number(c.Printed)
 		x.Low, x.High = printed/1.25, printed*1.25
 	}
-	near := c.Near
+	x.Near = c.Near
 	if own := find(all, x.ID); own != nil && own != c {
-		x.Reason, near = cmp.Or(own.Reason, x.Reason), near || own.Near
+		x.Reason, x.Near = cmp.Or(own.Reason, x.Reason), x.Near || own.Near
 		if own.Null.given() {
 			x.Null = own.Null
 		}
 	}
-	return x.near(near)
+	return x
 }
 
 // find returns the row of an ID, or nil.
@@ -101,17 +101,6 @@ func find(rows []claimWords, id string) *claimWords {
 		return &rows[i]
 	}
 	return nil
-}
-
-// near has a claim that is near a bound of its range measured with more seeds.
-func (c Claim) near(near bool) Claim {
-	if near {
-		c.Value = c.Value.with(func(r Run) Run {
-			r.Near = r.Seeds
-			return r
-		})
-	}
-	return c
 }
 
 // checks takes over the claims that are in scenarios.
@@ -129,7 +118,7 @@ func (f *Figure) checks(p *paperWords, names []string) {
 				words.Null.Value = new(*words.Null.Value * scale)
 			}
 			c.Reason = cmp.Or(words.Reason, c.Reason)
-			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null}.near(words.Near))
+			f.Claims = append(f.Claims, Claim{Check: c, Unit: u, Value: scaled(mean, scale), Null: words.Null, Near: words.Near})
 		}
 	}
 }

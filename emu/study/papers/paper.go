@@ -89,6 +89,7 @@ type Claim struct {
 	Value Quantity
 	Unit  Unit
 	Null  Null
+	Near  bool // it is measured over more seeds, as claims are whose mean is near a bound
 
 	Above, Below bool // the low end, or the high end, is not in the range: Low is just above it, High just below
 

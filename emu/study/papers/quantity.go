@@ -21,7 +21,6 @@ type Run struct {
 	Edits    [][2]string // parts of its text and their replacements, where --set does not reach
 	Sets     []string    // changes, as in --set: "defaults.link.buffer=8packets"
 	Seeds    bool        // its figures are means over several seeds
-	Near     bool        // and that over three times as many: a claim is near a bound of its range
 	Short    bool        // its short run
 
 	Schemes *scenario.Schemes // the tables of schemes; nil: the tables of the program

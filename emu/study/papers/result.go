@@ -168,7 +168,7 @@ func (c *ClaimResult) CameOut() string {
 	if c.Seeds > 1 && c.Value.Known() {
 		scale := c.Unit.scale()
 		deviation := scale * float64(c.Deviation)
-		if deviation < 1e-6*math.Abs(scale*float64(c.Value)) { // less than the rounding of floats
+		if deviation < roundings*math.Abs(scale*float64(c.Value)) {
 			deviation = 0
 		}
 		s += " ± " + strconv.FormatFloat(deviation, 'g', 2, 64)

@@ -62,6 +62,8 @@ type batch struct {
 	jobs    []*job
 	byKey   map[string]*job
 
+	near map[*leaf]bool // of claims near a bound: they are taken over more seeds
+
 	mu      sync.Mutex
 	values  map[*leaf][]float64 // by seed
 	courses map[*Course][2][]float
@@ -71,7 +73,8 @@ type batch struct {
 	running map[*job]float64
 	begin   time.Time
 	name    string
-	partial bool // it was ended before its time
+	shown   float64 // share of the work that was reported
+	partial bool    // it was ended before its time
 }
 
 // Do reproduces figures of a paper. When ctx is done before the end, the result has
@@ -81,7 +84,11 @@ func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, e
 	if err := b.open(b.jobs); err != nil {
 		return nil, err
 	}
-	if err := b.run(ctx, b.options.Workers); err != nil {
+	b.begin = time.Now()
+	if err := b.run(ctx, b.jobs); err != nil {
+		return nil, err
+	}
+	if err := b.sharpen(ctx, figures); err != nil {
 		return nil, err
 	}
 	r := b.result(p, figures)
@@ -101,7 +108,7 @@ func collect(figures []*Figure, o Options) *batch {
 	}
 	b := &batch{
 		options: o, seeds: o.Seeds, byKey: map[string]*job{},
-		values: map[*leaf][]float64{}, courses: map[*Course][2][]float{}, running: map[*job]float64{},
+		near: map[*leaf]bool{}, values: map[*leaf][]float64{}, courses: map[*Course][2][]float{}, running: map[*job]float64{},
 	}
 	for _, f := range figures {
 		f.whole()
@@ -161,8 +168,8 @@ func (b *batch) seedsOf(l *leaf) int {
 	switch {
 	case !l.run.Seeds:
 		return 1
-	case l.run.Near && b.options.Clock == emu.VirtualClock:
-		return 3 * b.seeds
+	case b.near[l]:
+		return moreSeeds * b.seeds
 	}
 	return b.seeds
 }
@@ -211,13 +218,60 @@ func (j *job) open() (err error) {
 // keyOf identifies a run: a seed of a mean may be a single run of another quantity.
 func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) }
 
-// run does the jobs, the long ones first, so that none is left over at the end.
-func (b *batch) run(ctx context.Context, workers int) error {
-	order := slices.Clone(b.jobs)
+// moreSeeds is how many times as many seeds a claim near a bound has.
+const moreSeeds = 3
+
+// sharpen measures again, over more seeds, claims whose means are near a bound of their ranges, whatever the outcome.
+func (b *batch) sharpen(ctx context.Context, figures []*Figure) error {
+	before := len(b.jobs)
+	if b.options.Clock == emu.WallClock || b.done < before { // on the wall clock there is one seed
+		return nil
+	}
+	var near []*Quantity
+	for _, f := range figures {
+		for i := range f.Claims {
+			if c := &f.Claims[i]; b.isNear(c) {
+				near = append(near, &c.Value)
+			}
+		}
+	}
+	for _, q := range near {
+		for _, l := range q.leaves {
+			b.near[l] = l.run.Seeds
+		}
+		b.want(q)
+	}
+	if err := b.open(b.jobs[before:]); err != nil {
+		return err
+	}
+	return b.run(ctx, b.jobs[before:])
+}
+
+// isNear reports whether a claim is a mean over seeds within two of their standard deviations of a bound. One that is
+// known to differ stays so, and no share is above 1, nor is what begins at 0 below.
+func (b *batch) isNear(c *Claim) bool {
+	mean, deviation, n := b.value(&c.Value)
+	near := func(bound float64) bool { return math.Abs(mean-bound) < 2*deviation }
+	switch {
+	case n == 1 || c.Near:
+		return n > 1
+	case deviation < roundings*math.Abs(mean) || c.Differs() != "":
+		return false
+	}
+	share := c.Unit == Percent && math.Abs(c.High-1) < roundings
+	return near(c.Low) && (c.Low != 0 || c.Unit == Points) || near(c.High) && !share
+}
+
+// roundings is the part of a value that is the rounding of floats.
+const roundings = 1e-6
+
+// run does jobs, the long ones first, so that none is left over at the end.
+func (b *batch) run(ctx context.Context, jobs []*job) error {
+	workers := b.options.Workers
+	order := slices.Clone(jobs)
 	if workers != 1 {
 		slices.SortStableFunc(order, func(x, y *job) int { return cmp.Compare(y.cost, x.cost) })
 	}
-	b.begin = time.Now()
 	if cause := study.Each(ctx, workers, order, b.do); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
 		return cause
 	}
@@ -286,8 +340,8 @@ func (b *batch) measure(ctx context.Context, j *job) (*outcome, error) {
 // take stores the outcome of a job.
 func (b *batch) take(j *job, o *outcome) {
 	for i, l := range j.leaves {
-		if b.values[l] == nil {
-			b.values[l] = slices.Repeat([]float64{math.NaN()}, b.seedsOf(l))
+		for len(b.values[l]) < b.seedsOf(l) {
+			b.values[l] = append(b.values[l], math.NaN())
 		}
 		b.values[l][j.index] = float64(o.Values[i])
 	}
@@ -353,7 +407,8 @@ func (b *batch) progress(j *job, share float64) {
 	for k, share := range b.running {
 		spent += share * k.cost
 	}
-	s.Share = spent / b.total
+	b.shown = max(b.shown, spent/b.total) // the work grows where claims need more seeds
+	s.Share = b.shown
 	if b.options.Clock == emu.WallClock { // whose costs are seconds
 		s.Left = time.Duration((b.total - spent) * float64(time.Second))
 	} else if s.Share > 0 {
@@ -375,10 +430,13 @@ func (b *batch) value(q *Quantity) (mean, deviation float64, n int) {
 
 // bySeed returns a quantity for each of its seeds.
 func (b *batch) bySeed(q *Quantity) []float64 {
-	n := 1
+	n := 0
 	for _, l := range q.leaves {
-		n = max(n, b.seedsOf(l))
+		if k := b.seedsOf(l); l.run.Seeds && (n == 0 || k < n) {
+			n = k
+		}
 	}
+	n = max(n, 1)
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = q.of(func(l *leaf) float64 {

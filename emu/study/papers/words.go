@@ -106,7 +106,7 @@ type claimWords struct {
 	Low                 float64
 	High, Above, Below  *float64
 	Why, Reason         string
-	Near                bool // of a bound: three times as many seeds
+	Near                bool // of a bound: more seeds, although it is known to differ
 	Null                Null `yaml:"null-result"`
 }
 
