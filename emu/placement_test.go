@@ -48,7 +48,7 @@ func TestPlacementMistakes(t *testing.T) {
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "C=1")}, `there is no node "C" to place on host 1`},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "B=2")}, `node "B" cannot be on host 2: there are hosts 0 to 1`},
 		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "these nodes have no host: B, "},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the machines are on 1 of 2 hosts"},
+		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the nodes are on 1 of 2 hosts"},
 		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
 		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
 		{Options{Placement: InDomains, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
