@@ -110,7 +110,7 @@ func TestLoopsAreStopped(t *testing.T) {
 // Where one loop must run all nodes, the result says why.
 func TestOneLoopSaysWhy(t *testing.T) {
 	for want, o := range map[string]Options{
-		"captur":               {Clock: VirtualClock, Capture: &Capture{To: &bytes.Buffer{}}},
+		"captur":              {Clock: VirtualClock, Capture: &Capture{To: &bytes.Buffer{}}},
 		"wait for each other": {Clock: VirtualClock},
 	} {
 		o.Loops = 2

@@ -138,8 +138,8 @@ func ReadCredentials(c *net.UnixConn, b []byte) (n int, from *net.UnixAddr, pid,
 	return n, from, pid, user, err
 }
 
-// Gone reports whether there is no process of a number.
-func Gone(pid int) bool { return unix.Kill(pid, 0) == unix.ESRCH }
+// Gone reports whether a process has ended, whether or not its parent knows.
+func Gone(pid int) bool { return unix.Kill(pid, 0) == unix.ESRCH || stateOf(pid) == 'Z' }
 
 // Peer returns the process that listens at the other end of a socket of the file system; 0: it is unknown.
 func Peer(c net.Conn) (pid int) {
@@ -159,11 +159,19 @@ func Peer(c net.Conn) (pid int) {
 	return pid
 }
 
-// Stopped reports whether a process is stopped by a signal (state T of proc(5)), so that it answers nothing.
-func Stopped(pid int) bool {
+// Stopped reports whether a process is stopped, by a signal or a debugger, so that it answers nothing.
+func Stopped(pid int) bool { state := stateOf(pid); return state == 'T' || state == 't' }
+
+// stateOf returns the state of a process, a letter of proc(5); 0 if there is no such process.
+func stateOf(pid int) byte {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	at := bytes.LastIndex(stat, []byte(") ")) + 2 // behind the name, which may have spaces
-	return err == nil && at < len(stat) && (stat[at] == 'T' || stat[at] == 't')
+	if err != nil {
+		return 0
+	}
+	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && i+2 < len(stat) {
+		return stat[i+2]
+	}
+	return 0
 }
 
 // InGroup puts a command of a context, before it starts, into its own process group, which ends with the context.

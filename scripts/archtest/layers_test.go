@@ -29,7 +29,7 @@ switchd           4388  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     11996  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
-emu/host          4346  ., netns | doctor, fleet
+emu/host          4354  ., netns | doctor, fleet
 emu/run          14036  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4745  .
 emu/result        7942  plot | report | seeds | summary, compare

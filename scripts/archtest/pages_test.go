@@ -21,7 +21,7 @@ var pages = []struct {
 	{"CHANGELOG.md", 1000},
 	{"docs/README.md", 350},
 	{"docs/guide/*.md", 31200},
-	{"docs/reference/*.md", 16500},
+	{"docs/reference/*.md", 16700},
 	{"docs/notes/*.md", 2600},
 	{"docs/papers/*.md", 49500},
 }

@@ -136,7 +136,7 @@ func TestECNThresholds(t *testing.T) {
 
 func TestECNRefusals(t *testing.T) {
 	for words, change := range map[string]func(c *ECNParams, s *Site){
-		"must be min":     func(c *ECNParams, _ *Site) { c.Min = c.Max + 1 },
+		"must be at least min":     func(c *ECNParams, _ *Site) { c.Min = c.Max + 1 },
 		"max-p: 2 is out": func(c *ECNParams, _ *Site) { c.MaxP = 2 },
 		`max-p: "NaN"`:    func(c *ECNParams, _ *Site) { c.MaxP = math.NaN() },
 		`min: "-1B"`:      func(c *ECNParams, _ *Site) { c.Min = -1 },
