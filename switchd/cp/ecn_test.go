@@ -136,10 +136,10 @@ func TestECNThresholds(t *testing.T) {
 
 func TestECNRefusals(t *testing.T) {
 	for words, change := range map[string]func(c *ECNParams, s *Site){
-		"must be at least min":     func(c *ECNParams, _ *Site) { c.Min = c.Max + 1 },
-		"max-p: 2 is out": func(c *ECNParams, _ *Site) { c.MaxP = 2 },
-		`max-p: "NaN"`:    func(c *ECNParams, _ *Site) { c.MaxP = math.NaN() },
-		`min: "-1B"`:      func(c *ECNParams, _ *Site) { c.Min = -1 },
+		"must be at least min": func(c *ECNParams, _ *Site) { c.Min = c.Max + 1 },
+		"max-p: 2 is out":      func(c *ECNParams, _ *Site) { c.MaxP = 2 },
+		`max-p: "NaN"`:         func(c *ECNParams, _ *Site) { c.MaxP = math.NaN() },
+		`min: "-1B"`:           func(c *ECNParams, _ *Site) { c.Min = -1 },
 	} {
 		c, s := param.Defaults(ECNParams{}), Site{Random: unit.NewRandom(1, 1)}
 		change(&c, &s)
