@@ -121,8 +121,8 @@ func TestArbitrationPassesOverLanesThatCannotSend(t *testing.T) {
 func TestTablesOfLanesAreRead(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"0:64, 1:192", "[{0 64} {1 192}]"}, {"", "[]"}, {" 14:255 ", "[{14 255}]"},
-		{"0", "no lane and weight"}, {"15:1", "no lane and weight"}, {"0:256", "no lane and weight"}, {"0:-1", "no lane and weight"},
-		{"0:1,", "no lane and weight"}, {strings.Repeat("0:1,", 64) + "1:1", "at most 64"},
+		{"0", "not a lane and a weight"}, {"15:1", "not a lane and a weight"}, {"0:256", "not a lane and a weight"}, {"0:-1", "not a lane and a weight"},
+		{"0:1,", "not a lane and a weight"}, {strings.Repeat("0:1,", 64) + "1:1", "at most 64"},
 	} {
 		got, err := ParseVLWeights(c.text)
 		if s := fmt.Sprint(got); err == nil && s != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -131,7 +131,7 @@ func TestTablesOfLanesAreRead(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"0,1": "[0 1 0 1 0 1 0 1 0 1 0 1 0 1 0 1]", "3, 15": "[3 15 3 15 3 15 3 15 3 15 3 15 3 15 3 15]",
-		"": "no lane", "0,16": "no lane", "0:1": "no lane", strings.Repeat("0,", 16) + "0": "17 lanes",
+		"": "not a lane", "0,16": "not a lane", "0:1": "not a lane", strings.Repeat("0,", 16) + "0": "17 lanes",
 	} {
 		got, err := ParseSLToVL(text)
 		if s := fmt.Sprint(got); err == nil && s != want || err != nil && !strings.Contains(err.Error(), want) {
