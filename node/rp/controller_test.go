@@ -154,8 +154,8 @@ func FuzzFeedback(f *testing.F) {
 	f.Add(byte(0), int64(1), int64(0), int64(1), 2e299, []byte{0})
 	f.Add(byte(2), int64(1)<<62, int64(1<<31), int64(4116), math.Inf(1), []byte{255, 0, 255})
 	f.Fuzz(func(t *testing.T, which byte, high, ratio, length int64, factor float64, feedback []byte) {
-		if ratio < 1 || length > 1<<16 || len(feedback) > 64 {
-			return // fixed has no ratio, no packet is as long, and no more is learnt
+		if high < 1 || ratio < 1 || length > 1<<16 || len(feedback) > 64 {
+			return // NewFixed takes any rate and has no ratio, no packet is as long, and no more is learnt
 		}
 		config := config{clocked[int(which)%len(clocked)], unit.Rate(high), ratio, unit.Size(length), factor}
 		c, err := config.make()
