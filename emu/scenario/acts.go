@@ -58,6 +58,7 @@ func (r *resolver) lintActs() {
 	if inputs == nil {
 		return
 	}
+	bounds, overruns := map[queue]bound{}, r.overruns()
 	for f, from := range each(r.s.Flows, r.flows) {
 		var waits []*expectation
 		c, algorithm := scheme{from.view.sub("control"), "law", from.spot}, r.s.Algorithm(f)
@@ -82,7 +83,10 @@ func (r *resolver) lintActs() {
 			if !ok {
 				continue
 			}
-			not := r.inaction(f, q, &p, inputs[q])
+			if _, ok := bounds[q]; !ok {
+				bounds[q] = r.bound(q, inputs[q], overruns)
+			}
+			not := r.inaction(f, q, &p, bounds[q])
 			not.node = by
 			if x := expect(at, "scheme", expectation{flow: f, not: not}); x != nil {
 				x.acts = x.acts || not.text == ""
@@ -191,27 +195,40 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 	return inputs, of
 }
 
-// inaction returns why the point of a switch never acts on a flow in a queue, into which these links lead; its text is
-// empty if the point may act.
-func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, inputs []int) inaction {
+// bound is the most that can wait in a queue, into which so many links lead, and the least of any of them.
+type bound struct {
+	total, least unit.Size
+	inputs       int
+	by           string
+}
+
+// bound returns it for a queue and the links into it. Every flow through the queue has the same.
+func (r *resolver) bound(q queue, inputs []int, overruns bool) bound {
+	s := &r.s.Switches[q.node]
+	b := bound{least: unit.MaxRoom, inputs: len(inputs)}
+	for _, i := range inputs {
+		most, by := r.holds(s, i, q.priority, overruns)
+		b.total, b.least, b.by = b.total+most, min(b.least, most), by
+	}
+	if s.Kind == OutputQueued {
+		b.total = min(b.total, s.Memory.Total(len(r.nodes[s.Name].links)))
+		if s.OutputLimit > 0 && !r.keeps(s, q.priority) {
+			b.total = min(b.total, s.OutputLimit)
+		}
+	}
+	return b
+}
+
+// inaction returns why the point of a switch never acts on a flow in a queue with this bound; its text is empty if the
+// point may act.
+func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, b bound) inaction {
 	s := &r.s.Switches[q.node]
 	frame := r.s.Frame(f, r.family(f.From))
 	if p.Notifier == nil && !r.markable(f) && (p.Marker != nil || r.keeps(s, q.priority)) {
 		return inaction{text: unmarkable}
 	}
-	total, room, by := unit.Size(0), unit.Size(unit.MaxRoom), ""
-	for _, i := range inputs {
-		most, what := r.holds(s, i, q.priority)
-		total, room, by = total+most, min(room, most), what
-	}
-	if s.Kind == OutputQueued {
-		total = min(total, s.Memory.Total(len(r.nodes[s.Name].links)))
-		if s.OutputLimit > 0 && !r.keeps(s, q.priority) {
-			total = min(total, s.OutputLimit)
-		}
-	}
-	key, least := cp.LeastOf(s.Marking.Params, &frame, room)
-	if total > least {
+	key, least := cp.LeastOf(s.Marking.Params, &frame, b.least)
+	if b.total > least {
 		return inaction{}
 	}
 	value := textOf(r.tables.points.find(p.Name), s.Marking.Params, key)
@@ -219,11 +236,11 @@ func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, inputs []int) inactio
 		return inaction{key: key, text: fmt.Sprintf("switch %s never acts on it: %s is %s, and it has packets of %v", s.Name, key, value, f.Packet)}
 	}
 	comes := "its input is"
-	if len(inputs) > 1 {
-		comes = fmt.Sprintf("its %d inputs are", len(inputs))
+	if b.inputs > 1 {
+		comes = fmt.Sprintf("its %d inputs are", b.inputs)
 	}
 	return inaction{key: key, text: fmt.Sprintf("switch %s never acts on it: %s is %s, and no more than %v can wait for link %s, because %s bounded by %s",
-		s.Name, key, value, total, r.s.Links[q.link].Name, comes, by)}
+		s.Name, key, value, b.total, r.s.Links[q.link].Name, comes, b.by)}
 }
 
 // keeps reports whether flow control keeps frames of a priority from loss at a switch.
@@ -239,7 +256,7 @@ func (r *resolver) keeps(s *Switch, priority uint8) bool {
 }
 
 // holds returns the most bytes of a priority that can wait at a switch of those that come over a link, and their bound.
-func (r *resolver) holds(s *Switch, link int, priority uint8) (most unit.Size, bound string) {
+func (r *resolver) holds(s *Switch, link int, priority uint8, overruns bool) (most unit.Size, bound string) {
 	l, m, side := &r.s.Links[link], r.nodes[s.Name], 0
 	if l.A == s.Name {
 		side = 1
@@ -266,7 +283,7 @@ func (r *resolver) holds(s *Switch, link int, priority uint8) (most unit.Size, b
 		return min(part, unit.Size(l.CBFC.Most())*l.CBFC.Credit), "the credits of their channels"
 	case s.High == 0:
 		return part, "the memory of the switch"
-	case kept && r.crossed[link][side].longest > 0 && !r.overruns():
+	case kept && r.crossed[link][side].longest > 0 && !overruns:
 		return min(part, high+r.headroom(link, side).Bytes()), fmt.Sprintf("the high watermark, %v, and the headroom", high)
 	case kept:
 		return part, "the memory of the switch"

@@ -27,7 +27,7 @@ wire             12464  unit | agenda, param, link | . | retry, fault | trace | 
 node             11083  rp, tcp, traffic, schedule | .
 switchd           4388  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     11996  paths, schema, builtin | . | generate
+emu/scenario     12013  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4354  ., netns | doctor, fleet
 emu/run          14036  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
