@@ -10,8 +10,6 @@
 #                                        2000 endpoints, and the factor between them, for
 #                                        each kind of fabric that fabemu generates; at
 #                                        the end the best of each size over all rounds
-#                               workload  of these, what a frame-hop costs with transfers of
-#                                        a workload, beside transfers of flows
 #                               loops    of these, how many times as fast two loops are as
 #                                        one, on two processors that do nothing else
 #                               engine   the wall driver: what a datagram costs, and
@@ -165,10 +163,6 @@ virtual)
 	;;
 scale)
 	pattern=^BenchmarkVirtualScale
-	packages=(./emu)
-	;;
-workload)
-	pattern=^BenchmarkWorkload
 	packages=(./emu)
 	;;
 loops)

@@ -51,6 +51,7 @@ promtool   prometheus                   the metrics of a run
 strace     strace                       files
 mkfs.ext4  e2fsprogs                    files
 groff      groff                        the manual pages
+valgrind   valgrind                     the counts of instructions
 python3    python3                      the package for Python and the site
 mypy       mypy                         the package for Python
 vagrant    vagrant                      the Vagrantfile

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -461,50 +460,6 @@ func TestResolvedRefuses(t *testing.T) {
 		if out, err := s.Resolved(); err == nil {
 			t.Errorf("%s: printed\n%s", name, out)
 		}
-	}
-}
-
-// largeScenario is a tree of switches with n endpoints, of which half send to
-// the other half.
-func largeScenario(n int) string {
-	var b strings.Builder
-	leaves := (n + 49) / 50
-	b.WriteString("name: large\nmodel: {duration: 10ms}\ndefaults: {link: {rate: 1GB/s}}\nswitches:\n  Top: {}\n")
-	for i := range leaves {
-		fmt.Fprintf(&b, "  L%d: {}\n", i)
-	}
-	fmt.Fprintf(&b, "endpoints: ['e[1-%d]']\nlinks:\n", n)
-	for i := range leaves {
-		fmt.Fprintf(&b, "  - L%d - Top\n  - 'e[%d-%d] - L%d'\n", i, 50*i+1, min(50*i+50, n), i)
-	}
-	fmt.Fprintf(&b, "flows:\n  - {name: f, from: 'e[1-%d]', to: 'e[%d-%d]'}\n", n/2, n/2+1, n)
-	return b.String()
-}
-
-// BenchmarkLoad loads scenarios of which one has eight times the endpoints of the other, in turns, and compares the
-// least times of a processor. It fails where the large one takes more than 24 times as long: the square
-// of the size would be 64 times.
-func BenchmarkLoad(b *testing.B) {
-	sizes := [2]int{500, 4000}
-	texts := [2][]byte{[]byte(largeScenario(sizes[0])), []byte(largeScenario(sizes[1]))}
-	least := [2]time.Duration{time.Hour, time.Hour}
-	for b.Loop() {
-		for i, n := range sizes {
-			before := runtest.ProcessorTime(b)
-			s, err := scenario.Load("large.yaml", texts[i], nil)
-			if err != nil {
-				b.Fatal(err)
-			}
-			least[i] = min(least[i], runtest.ProcessorTime(b)-before)
-			if len(s.Endpoints) != n || len(s.Flows) != n/2 {
-				b.Errorf("%d endpoints, %d flows", len(s.Endpoints), len(s.Flows))
-			}
-		}
-	}
-	ratio := float64(least[1]) / float64(least[0])
-	b.ReportMetric(ratio, "times-for-8-times-the-size")
-	if ratio > 24 {
-		b.Errorf("4000 endpoints take %v, 500 take %v", least[1], least[0])
 	}
 }
 

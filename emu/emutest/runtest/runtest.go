@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -140,16 +139,4 @@ func Await(t testing.TB, what string, so func() bool) {
 			t.Fatalf("not within a minute: %s", what)
 		}
 	}
-}
-
-// Dearer returns how many times as much as others some costs are, which were measured in turns: by
-// the least of each, and by the median of the rounds. On a machine whose pace varies they are wrong
-// in different rounds.
-func Dearer(costs, than []float64) (least, median float64) {
-	var ratios []float64
-	for i, c := range costs {
-		ratios = append(ratios, c/than[i])
-	}
-	slices.Sort(ratios)
-	return slices.Min(costs) / slices.Min(than), ratios[len(ratios)/2]
 }
