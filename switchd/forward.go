@@ -95,5 +95,5 @@ func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 		return 0, false
 	}
 	equal := r.equal[p-r.ports]
-	return int(equal[wire.Choose(seed, f.Src, f.Dst, f.QP, len(equal))]), true
+	return int(equal[wire.Choose(seed, f.Src, f.Dst, f.Entropy(), len(equal))]), true
 }

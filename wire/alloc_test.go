@@ -48,6 +48,9 @@ func TestAllocsOfABody(t *testing.T) {
 			store.Put(&f, body)
 			b := f.AppendBody(buf, store.Of(&f))
 			store.Free(&f)
+			if f.Family == wire.Guest { // which stays as it was sent
+				return
+			}
 			got, came, err := wire.ParseBody(f.Delimiter(), b)
 			if err != nil || len(came.Bytes) != len(body.Bytes) {
 				t.Fatalf("%d bytes, %v", len(came.Bytes), err)

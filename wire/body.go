@@ -8,10 +8,10 @@ import (
 // Body is the content of a Data frame instead of padding: a packet of a kernel's TCP, a
 // program's datagram. On InfiniBand it is behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
-// zeros; so it does on RoCEv2. On Ethernet its type is in the header of data frames. Without a body the type is 0.
+// zeros; so it does on RoCEv2. On Ethernet it is the frame, which is of the family Guest then. Without a body the type is 0.
 type Body struct {
-	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a frame of Ethernet; from LeastBodyType. 0: there is no body
-	Bytes []byte // at most Family.BodyRoom of the payload of the frame
+	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a whole frame of Ethernet; from LeastBodyType. 0: there is no body
+	Bytes []byte // Family.Carries limits them
 
 	Marked bool // where it is delivered: its frame has FECN
 }
@@ -23,6 +23,10 @@ const (
 	customerTag, serviceTag = 0x8100, 0x88A8
 
 	congested = 3 // CE, in the ECN field
+
+	guestHeader = 14 // both addresses and the EtherType
+	tagSize     = EthernetHeaderSize - guestHeader
+	leastGuest  = 46 // bytes behind them: a shorter frame is filled up
 )
 
 // ip returns the packet of IP of a body, which may be in a frame of Ethernet and behind tags, and the shift of its
@@ -44,16 +48,10 @@ func (b *Body) ip() (packet []byte, shift uint) {
 	return nil, 0
 }
 
-// fixed reports whether a body is a packet of IP that may not be marked: it is not ECT (RFC 3168, section 5).
-func (b *Body) fixed() bool {
-	p, shift := b.ip()
-	return p != nil && p[1]>>shift&congested == 0
-}
-
-// MarkIP sets CE in a packet of IP, if that is ECT.
+// MarkIP sets CE in a packet of IP, if that is ECT (RFC 3168, section 5).
 func (b *Body) MarkIP() {
 	p, shift := b.ip()
-	if p == nil || b.fixed() {
+	if p == nil || p[1]>>shift&congested == 0 || p[1]>>shift&congested == congested {
 		return
 	}
 	old := binary.BigEndian.Uint16(p)
@@ -80,8 +78,11 @@ func (f *Frame) checkPayload(body Body) {
 		panic("wire: a data frame with a body and immediate data")
 	case body.Type == 0 && (f.HasBody() && f.Telemetry() == NoTelemetry || len(body.Bytes) > 0):
 		panic("wire: a data frame without its body, or with bytes that are no body")
-	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(len(body.Bytes))):
+	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(&body)):
 		panic("wire: a data frame with the body of another")
+	case f.Family == Guest && body.Type == 0:
+		panic("wire: a guest's frame without its bytes")
+	case f.Family == Guest:
 	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
 		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
 	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
@@ -89,20 +90,110 @@ func (f *Frame) checkPayload(body Body) {
 	}
 }
 
-// BodyRoom returns how long the body of a Data frame with this much payload can be.
+// BodyRoom returns how long the body of a Data frame with this much payload can be. A whole frame of Ethernet may have
+// its header in addition to that on Ethernet.
 func (f Family) BodyRoom(payload uint32) int {
-	if f == Ethernet {
-		return int(payload) - MinMSDU
+	if f == Ethernet || f == Guest {
+		return int(payload)
 	}
 	return int(payload) - encapsulationSize
 }
 
-// payload returns the payload of a Data frame of the family with a body of n bytes.
-func (f Family) payload(n int) uint32 {
-	if f == Ethernet {
-		return uint32(MinMSDU + n)
+// Carries reports whether a Data frame of the family with this much payload has room for a body.
+func (f Family) Carries(payload uint32, b Body) bool { return f.payload(&b) <= payload }
+
+// payload returns the payload of a Data frame of the family with a body. On Ethernet it is all behind the EtherType,
+// without a tag of IEEE 802.1Q.
+func (f Family) payload(b *Body) uint32 {
+	n := len(b.Bytes)
+	if f != Ethernet && f != Guest {
+		return uint32(encapsulationSize+n+3) &^ 3
 	}
-	return uint32(encapsulationSize+n+3) &^ 3
+	if b.Type == bodyFrame {
+		n -= guestHeader
+	}
+	if b.tagged() {
+		n -= tagSize
+	}
+	return uint32(max(0, n))
+}
+
+// tagged reports whether a body begins with a tag of IEEE 802.1Q, behind its addresses if it has any.
+func (b *Body) tagged() bool {
+	kind, n := b.Type, len(b.Bytes)
+	if kind == bodyFrame {
+		kind, n = binary.BigEndian.Uint16(b.Bytes[behindAddresses:]), n-guestHeader
+	}
+	return kind == customerTag && n >= tagSize
+}
+
+// ofGuest returns how many bytes a guest's frame has behind its EtherType, filled up, without a tag.
+func (f *Frame) ofGuest() int { return max(int(f.Payload), leastGuest) }
+
+// appendGuest appends a guest's frame: its body as it is, between tags that the fabric needs. A frame with a priority
+// above 0 has the tag of IEEE 802.1Q that tells it.
+func appendGuest(b []byte, f *Frame, body Body) []byte {
+	rest := body.Bytes
+	if body.Type == bodyFrame {
+		b, rest = append(b, rest[:behindAddresses]...), rest[behindAddresses:]
+	} else {
+		b = appendMAC(appendMAC(b, f.Dst.MAC()), f.Src.MAC())
+	}
+	if f.Lane != 0 {
+		b = appendVLAN(b, f.Lane)
+	}
+	b = appendTags(b, f)
+	at := len(b) + 2
+	if body.Type != bodyFrame {
+		b = binary.BigEndian.AppendUint16(b, body.Type)
+	}
+	b = append(b, rest...)
+	if f.FECN {
+		(&Body{Type: binary.BigEndian.Uint16(b[at-2:]), Bytes: b[at:]}).MarkIP()
+	}
+	return b
+}
+
+// describe takes over into a guest's frame what its packet of IP says: the DSCP, ECN, and what paths follow from.
+func (f *Frame) describe(b *Body) {
+	p, shift := b.ip()
+	class := uint8(0)
+	if p != nil {
+		class = uint8(binary.BigEndian.Uint16(p) >> shift)
+	}
+	f.Family, f.MSN = Guest, entropyOf(p)
+	f.Bits = f.Bits&^(bitECT|bitOwnTag) | bitOwnTag.when(b.tagged())
+	f.setTrafficClass(class)
+}
+
+// entropyOf returns a hash of what routers spread packets of IP by: the addresses, the protocol and, if it has
+// them, the ports. Fragments have none, so that all take one path.
+func entropyOf(p []byte) uint32 {
+	if p == nil {
+		return 0
+	}
+	addresses, ports, protocol := p[12:IPv4Size], int(p[0]&15)*4, p[9]
+	whole := p[0]>>4 == 6 || binary.BigEndian.Uint16(p[6:])&^dontFragment == 0
+	if p[0]>>4 == 6 && len(p) >= IPv6Size {
+		addresses, ports, protocol = p[8:IPv6Size], IPv6Size, p[6]
+	}
+	hash := uint64(protocol)
+	for ; len(addresses) > 0; addresses = addresses[8:] {
+		hash = mix(hash ^ binary.BigEndian.Uint64(addresses))
+	}
+	if (protocol == protocolTCP || protocol == protocolUDP) && whole && len(p) >= ports+4 {
+		hash = mix(hash ^ uint64(binary.BigEndian.Uint32(p[ports:])))
+	}
+	return uint32(hash)
+}
+
+// Entropy returns the number by which switches choose among equal paths: the queue pair of the flow, and of a guest's
+// frame a hash of the headers of IP and UDP or TCP.
+func (f *Frame) Entropy() uint32 {
+	if f.Family == Guest {
+		return f.QP ^ f.MSN
+	}
+	return f.QP
 }
 
 // parse reads the body in the payload of a data packet that is no padding, and reports whether it is one.
@@ -140,18 +231,19 @@ type bodySlot struct {
 }
 
 // Put makes b, which is copied, the body of a Data frame, and gives the frame the payload
-// that b needs. It panics if b is no body, or longer than a frame of that family can carry.
+// that b needs; a frame of Ethernet becomes one of a guest. It panics if b is no body, or longer than a frame of that
+// family can carry.
 //
 // The telemetry of a packet leaves its payload as it is.
 func (s *Bodies) Put(f *Frame, b Body) {
 	if b.packet() {
-		f.Payload = f.Family.payload(len(b.Bytes))
-	}
-	if b.packet() && (b.Type < LeastBodyType || len(b.Bytes) > f.Family.BodyRoom(f.Family.Fit(1<<30))) {
-		panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
-	}
-	if f.Kind == Data && f.Family == Ethernet {
-		f.Bits = f.Bits&^bitFixed | bitFixed.when(b.fixed())
+		short := b.Type == bodyFrame && len(b.Bytes) < guestHeader
+		if b.Type < LeastBodyType || short || !f.Family.Carries(f.Family.Fit(1<<30), b) {
+			panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
+		}
+		if f.Payload = f.Family.payload(&b); f.Family == Ethernet || f.Family == Guest {
+			f.describe(&b)
+		}
 	}
 	to := s.take(f)
 	to.Type, to.Bytes = b.Type, append(to.Bytes[:0], b.Bytes...)

@@ -11,7 +11,8 @@
 //
 // and, of the Ethernet family,
 //
-//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | header 12 | body or padding | FCS 4
+//	data          DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | [RLT 14] | 88B5 | header 12 | padding | FCS 4
+//	  of a guest  DA 6 | SA 6 | [802.1Q 4] | [CN-TAG 4] | [RLT 14] | EtherType and all behind | FCS 4
 //	CNM           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 22E7 | PDU 24 to 88 | FCS 4
 //	BCN           DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 20 | sampled frame 64 to 78 | FCS 4
 //	message       DA 6 | SA 6 | 802.1Q 4 | [CN-TAG 4] | 88B5 | PDU 16 | zeros | FCS 4   (64 bytes)
@@ -28,7 +29,7 @@
 //	CNP           0800 | IPv4 20 | UDP 8 | BTH 12 | zeros 16 | ICRC 4 | FCS 4
 //
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
-// InfiniBand do, and the type of the body.
+// InfiniBand do. The frame of a guest is its own; the fabric adds only tags that priorities and congestion schemes need.
 //
 // Behind the frame's own bytes stands the link trailer (64 bytes, found from the
 // end), which carries the facts that a cable would have shown to the receiver: when the

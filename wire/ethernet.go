@@ -30,9 +30,9 @@ const (
 	MaxMSDU = 9000
 )
 
-// MaxFrameSize is the size of the longest frame of either family in a datagram,
-// without the trailer.
-const MaxFrameSize = EthernetHeaderSize + CNTagSize + RLTagSize + MaxMSDU + FCSSize
+// MaxFrameSize is the size of the longest frame of any family in a datagram,
+// without the trailer: of a guest's, with a tag of its own.
+const MaxFrameSize = EthernetHeaderSize + tagSize + CNTagSize + RLTagSize + MaxMSDU + FCSSize
 
 // The EtherTypes of the frames that this package writes.
 const (
@@ -146,6 +146,11 @@ func appendAddresses(b []byte, f *Frame) []byte {
 		return binary.BigEndian.AppendUint16(b, f.etherType())
 	}
 	b = appendVLAN(appendMAC(appendMAC(b, f.Dst.MAC()), f.Src.MAC()), f.Lane)
+	return binary.BigEndian.AppendUint16(appendTags(b, f), f.etherType())
+}
+
+// appendTags appends the tags of congestion schemes.
+func appendTags(b []byte, f *Frame) []byte {
 	if f.Tagged {
 		b = binary.BigEndian.AppendUint32(b, typeCNTag<<16|uint32(CNTag(f.QP)))
 	}
@@ -153,7 +158,7 @@ func appendAddresses(b []byte, f *Frame) []byte {
 		b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(b, typeRLTag<<16), f.CPID)
 		b = binary.BigEndian.AppendUint16(b, uint16(f.QP))
 	}
-	return binary.BigEndian.AppendUint16(b, f.etherType())
+	return b
 }
 
 // behindAddresses is where the first EtherType of an Ethernet frame stands.
@@ -236,8 +241,8 @@ const (
 
 // appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame on Ethernet,
 // the high byte of each field first. F is the mark, L ends
-// a transfer, and I is set if four bytes of immediate data follow. Payload counts itself and the body behind it, without the zeros up
-// to MinFrame; Type is the type of the body, 0 with padding:
+// a transfer, and I is set if four bytes of immediate data follow. Payload counts itself and the padding behind it, without the
+// zeros up to MinFrame:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -246,16 +251,16 @@ const (
 //	+-+-+-----------+-----------------------------------------------+
 //	|F|L|I|    0    |                      PSN                      |
 //	+-+-+-+---------+---------------+-------------------------------+
-//	|            Payload            |             Type              |
+//	|            Payload            |               0               |
 //	+-------------------------------+-------------------------------+
-func appendDataHeader(b []byte, f *Frame, body uint16) []byte {
+func appendDataHeader(b []byte, f *Frame) []byte {
 	b = appendFlow(b, f, DataVersion, uint8(bit(f.FECN, 7)|bit(f.Last, 6)|bit(f.Bits&bitImmediate != 0, 5)))
-	return binary.BigEndian.AppendUint32(b, f.Payload<<16|uint32(body))
+	return binary.BigEndian.AppendUint32(b, f.Payload<<16)
 }
 
 // appendData appends the payload of a Data frame on Ethernet, without padding.
-func appendData(b []byte, f *Frame, body Body) []byte {
-	return append(appendImmediate(appendDataHeader(b, f, body.Type), f), body.Bytes...)
+func appendData(b []byte, f *Frame, _ Body) []byte {
+	return appendImmediate(appendDataHeader(b, f), f)
 }
 
 // appendImmediate appends the immediate data of a Data frame, if it has any.
@@ -266,9 +271,8 @@ func appendImmediate(b []byte, f *Frame) []byte {
 	return b
 }
 
-// parseData completes f with a Data frame of Ethernet, whose payload
-// starts at b[at], and reads its body.
-func parseData(f *Frame, body *Body, b []byte, at int) error {
+// parseData completes f with a Data frame of Ethernet, whose payload starts at b[at].
+func parseData(f *Frame, _ *Body, b []byte, at int) error {
 	qp := binary.BigEndian.Uint32(b[at:])
 	switch {
 	case b[at] != DataVersion:
@@ -277,8 +281,7 @@ func parseData(f *Frame, body *Body, b []byte, at int) error {
 		return refuse("RLT.Flow", at-4, ErrUnsupported)
 	}
 	flags, err := parseFlow(f, b, at)
-	n, kind := int(binary.BigEndian.Uint16(b[at+8:])), binary.BigEndian.Uint16(b[at+10:])
-	header, end := at+MinMSDU, at+n
+	n, header := int(binary.BigEndian.Uint16(b[at+8:])), at+MinMSDU
 	zeros := header
 	if flags&dataImmediate != 0 {
 		zeros += ImmediateSize
@@ -288,13 +291,11 @@ func parseData(f *Frame, body *Body, b []byte, at int) error {
 		return err
 	case flags&^(dataMark|dataLast|dataImmediate) != 0:
 		return refuse("data.Reserved", at+4, ErrReserved)
-	case kind != 0 && kind < LeastBodyType:
-		return refuse("data.Type", at+10, ErrRange)
+	case !allZero(b[at+10 : header]):
+		return refuse("data.Reserved", at+10, ErrReserved)
 	case at+n < zeros || n > MaxMSDU:
 		return refuse("data.Payload", at+8, ErrRange)
-	case kind != 0 && zeros > header: // it has no body
-		return refuse("data.Type", at+10, ErrUnsupported)
-	case kind == 0 && !allZero(b[zeros:]), kind != 0 && end <= len(b) && !allZero(b[end:]):
+	case !allZero(b[zeros:]):
 		return refuse("payload", header, ErrPayload)
 	}
 	f.Kind, f.Family, f.Payload = Data, Ethernet, uint32(n)
@@ -302,12 +303,7 @@ func parseData(f *Frame, body *Body, b []byte, at int) error {
 	if zeros > header {
 		f.SetImmediate(binary.BigEndian.Uint32(b[header:]))
 	}
-	if err := wantSize(b, end); err != nil || kind == 0 {
-		return err
-	}
-	body.Type, body.Bytes = kind, b[header:end]
-	f.Bits |= bitFixed.when(body.fixed())
-	return nil
+	return wantSize(b, at+n)
 }
 
 // wantSize refuses a frame, all but its FCS, if it is longer or shorter than n bytes and the zeros
@@ -343,7 +339,6 @@ var dataFields = slices.Concat(packetFields, []Field{
 	{Form: Flag, access: ofFECN, Filter: "fecn", Title: "Mark", At: 4, Size: 1, Mask: dataMark},
 	psnField,
 	{access: ofPayload, Filter: "payload", Title: "Payload (bytes)", At: 8, Size: 2},
-	{Form: Hex, Filter: "type", Title: "Type of the body", Doc: "An EtherType; 0: padding", At: 10, Size: 2},
 	{access: ofMSN, Filter: "immediate", Title: "Immediate data (tag of a message)", At: MinMSDU, Size: ImmediateSize,
 		Has: hasBit(bitImmediate), ByHand: true},
 })

@@ -550,7 +550,7 @@ func TestEthernetRefusals(t *testing.T) {
 		{"a CN-TAG of another flow", data, 19, 0x13, "CN-TAG.FlowID", 18, wire.ErrUnsupported},
 		{"version", plain, 18, 5, "data.Version", 18, wire.ErrUnsupported},
 		{"reserved, behind the mark", plain, 22, 1, "data.Reserved", 22, wire.ErrReserved},
-		{"type of the body", plain, 29, 1, "data.Type", 28, wire.ErrRange},
+		{"reserved, behind the payload", plain, 29, 1, "data.Reserved", 28, wire.ErrReserved},
 		{"payload too small", plain, 27, 11, "data.Payload", 26, wire.ErrRange},
 		{"payload too large", plain, 26, 0x24, "data.Payload", 26, wire.ErrRange},
 		{"payload longer than the frame", plain, 27, 101, "frame", 118, wire.ErrTruncated},

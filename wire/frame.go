@@ -50,7 +50,7 @@ func (k Kind) Traffic() bool { return k == Data || k == TCP }
 // EndToEnd reports whether k goes from one end of a flow to the other.
 func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe || k == TCP || k == CNP }
 
-// Family is the form of a frame that belongs to a flow. Frames of Ethernet and of RoCEv2
+// Family is the form of a frame that belongs to a flow. Frames of Ethernet, of RoCEv2 and of guests
 // cross links of Ethernet.
 type Family uint8
 
@@ -59,10 +59,11 @@ const (
 	InfiniBand Family = iota
 	Ethernet
 	RoCEv2 // the packets of InfiniBand behind Ethernet, IP and UDP (InfiniBand Annex A17)
+	Guest  // on Ethernet, frames of somebody else: the frame is its body (Bodies.Put)
 )
 
 // familyWords are the words for families.
-var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2"}
+var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2", Guest: "guest"}
 
 func (f Family) String() string { return unit.Word(f, familyWords[:]) }
 
@@ -75,7 +76,7 @@ const leastSend = 16
 // not less than n where there is such a one.
 func (f Family) Fit(n uint32) uint32 {
 	switch f {
-	case Ethernet:
+	case Ethernet, Guest:
 		return min(max(n, MinMSDU), MaxMSDU)
 	case RoCEv2:
 		n = max(n, leastSend)
@@ -106,8 +107,8 @@ type Frame struct {
 	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the node that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
-	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data
-	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; TCP: any
+	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
+	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any
 
 	Window uint16     // TCP: as it is there, not scaled
 	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on

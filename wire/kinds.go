@@ -54,6 +54,7 @@ var kinds = [...]row{
 		},
 		Ethernet: {etherType: typeData, payload: true, apart: true, append: appendData, parse: parseData},
 		RoCEv2:   onRoCE,
+		Guest:    {delimiter: GuestFrame, more: (*Frame).ofGuest, around: guestHeader + FCSSize, apart: true, append: appendGuest},
 	}},
 	Ack: {"ack", ackFields, []form{
 		InfiniBand: {
@@ -127,11 +128,12 @@ const (
 	DataPacket   Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
 	LinkPacket                        // FlowControl
 	StartOfFrame                      // Ethernet: DA ... FCS
+	GuestFrame                        // the same, and the frame is a guest's: no Parse reads it
 )
 
 // delimiterWords are the words for delimiters.
 var delimiterWords = [...]string{
-	0: "none", DataPacket: "data packet", LinkPacket: "link packet", StartOfFrame: "ethernet frame",
+	0: "none", DataPacket: "data packet", LinkPacket: "link packet", StartOfFrame: "ethernet frame", GuestFrame: "frame of a guest",
 }
 
 func (d Delimiter) String() string { return unit.Word(d, delimiterWords[:]) }
@@ -150,7 +152,10 @@ func (f *Frame) sizes() (bytes, paper unit.Size) {
 		n += int(f.Payload)
 	}
 	bytes = unit.Size(n + form.around)
-	if form.delimiter == StartOfFrame {
+	if form.delimiter >= StartOfFrame {
+		if f.Family == Guest {
+			bytes += tagSize * unit.Size(bit(f.Lane != 0, 0)+bit(f.Bits&bitOwnTag != 0, 0))
+		}
 		if f.Tagged {
 			bytes += CNTagSize
 		}
@@ -178,7 +183,7 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count, and one
-	// with a TCP segment or of RoCEv2 its IP packet; PAUSE, PFC, CNM, BCN, messages, probes and CC_Updates
+	// with a TCP segment, of RoCEv2 or of a guest its IP packet; PAUSE, PFC, CNM, BCN, messages, probes and CC_Updates
 	// are their bytes, FCS included, and control ordered sets OrderedSetSize.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet the further time that
@@ -197,7 +202,7 @@ func (g Framing) Length(f *Frame) unit.Size {
 	switch {
 	case g == PaperFraming, f.Kind.OrderedSet():
 		return paper
-	case f.Delimiter() == StartOfFrame:
+	case f.Delimiter() >= StartOfFrame:
 		return bytes + LinkOverhead
 	}
 	return bytes
@@ -225,8 +230,10 @@ func (f *Frame) AppendBody(b []byte, body Body) []byte {
 		return b
 	case DataPacket, LinkPacket:
 		return form.append(b, lent(f), body)
+	case StartOfFrame:
+		b = appendAddresses(b, f)
 	}
-	b = form.append(appendAddresses(b, f), lent(f), body)
+	b = form.append(b, lent(f), body)
 	b = appendZeros(b, start+int(size)-FCSSize-len(b))
 	return binary.LittleEndian.AppendUint32(b, FCS(b[start:]))
 }
@@ -242,7 +249,8 @@ func appendZeros(b []byte, n int) []byte {
 // Parse reads the frame that b holds from its first to its last byte, without
 // the trailer. It refuses, with a *ParseError, all that Append does not
 // write: if Parse accepts bytes, Append writes them again byte for byte. It does not
-// allocate unless it refuses, and keeps no reference to b.
+// allocate unless it refuses, and keeps no reference to b. The frame of a guest, which does not name its flow, it
+// always refuses.
 func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	var body Body
 	if err = f.ReadBody(&body, d, b); err == nil && body.Type != 0 {

@@ -48,8 +48,8 @@ const (
 	bitRounded                          // RoCE.Telemetry
 	bitExact                            // RoCE.Telemetry
 
-	bitNAK   = bitAckReq // RoCE.NAK, of an Ack
-	bitFixed = bitBack   // Data of Ethernet: its body is a packet of IP that may not be marked
+	bitNAK    = bitAckReq // RoCE.NAK, of an Ack
+	bitOwnTag = bitBack   // Data of a guest: it has a tag of IEEE 802.1Q of its own
 )
 
 // when returns the bit if v is true.
@@ -79,11 +79,10 @@ func (f *Frame) RoCE() RoCE {
 // SetAckReq sets the AckReq bit of a Data frame and leaves the other values of SetRoCE as they are.
 func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
-// ECT reports whether a frame may be marked, by FECN: an IP packet, or one that is the body of a frame of Ethernet, if
-// its ECN field allows it. Other frames have the mark in their own header, and always may.
+// ECT reports whether a frame may be marked, by FECN: an IP packet, or a guest's frame with one, if its ECN field
+// allows it. Other frames have the mark in their own header, and always may.
 func (f *Frame) ECT() bool {
-	fixed := f.Bits&bitFixed != 0 && f.Family == Ethernet
-	return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family != RoCEv2 && !fixed
+	return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family < RoCEv2
 }
 
 // ofIP returns the size of the IP header of a RoCEv2 packet.
@@ -351,4 +350,4 @@ var (
 )
 
 // isIP reports whether f is a packet of IP.
-func (f *Frame) isIP() bool { return f.Family == RoCEv2 || f.Kind == TCP }
+func (f *Frame) isIP() bool { return f.Family >= RoCEv2 || f.Kind == TCP }

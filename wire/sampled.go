@@ -90,7 +90,7 @@ func appendHead(b []byte, f *Frame) []byte {
 		sealRoCE(b[ip:], nil, int(f.behindBTH())) // immediate data is not quoted: zeros stand for it
 		return b
 	}
-	return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f, 0)
+	return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f)
 }
 
 // readHead returns the frame whose head is given, with zeros behind, as far as a notification quotes

@@ -128,7 +128,7 @@ func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 		return nil, refuse("Trailer.Magic", 62, ErrUnsupported)
 	case uint8(last>>16) != TrailerVersion:
 		return nil, refuse("Trailer.Version", 61, ErrUnsupported)
-	case t.Delimiter-DataPacket > StartOfFrame-DataPacket: // they are side by side
+	case t.Delimiter-DataPacket > GuestFrame-DataPacket: // they are side by side
 		return nil, refuse("Trailer.Delimiter", 60, ErrUnsupported)
 	case uint16(last>>32) != 0:
 		return nil, refuse("Trailer.Reserved", 58, ErrReserved)

@@ -68,7 +68,7 @@ func TestTrailerRefusals(t *testing.T) {
 		{"promise below zero", 32, 0x80, wire.ParseError{Field: "Trailer.Promise", Offset: 32, Reason: wire.ErrRange}},
 		{"reserved", 59, 1, wire.ParseError{Field: "Trailer.Reserved", Offset: 58, Reason: wire.ErrReserved}},
 		{"no delimiter", 60, 0, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
-		{"unknown delimiter", 60, 4, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
+		{"unknown delimiter", 60, 5, wire.ParseError{Field: "Trailer.Delimiter", Offset: 60, Reason: wire.ErrUnsupported}},
 		{"version", 61, 1, wire.ParseError{Field: "Trailer.Version", Offset: 61, Reason: wire.ErrUnsupported}},
 		{"magic", 62, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 62, Reason: wire.ErrUnsupported}},
 		{"magic", 63, 0, wire.ParseError{Field: "Trailer.Magic", Offset: 62, Reason: wire.ErrUnsupported}},

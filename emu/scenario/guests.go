@@ -44,8 +44,8 @@ type Guest struct {
 	Device string `key:"device" form:"device" def:"fab0" omit:"usual" also:"dev|ifname" doc:"Name of the device in the namespace."`
 	// Drops and counts packets with a foreign source address; the first one is an event in the result.
 	Strict bool `key:"strict-source" def:"false" omit:"usual"`
-	// MTU of the device. The packets of all flows between this guest and others must hold it: plus 12 bytes on
-	// Ethernet, 4 on InfiniBand, and 18 more with tap.
+	// MTU of the device. The packets of all flows between this guest and others must hold it; on
+	// InfiniBand plus 4 bytes, and 18 more with tap.
 	// Source: RFC 791
 	MTU unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows"`
 	// Packets queued in the guest's kernel, or netstack, until the fabric takes them. Overflow is counted there, and is
@@ -376,18 +376,15 @@ func (r *resolver) guestSpot(endpoint, key string) spot {
 // guestRoom returns the length of the longest packet of IP that a packet of a flow can carry.
 func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
 	family := r.family(f.From)
-	if f.Transport.Acks() {
-		family = wire.RoCEv2
-	}
 	room := unit.Size(family.BodyRoom(uint32(f.Packet)))
-	if kind == Tap {
+	if kind == Tap && family != wire.Ethernet {
 		room -= tapOverhead
 	}
 	return room
 }
 
 // tapOverhead is the most that a frame of a TAP device has in addition to its packet of IP: both
-// addresses, the EtherType, and a tag (IEEE 802.1Q).
+// addresses, the EtherType, and a tag (IEEE 802.1Q). On Ethernet they do not count.
 const tapOverhead = 18
 
 // The default MTU of a guest is Ethernet's (IEEE 802.3, 3.2.7). The least MTU is from RFC 791.
@@ -419,6 +416,10 @@ func (r *resolver) checkGuests() {
 			if t := tightest[name]; t == 0 || r.guestRoom(f, kinds[k]) < r.guestRoom(&r.s.Flows[t-1], kinds[k]) {
 				tightest[name] = of.index + 1
 			}
+		}
+		if f.Transport.Acks() && r.family(f.From) == wire.Ethernet {
+			r.add(of.spot, "flow %s carries the frames of guest %s, which cross Ethernet as they are: omit its transport: rocev2",
+				f.Name, f.From)
 		}
 		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy {
 			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another and cannot have other traffic",

@@ -34,7 +34,8 @@ func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, 
 var errForeign = errors.New("drive: a datagram of another run or link")
 
 // decode reads a datagram of this run into t, and into a and body, which are zero. The body of its frame is
-// a part of b. The caller compares the path, which is in the trailer.
+// a part of b. The caller compares the path, which is in the trailer. The frame of a guest, which does not name its
+// flow, is not read: it stays zero.
 func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Body) error {
 	frame, err := t.Read(b)
 	if err != nil {
@@ -43,7 +44,9 @@ func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Bo
 	if !t.Secret.Equal(f.Secret) || t.Run != f.Run {
 		return errForeign
 	}
-	err = a.Frame.ReadBody(body, t.Delimiter, frame)
+	if t.Delimiter != wire.GuestFrame {
+		err = a.Frame.ReadBody(body, t.Delimiter, frame)
+	}
 	a.Head, a.Tail, a.Length, a.Preamble = t.Head, t.Head.Add(t.Duration), t.Length, t.Preamble
 	return err
 }
@@ -59,9 +62,14 @@ func (o *order) survive(slot int32, b []byte, seq uint32, a *port.Arrival) (body
 	return body, err
 }
 
-// arrive decodes the bytes of a frame of this driver, and puts the frame in flight.
+// arrive decodes the bytes of a frame of this driver, and puts the frame in flight. The frame of a guest stays as it
+// was sent.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
 	p := &o.paths[slot]
+	if t.Frame.Family == wire.Guest {
+		o.pass(t, slot, p)
+		return nil
+	}
 	f := o.push(p)
 	f.arrival = port.Arrival{}
 	body, err := o.survive(slot, b, seq, &f.arrival)

@@ -318,7 +318,7 @@ func (r *partRun) readPath(slot int) error {
 		}
 		t, a, body := &r.trailer, port.Arrival{}, wire.Body{}
 		err = r.fabric.decode(b, t, &a, &body)
-		if err == nil && t.Port != uint16(p.number) {
+		if err == nil && (t.Port != uint16(p.number) || a.Frame.Kind == 0) {
 			err = errForeign
 		}
 		if err != nil {

@@ -68,6 +68,11 @@ func (o *order) handOver(s *slotted, t *port.Transmission) {
 	if o.fabric.Tap != nil {
 		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
 	}
+	o.pass(t, slot, p)
+}
+
+// pass puts a frame in flight as a value.
+func (o *order) pass(t *port.Transmission, slot int32, p *path) {
 	f := o.push(p)
 	a := &f.arrival
 	a.Frame = t.Frame // an assignment to all at once would copy it twice

@@ -26,10 +26,10 @@
 //
 // # Frames
 //
-// A packet of IP is a body with its EtherType. So is a frame of a TAP device if its addresses are
-// the addresses of its two nodes in the fabric: the fabric's frame has them, and the other end
-// puts them back. Any other frame, a broadcast or one with an address of the guest's own, is a
-// body of type 6558 as a whole (RFC 1701 has that type for Ethernet inside another protocol). A
+// On Ethernet a guest's frame crosses the fabric as it is. A packet of a TUN device gets the addresses of its two
+// nodes. A frame of a TAP device is a body with its EtherType if its addresses are those, and otherwise, as a
+// broadcast or one with an address of the guest's own, a body of type 6558 as a whole (RFC 1701 has that type for
+// Ethernet inside another protocol): this distinguishes them on InfiniBand. A
 // broadcast goes by the first flow to each guest.
 //
 // # Time

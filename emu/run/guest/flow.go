@@ -21,7 +21,8 @@ type queue struct {
 	name     string // of the flow
 	to       int    // node
 	priority uint8
-	room     int                      // for the bytes of a body
+	family   wire.Family
+	packet   uint32                   // the longest payload of its packets
 	under    *transit                 // of a flow between real hosts; nil for others
 	slots    [queueRoom + 1]wire.Body // one more than the queue holds: the packet that was taken last
 	head     int
@@ -43,8 +44,8 @@ func (q *queue) Ready(now unit.Time) unit.Time {
 }
 
 // Take returns the first packet, and makes room for the packet in hand and those behind it.
-func (q *queue) Take(now unit.Time, room int) (wire.Body, bool) {
-	if q.count == 0 || len(q.slots[q.head].Bytes) > room {
+func (q *queue) Take(now unit.Time, _ int) (wire.Body, bool) {
+	if q.count == 0 {
 		return wire.Body{}, false
 	}
 	b := q.slots[q.head]

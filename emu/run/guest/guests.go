@@ -273,7 +273,7 @@ func layOut(f *fabric.Fabric) *Guests {
 			continue
 		}
 		q := &queue{guests: g, guest: from, name: flow.Name, to: flow.Dst, priority: flow.Priority,
-			room: f.Frame(flow).Family.BodyRoom(uint32(flow.Packet))}
+			family: f.Frame(flow).Family, packet: uint32(flow.Packet)}
 		g.queues[flow] = q
 		if from.scene.Kind.Real() && to.scene.Kind.Real() {
 			q.under = &transit{guests: g}
@@ -391,7 +391,7 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
 		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
-		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType {
+		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType && kind != wholeFrame {
 			x.hand = wire.Body{Type: kind, Bytes: packet[ethernetSize:]}
 		}
 		if g.bridged { // such a frame keeps its addresses
@@ -430,12 +430,12 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		return
 	}
 	for _, q := range x.to {
-		if len(x.hand.Bytes) > q.room {
+		if !q.family.Carries(q.packet, x.hand) {
 			x.hand.Type = 0
 			x.count.TooLong++
 			g.warnOnce("too-long."+x.name,
 				"guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped",
-				x.name, len(packet), q.name, q.room)
+				x.name, len(packet), q.name, q.family.BodyRoom(q.packet))
 			return
 		}
 	}

@@ -274,9 +274,9 @@ func TestFramesOfEthernet(t *testing.T) {
 // A packet that its flow has no room for is dropped, and told.
 func TestPacketsThatAreTooLong(t *testing.T) {
 	g, fakes, flows := open(t, "tun")
-	fakes["a"].sent = [][]byte{packet(t, [4]byte{10, 0, 0, 2}, 0, 1588), packet(t, [4]byte{10, 0, 0, 2}, 0, 1589)}
+	fakes["a"].sent = [][]byte{packet(t, [4]byte{10, 0, 0, 2}, 0, 1600), packet(t, [4]byte{10, 0, 0, 2}, 0, 1601)}
 	look(t, g)
-	if got := take(g, flows["ab"]); !cmp.Equal(got, []int{1588}) {
+	if got := take(g, flows["ab"]); !cmp.Equal(got, []int{1600}) {
 		t.Errorf("taken: %v", got)
 	}
 	if reports, _ := g.Report(); reports[0].TooLong != 1 {

@@ -468,8 +468,11 @@ func (c *Capture) release() {
 			fallthrough
 		case received:
 			c.data, p.Length = c.record(c.data[:0], &h.frame, h.body, h.fate, p.Time)
-			if h.frame.Delimiter() == wire.StartOfFrame && len(c.data) == p.Length {
+			if h.frame.Delimiter() >= wire.StartOfFrame && len(c.data) == p.Length {
 				p.FCS = wire.FCSSize
+			}
+			if f := &h.frame; f.Family == wire.Guest {
+				p.Comments = append(p.Comments, fmt.Appendf(nil, pcapng.GuestComment, f.QP, f.PSN, f.Lane, f.Payload, f.Src, f.Dst))
 			}
 		default:
 			c.data = c.data[:0]

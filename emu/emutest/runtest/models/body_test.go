@@ -20,7 +20,6 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/capture"
-	"fabemu/emu/watch/capture/dissector"
 	"fabemu/emu/watch/capture/dump"
 	"fabemu/node"
 	"fabemu/wire"
@@ -126,15 +125,15 @@ var bodiedKinds = []struct {
 }{
 	{"credit", fmt.Sprintf(bodied, "buffer: 4 packets", "window: 64", "", ""), 1496, port.NoCredit},
 	{"window", fmt.Sprintf(bodied, "buffer: 16 packets", "window: 2", "", ""), 1496, port.Window},
-	{"pause", fmt.Sprintf(bodied, "flow-control: pause", "priority: 3", queued, ""), 1488, port.Paused},
-	{"pfc", fmt.Sprintf(bodied, "flow-control: pfc", "priority: 3", queued, ""), 1488, port.Paused},
+	{"pause", fmt.Sprintf(bodied, "flow-control: pause", "priority: 3", queued, ""), 1500, port.Paused},
+	{"pfc", fmt.Sprintf(bodied, "flow-control: pfc", "priority: 3", queued, ""), 1500, port.Paused},
 	{"rocev2", fmt.Sprintf(bodied, "flow-control: pfc", "priority: 3, transport: {kind: rocev2, ack-every: 4}", queued, ""), 1496, port.Paused},
 	{"rocev2 over IPv6", fmt.Sprintf(bodied, "flow-control: pause", "transport: {kind: rocev2, ip: ipv6, window: 2}", queued, ""), 1496, port.Window},
-	{"limiter", fmt.Sprintf(bodied, "flow-control: pause", "rate-limit: 1Gb/s", queued, ""), 1488, port.RateLimited},
+	{"limiter", fmt.Sprintf(bodied, "flow-control: pause", "rate-limit: 1Gb/s", queued, ""), 1500, port.RateLimited},
 	{
 		"shared limiter",
 		fmt.Sprintf(bodied, "flow-control: pause", "control: {law: qcn, shared: true}", queued+", marking: {scheme: qcn}", ""),
-		1488, port.RateLimited,
+		1500, port.RateLimited,
 	},
 }
 
@@ -284,7 +283,7 @@ func TestModelBodiesAreSentAgain(t *testing.T) {
 func TestBodiesOfDroppedFramesEnd(t *testing.T) {
 	const small, restart = "kind: output-queued, memory: 15KB per port", ", {at: 1ms, switch: A, restart: 200us}"
 	s := runtest.Load(t, fmt.Sprintf(bodied, "flow-control: none", "limiter: token-bucket", small, restart))
-	source, sink := newScript(200, 1488), &inbox{}
+	source, sink := newScript(200, 1500), &inbox{}
 	f, err := fabric.Build(s)
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +361,7 @@ endpoints: [s, guest]
 links: [s - A, A - guest]
 flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 `)
-	const frame = wire.EthernetHeaderSize + wire.MinMSDU + 84 + wire.FCSSize + wire.LinkOverhead
+	const frame = wire.EthernetHeaderSize - 4 + 84 + wire.FCSSize + wire.LinkOverhead // without a tag
 	trip := 4*(10_000_000_000*unit.BitPerSecond).Serialise(frame) + 4*500*unit.Nanosecond + 2*unit.Nanosecond
 	var digest string
 	for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {
@@ -402,7 +401,7 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 	}
 }
 
-// Bodies are in a capture of whole frames, and Wireshark shows them as the packets of IPv4 that they
+// Bodies are in a capture of whole frames, and Wireshark, without the add-on, shows them as the packets of IPv4 that they
 // are; so does fabemu dump, where the frames are cut too.
 func TestModelBodiesInACapture(t *testing.T) {
 	for _, kind := range bodiedKinds[1:3] {
@@ -442,11 +441,7 @@ func TestModelBodiesInACapture(t *testing.T) {
 			if err != nil {
 				t.Skip("there is no tshark")
 			}
-			script := filepath.Join(t.TempDir(), "fabemu.lua")
-			if err := os.WriteFile(script, []byte(dissector.Script), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			args := []string{"-r", path, "-X", "lua_script:" + script, "-Y", "ip", "-T", "fields", "-E", "separator=,"}
+			args := []string{"-r", path, "-Y", "ip", "-T", "fields", "-E", "separator=,"}
 			for _, f := range []string{"ip.id", "ip.src", "ip.dst", "udp.srcport", "udp.dstport", "udp.payload"} {
 				args = append(args, "-e", f)
 			}

@@ -49,7 +49,6 @@ local headers = {
     { "fecn", "Mark", "bool", 8, mask = 0x80, at = 4, size = 1 },
     { "psn", "Packet sequence number", "uint24", base.DEC, at = 5, size = 3 },
     { "payload", "Payload (bytes)", "uint16", base.DEC, at = 8, size = 2 },
-    { "type", "Type of the body", "uint16", base.HEX, at = 10, size = 2, text = "An EtherType; 0: padding" },
     { "immediate", "Immediate data (tag of a message)", "uint32", base.DEC },
   },
   { "fabemu_data", "Message of a scheme",
@@ -130,7 +129,7 @@ headers[#headers + 1] = { "fabemu", "Link trailer of fabemu",
   { "seq", "Sequence", "uint32", base.DEC, at = 48, size = 4 },
   { "run", "Run", "uint32", base.HEX, at = 52, size = 4 },
   { "port", "Port that sent", "uint16", base.DEC, at = 56, size = 2 },
-  { "delimiter", "Frame", "uint8", base.DEC, bits = { 1, 7 }, at = 60, size = 1, names = { [0] = "none", "data packet", "link packet", "ethernet frame" } },
+  { "delimiter", "Frame", "uint8", base.DEC, bits = { 1, 7 }, at = 60, size = 1, names = { [0] = "none", "data packet", "link packet", "ethernet frame", "frame of a guest" } },
   { "version", "Version", "uint8", base.DEC },
   { "retry", "Sequence of link layer retry", "uint32", base.DEC, text = "From the preamble of the frame" },
 }
@@ -395,7 +394,7 @@ local function has_trailer(tvb)
   local w = tvb(n - 4, 4)
   local what, size = w(0, 1):uint(), trailer_size
   if what >= 128 then what, size = what - 128, size + preamble_size end
-  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and what >= 1 and what <= 3 and n >= size, what, size
+  return w(2, 2):uint() == 0xFAB1 and w(1, 1):uint() == 2 and what >= 1 and what <= 4 and n >= size, what, size
 end
 
 -- add_trailer shows the trailer at the end of tvb, and says which port has sent.
@@ -555,8 +554,6 @@ function data.dissector(tvb, pinfo, tree)
   if band(tvb(4, 1):uint(), 0x20) ~= 0 and tvb:len() >= 16 then sub:add(d.immediate, tvb(12, 4)) end
   pinfo.cols.protocol = "fabemu data"
   pinfo.cols.info = string.format("Data, flow %d, PSN %d, %d bytes%s", tvb(1, 3):uint(), tvb(5, 3):uint(), tvb(8, 2):uint(), band(tvb(4, 1):uint(), 0x80) ~= 0 and ", marked" or "")
-  local kind, n = tvb(10, 2):uint(), math.min(tvb(8, 2):uint(), tvb:len())
-  if kind ~= 0 and n > 12 then ethertype:try(kind, tvb(12, n - 12):tvb(), pinfo, tree) end
   return tvb:len()
 end
 

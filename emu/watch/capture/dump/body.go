@@ -12,6 +12,7 @@ import (
 
 // content holds the layers of the body of a frame.
 type content struct {
+	tag   layers.Dot1Q
 	ip4   layers.IPv4
 	ip6   layers.IPv6
 	tcp   layers.TCP
@@ -24,7 +25,7 @@ type content struct {
 // newContent returns layers for bodies.
 func newContent() *content {
 	c := new(content)
-	c.parsers = newParsers(&c.ip4, &c.ip6, &c.tcp, &c.udp, &c.icmp4, &c.icmp6)
+	c.parsers = newParsers(&c.tag, &c.ip4, &c.ip6, &c.tcp, &c.udp, &c.icmp4, &c.icmp6)
 	return c
 }
 
@@ -45,6 +46,11 @@ func (c *content) words(body wire.Body) string {
 	for i, layer := range c.found {
 		last := i == len(c.found)-1
 		switch layer {
+		case layers.LayerTypeDot1Q:
+			words += fmt.Sprintf(" vlan %d", c.tag.VLANIdentifier)
+			if last {
+				words += fmt.Sprintf(" ethertype-%04x", uint16(c.tag.Type))
+			}
 		case layers.LayerTypeIPv4:
 			words += fmt.Sprintf(" ipv4 %v->%v", c.ip4.SrcIP, c.ip4.DstIP)
 			switch {

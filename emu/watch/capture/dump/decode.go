@@ -112,7 +112,13 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		Speed: i.Speed, channels: d.channelsOf(i.Comment), Missing: int(min(p.Missing, 1<<40)),
 		snapped: p.Length > len(p.Data), ofRun: r.Program == program,
 	}
+	var guest wire.Frame
+	var guests bool
 	for _, c := range p.Comments {
+		if f, ok := guestFrame(c); ok {
+			guest, guests = f, true
+			continue // what dump prints of every frame
+		}
 		if bytes.HasPrefix(c, []byte("machines ")) {
 			continue // the table of names, which a decoder does not need: interfaces have theirs
 		}
@@ -142,6 +148,10 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		}
 		if p.Length == 0 {
 			out.Other = emptyRecord
+			break
+		}
+		if guests && out.ofRun {
+			d.guest(&out, guest, p.Data, p.Length)
 			break
 		}
 		d.ethernet(&out, p.Data, p.Length, fcs)
@@ -345,6 +355,11 @@ func (d *Decoder) datagram(out *Packet, b []byte) bool {
 		return false
 	}
 	out.Carried, out.Trailer = true, t
+	if t.Delimiter == wire.GuestFrame { // it does not name its flow
+		out.Size = len(frame)
+		d.other(out, layers.LayerTypeEthernet, frame[:max(0, len(frame)-wire.FCSSize)])
+		return true
+	}
 	d.frame(out, t.Delimiter, frame, len(frame))
 	return true
 }
@@ -354,7 +369,7 @@ func otherTrailer(b []byte) error {
 	version := len(b) - 3
 	_, _, err := wire.ParseTrailer(b)
 	var refused *wire.ParseError
-	if !errors.As(err, &refused) || refused.Field != "Trailer.Version" || wire.Delimiter(b[version-1]) > wire.StartOfFrame {
+	if !errors.As(err, &refused) || refused.Field != "Trailer.Version" || wire.Delimiter(b[version-1]) > wire.GuestFrame {
 		return nil
 	}
 	refused.Offset = version
@@ -372,6 +387,7 @@ const (
 	typeOnVeth = 0x88B6
 	typeCNTag  = 0x22E9
 	typeRLTag  = 0x8904
+	typeFrame  = 0x6558
 )
 
 // etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if the
@@ -418,7 +434,7 @@ func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	if wire.EtherType(kind) {
 		ip := kind == typeIPv4 || kind == typeIPv6 // its datagram may have the trailer
 		frame := *out
-		if d.datagram(&frame, b) && (frame.Frame.Kind != 0 || !ip) {
+		if d.datagram(&frame, b) && (frame.Frame.Kind != 0 || !ip || frame.Trailer.Delimiter == wire.GuestFrame) {
 			*out = frame
 			return
 		}

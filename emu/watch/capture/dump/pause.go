@@ -89,7 +89,7 @@ func (c *Checker) pause(p *Packet, at where, out bool) {
 // checkPause checks that a frame was not sent while its port or priority was paused.
 func (c *Checker) checkPause(p *Packet, at where) {
 	f, s := &p.Frame, c.port(at).pause
-	if s == nil || f.Kind == 0 || f.Lane > 7 || f.Delimiter() != wire.StartOfFrame {
+	if s == nil || f.Kind == 0 || f.Lane > 7 || f.Delimiter() < wire.StartOfFrame {
 		return
 	}
 	c.Checked[PauseKept]++

@@ -16,6 +16,9 @@ const (
 // byteOrder is in each section header and shows the order of the bytes in its numbers.
 const byteOrder = 0x1A2B3C4D
 
+// GuestComment is the form of the comment of a guest's frame in the capture of a run: what its bytes do not say.
+const GuestComment = "guest: flow %d, psn %d, lane %d, payload %d, from %d to %d"
+
 // The options. The meaning of a code depends on the block.
 const (
 	endOfOptions = 0
