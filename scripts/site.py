@@ -41,7 +41,7 @@ MENU = [
         ("docs/guide/infiniband.md", "InfiniBand"), ("docs/guide/rocev2.md", "RoCEv2"), ("docs/guide/cbfc.md", "CBFC"),
     ]),
     ("Real programs and machines", 1.2, [
-        ("docs/guide/guests.md", "Real hosts, containerlab"), ("docs/guide/namespaces.md", "Namespaces, veth pairs"),
+        ("docs/guide/guests.md", "Real hosts, containerlab"), ("docs/guide/rdma.md", "RDMA programs"), ("docs/guide/namespaces.md", "Namespaces, veth pairs"),
         ("docs/guide/processes.md", "A process for each node"), ("docs/guide/hosts.md", "Several machines"),
     ]),
     ("See the results", 1.2, [

@@ -29,7 +29,7 @@ switchd           4388  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     12014  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
-emu/host          4354  ., netns | doctor, fleet
+emu/host          4355  ., netns | doctor, fleet
 emu/run          14050  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4745  .
 emu/result        7942  plot | report | seeds | summary, compare
@@ -37,7 +37,7 @@ emu/watch        10543  feedback, capture/pcapng, capture/dissector | capture/du
 emu               1239  .
 emu/study        12067  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
-emu/emutest        657  golden, runtest, reporttest
+emu/emutest        610  golden, runtest, reporttest
 cmd               5295  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter

@@ -1,6 +1,7 @@
 package netns
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +28,7 @@ type Inside struct {
 	ended chan struct{}
 }
 
-// Enter makes a thread in the namespace of a path.
+// Enter makes a thread in the namespace of a path; empty: in that of this process.
 func Enter(namespace string, hosts []Host) (*Inside, error) {
 	in := &Inside{calls: make(chan func()), ended: make(chan struct{})}
 	ready := make(chan error)
@@ -51,7 +52,7 @@ func Enter(namespace string, hosts []Host) (*Inside, error) {
 
 // enter brings the calling thread into a namespace; no other goroutine will get the thread.
 func enter(namespace string, hosts []Host) error {
-	ns, err := openSpace(namespace)
+	ns, err := openSpace(cmp.Or(namespace, "/proc/thread-self/ns/net"))
 	if err != nil {
 		return fmt.Errorf("open it: %w", explain(err))
 	}
