@@ -105,15 +105,24 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	}
 }
 
-// refusesSegment returns why a segment is not one of a flow of the endpoint.
-func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) trace.Reason {
-	if s, _ := e.sourceOf(f.QP); s != nil {
-		return s.sender.refuses(f)
+// refusesSegment returns why a segment is not one of a flow of the endpoint; ended is true for the flow of a workload that
+// began here and has ended.
+func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) (why trace.Reason, ended bool) {
+	s, ended := e.sourceOf(f.QP)
+	if s != nil {
+		return s.sender.refuses(f), false
 	}
 	if s := e.sinkOf(now, f); s != nil {
-		return s.receiver.refuses(s, f)
+		return s.receiver.refuses(s, f), false
 	}
-	return trace.UnknownFlow
+	return trace.UnknownFlow, ended
+}
+
+// reset answers a segment of a connection that is closed here: "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293, section 3.10.7.1).
+func (e *Endpoint) reset(f *wire.Frame) {
+	r := wire.Frame{Src: e.lid, Dst: f.Src, QP: f.QP, Lane: f.Lane}
+	r.SetSegment(&wire.Segment{Seq: f.MSN, Flags: wire.RST})
+	e.push(r)
 }
 
 // begin begins to take out the frame that has waited the longest.
@@ -143,11 +152,13 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 	in.frames.pop()
 	in.over = false
 	if f := &a.Frame; f.Kind == wire.TCP && f.Back() {
-		s, _ := e.sourceOf(f.QP) // there is one, and a sink for all others: else the frame would not be here
-		s.sender.receive(now, f, &e.rec)
-		e.agenda.Set(s.slot, now)
-	} else {
-		s := e.sinkOf(now, f)
+		if s, _ := e.sourceOf(f.QP); s != nil && s.sender.refuses(f) == trace.NoReason {
+			s.sender.receive(now, f, &e.rec)
+			e.agenda.Set(s.slot, now)
+		} else { // the connection was closed after the frame had come
+			e.reset(f)
+		}
+	} else if s := e.sinkOf(now, f); s != nil { // nil: the same
 		s.receiver.receive(e, now, s, a)
 		if s.answer != nil {
 			e.handToAnswerer(now, s, f)

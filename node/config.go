@@ -58,7 +58,6 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 			return nil, fmt.Errorf("workload with queue pairs from %d on: %w", c.Workloads[k].Range.First, err)
 		}
 		sources += c.Workloads[k].Open
-		answered += c.Workloads[k].connections()
 	}
 	var shared []*Pacer
 	for i := range c.Flows {

@@ -146,11 +146,15 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.freeBody(now, f)
 		}
 	case f.Kind == wire.TCP:
-		if why := e.refusesSegment(now, f); why != trace.NoReason {
+		switch why, ended := e.refusesSegment(now, f); {
+		case ended:
+			e.reset(f)
+			e.port.Free(now, f)
+		case why != trace.NoReason:
 			e.port.Discard(now, f, why)
-			break
+		default:
+			e.store(now, a)
 		}
-		e.store(now, a)
 	case f.Kind == wire.Ack:
 		s, ended := e.sourceOf(f.QP)
 		if ended {
@@ -255,7 +259,7 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 			e.beginTransfers(now, p)
 		}
 	case answers:
-		e.respond(now, e.answered[i])
+		e.agenda.Set(slot, e.respond(now, e.answered[i]))
 	case calls:
 		e.answerCalls(now)
 	}

@@ -96,6 +96,11 @@ func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
 // handToAnswerer hands a frame of a flow that ends here to its Answerer.
 func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
+	e.attend(now, s)
+}
+
+// attend has a destination asked for frames of its own.
+func (e *Endpoint) attend(now unit.Time, s *sink) {
 	if s.slot == 0 {
 		e.call(now, s)
 		return
@@ -103,13 +108,13 @@ func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	e.agenda.Set(int(s.slot), now)
 }
 
-// respond queues the answers to a flow, those of its transport first.
-func (e *Endpoint) respond(now unit.Time, s *sink) {
+// respond queues the answers to a flow, those of its transport first. It returns when there is more to do.
+func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	s.receiver.respond(e, now, s)
 	if s.answer != nil {
 		e.answer(now, s)
 	}
-	e.agenda.Set(int(s.slot), s.deadline())
+	return s.deadline()
 }
 
 // answer queues the frames of an Answerer.

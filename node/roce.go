@@ -199,6 +199,8 @@ type roceReceiver struct {
 	params RoCEParams
 }
 
+func (r *roceReceiver) of(*Endpoint, *sink, uint32) receiver { return r }
+
 func (r *roceReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
 	if f.Kind != wire.Data || !r.params.takes(f) {
 		return trace.UnknownFlow

@@ -12,10 +12,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segmentent is retransmitted, and
+// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is retransmitted, and
 // losses determine a window. The packets of a flow have at most its Payload, with IPv4 and TCP headers. Packets that
 // the traffic offers are written to the stream, and may leave as parts of others. A flow whose traffic has ended, or
 // that stops, ends with FIN.
+//
+// In a workload each transfer has a connection, which begins with its first segment, without a handshake, and ends with
+// FIN on its last. The connection between two ranks never ends.
 type TCP struct{ tcp.Params }
 
 func (t TCP) check(f *Flow) error {
@@ -35,19 +38,19 @@ func (TCP) streams() bool { return true }
 
 func (t TCP) sender(s *source, e *Endpoint) sender {
 	s.filled = true
-	st := &stream{
-		Sender: tcp.NewSender(t.Params, s.Payload, isn(s.QP, 0), trace.Event{Flow: s.QP, Lane: s.Lane}, &e.rec),
+	iss := isn(s.QP, 0)
+	if p := s.workload; p != nil { // later transfers with this queue pair have higher sequence numbers
+		iss += p.used[p.place(s)] / p.rounds() << 24
+	}
+	return &stream{
+		Sender: tcp.NewSender(t.Params, s.Payload, iss, trace.Event{Flow: s.QP, Lane: s.Lane}, &e.rec),
 		source: s,
 		frame:  wire.Frame{Lane: s.Lane, Tagged: s.Tagged, Src: e.lid, Dst: s.Dst, QP: s.QP},
 	}
-	if s.workload != nil {
-		st.Open()
-	}
-	return st
 }
 
 func (t TCP) receiver(k *Sink, e *Endpoint) (receiver, receiving) {
-	return streamReceiver{tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)},
+	return &streamReceiver{t.Params, tcp.NewReceiver(t.Params, wire.MaxMSDU, isn(k.QP, 1), trace.Event{Flow: k.QP, Lane: k.Lane}, &e.rec)},
 		receiving{loses: true}
 }
 
@@ -58,7 +61,7 @@ func isn(qp uint32, end uint32) uint32 { return (2*qp + end) * 2654435761 }
 type stream struct {
 	*tcp.Sender
 	source  *source
-	frame   wire.Frame   // as the flow's packets are, but for the segmentent
+	frame   wire.Frame   // as the flow's packets are, but for the segment
 	segment wire.Segment // to be sent
 	length  unit.Size    // of its packet on the link
 	draft   wire.Frame   // that packet, while its length is computed
@@ -68,7 +71,7 @@ func (st *stream) refuses(f *wire.Frame) trace.Reason {
 	return refusesSegment(f, true, st.source.Dst)
 }
 
-// refusesSegment returns why a frame is no segmentent that comes from a peer, in a direction of the flow.
+// refusesSegment returns why a frame is no segment that comes from a peer, in a direction of the flow.
 func refusesSegment(f *wire.Frame, back bool, peer wire.LID) trace.Reason {
 	switch {
 	case f.Kind != wire.TCP || f.Back() != back:
@@ -90,15 +93,28 @@ func (st *stream) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) 
 		st.Write(uint64(st.source.Payload-wire.TCPOverhead), false)
 		return
 	}
+	if st.source.workload != nil {
+		st.Agree(now)
+	}
 	st.source.reportArrival(now, a, st.Write(uint64(a.Size), true), rec)
 }
 
-func (st *stream) reach() (all, over uint64) { return st.Reach() }
+// reach returns how much of a stream is over: of that to a rank what has left, of another nothing until both ends have
+// closed the connection.
+func (st *stream) reach() (all, over uint64) {
+	if all, over = st.Reach(); st.transfer() && !st.Over() {
+		over = 0
+	}
+	return all, over
+}
+
+// transfer reports whether the stream is one transfer of a workload.
+func (st *stream) transfer() bool { return st.source.workload != nil && st.source.workload.kept == nil }
 
 func (st *stream) advance(now unit.Time, _ *trace.Recorder) {
 	s := st.source
 	st.Greedy(s.greedy && s.active)
-	if s.stopped || s.active && s.Traffic != nil && s.next.At == unit.Never {
+	if s.stopped || s.active && s.Traffic != nil && s.next.At == unit.Never || st.transfer() {
 		st.Close()
 	}
 	st.Advance(now)
@@ -116,7 +132,7 @@ func (st *stream) next(now unit.Time) (port.Answer, unit.Size) {
 	return port.Answer{Block: port.Idle, Until: unit.Never}, 0
 }
 
-// find finds the next segmentent and reports whether there is one.
+// find finds the next segment and reports whether there is one.
 func (st *stream) find(now unit.Time) (ok bool) {
 	if st.segment, st.source.fresh, ok = st.Next(now); ok {
 		st.draft = st.source.frame
@@ -132,7 +148,7 @@ func (st *stream) complete(_ unit.Time, f *wire.Frame) unit.Size {
 	return st.length
 }
 
-// load completes the packet that leaves now: an ACK may have come since it was offered. The segmentent must be no longer
+// load completes the packet that leaves now: an ACK may have come since it was offered. The segment must be no longer
 // than the one that was offered.
 func (st *stream) load(now unit.Time, f *wire.Frame) bool {
 	n := st.length
@@ -150,13 +166,29 @@ func (st *stream) sent(now unit.Time) unit.Size {
 }
 
 // streamReceiver is the receiving half of TCP.
-type streamReceiver struct{ stream *tcp.Receiver }
+type streamReceiver struct {
+	params tcp.Params
+	stream *tcp.Receiver
+}
 
-func (r streamReceiver) refuses(s *sink, f *wire.Frame) trace.Reason {
+// begins reports whether a segment opens a connection: there is none, or an older one whose last ACK was
+// lost.
+func (r *streamReceiver) begins(f *wire.Frame) bool {
+	return f.Flags&wire.SYN != 0 && r.stream.Awaits(f.PSN)
+}
+
+// of returns the receiver of a connection without a handshake.
+func (r *streamReceiver) of(e *Endpoint, s *sink, packet uint32) receiver {
+	next := tcp.NewReceiver(r.params, packet, 0, trace.Event{Flow: s.qp, Lane: s.lane}, &e.rec)
+	next.Agree()
+	return &streamReceiver{r.params, next}
+}
+
+func (r *streamReceiver) refuses(s *sink, f *wire.Frame) trace.Reason {
 	return refusesSegment(f, false, s.source)
 }
 
-func (r streamReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
+func (r *streamReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival) {
 	f := &a.Frame
 	g := f.Segment()
 	t := r.stream.Receive(now, &g)
@@ -170,11 +202,15 @@ func (r streamReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arr
 			e.close(now, s, f)
 		}
 	}
-	e.agenda.Set(int(s.slot), now)
+	e.attend(now, s)
+	if s.pooled && r.stream.Over() {
+		p, _ := e.workloadOf(s.qp)
+		e.remove(now, p, s)
+	}
 }
 
 // respond queues the ACKs of a stream.
-func (r streamReceiver) respond(e *Endpoint, now unit.Time, s *sink) {
+func (r *streamReceiver) respond(e *Endpoint, now unit.Time, s *sink) {
 	r.stream.Advance(now)
 	for {
 		g, ok := r.stream.Next(now)
@@ -188,4 +224,4 @@ func (r streamReceiver) respond(e *Endpoint, now unit.Time, s *sink) {
 	}
 }
 
-func (r streamReceiver) deadline() unit.Time { return r.stream.Deadline() }
+func (r *streamReceiver) deadline() unit.Time { return r.stream.Deadline() }

@@ -16,8 +16,7 @@ import (
 type Transport interface {
 	// check refuses a flow for which the transport cannot work.
 	check(f *Flow) error
-	// streams reports whether a flow is a stream of bytes: its destination sends frames by itself, and in a workload
-	// it is a connection that stays.
+	// streams reports whether a flow is a stream of bytes, whose destination sends frames by itself.
 	streams() bool
 	// sender returns the sending half, for a source that has everything but its sender. It may set the source's
 	// window, its common frame, and filled.
@@ -60,6 +59,10 @@ type sender interface {
 type receiver interface {
 	// refuses returns why a frame with the queue pair of a flow is not one of the flow.
 	refuses(s *sink, f *wire.Frame) trace.Reason
+	// begins reports whether a frame begins a transfer of a workload: the destination has no flow, or this one.
+	begins(f *wire.Frame) bool
+	// of returns the receiver of a transfer, whose packets have a size. One without state serves all transfers.
+	of(e *Endpoint, s *sink, packet uint32) receiver
 	// receive takes in a frame of the flow that has come whole, and queues its answer.
 	receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival)
 	// respond queues the frames that are due at deadline, or since a frame was received.
@@ -81,6 +84,7 @@ type receiving struct {
 // prompt is the part of a receiver that answers each frame at once.
 type prompt struct{}
 
+func (prompt) begins(*wire.Frame) bool             { return true }
 func (prompt) respond(*Endpoint, unit.Time, *sink) {}
 func (prompt) deadline() unit.Time                 { return unit.Never }
 
@@ -137,6 +141,8 @@ func (a Acknowledged) receiver(*Sink, *Endpoint) (receiver, receiving) {
 
 // packetReceiver is the receiving half of Datagrams and of Acknowledged.
 type packetReceiver struct{ prompt }
+
+func (r *packetReceiver) of(*Endpoint, *sink, uint32) receiver { return r }
 
 func (*packetReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
 	return refusesPacket(f, wire.Data)

@@ -2,11 +2,13 @@ package node
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/node/rp"
 	"fabemu/node/schedule"
 	"fabemu/node/traffic"
 	"fabemu/wire"
+	"fabemu/wire/agenda"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -16,9 +18,6 @@ import (
 // its own, with a queue pair of the member's range, a rate limiter and a reaction point, which all end with the
 // transfer. An endpoint has a bounded number of transfers at a time, and further ones wait for one that ends. So the
 // memory of a workload depends on the number of open transfers, not on the number of members.
-//
-// With TCP an endpoint instead has a connection to each other member, which opens at 0, and a transfer is a number of
-// bytes of its stream.
 type Workload struct {
 	Flow    Flow                                         // the fields that all its flows share: not QP, Dst, Traffic, Limiter and Controller
 	Traffic traffic.Backlog                              // its transfers, to members by their index; nil: it only receives
@@ -29,7 +28,7 @@ type Workload struct {
 	Tagged  bool                                         // messages of the Program carry their tags
 	Patient unit.Duration                                // how long a rank of the Program waits at its end before it reports that
 	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
-	Open    int                                          // how many transfers it sends at a time, at most Range.Each; with a Program at least the number of peers, and with TCP exactly that
+	Open    int                                          // how many transfers it sends at a time, at most Range.Each; with a Program at least the number of peers
 	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
 	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: there are no answers
 	Linger  unit.Duration                                // how long a destination acknowledges packets that arrive again; 0: links lose nothing
@@ -50,7 +49,8 @@ func (r QPRange) member(qp uint32, members int) (int, bool) {
 // workloadSet is the pools of an endpoint at work.
 type workloadSet struct {
 	all   []workloadRun
-	calls []*sink // those with an Answerer that may have something to send
+	calls *agenda.Agenda // when destinations may have something to send; nil: none ever had
+	sinks []*sink        // by slot there
 }
 
 func (p *workloadSet) number() int {
@@ -68,10 +68,10 @@ type workloadRun struct {
 	backlog int              // how many transfers wait for a source, as last reported
 	free    queue[int]       // sources without a transfer, by their place in the pool; the one that has rested longest first
 	used    []uint32         // by source, how many transfers it has had
-	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks and of TCP; nil: none does
+	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks; nil: none does
 	sinks   map[uint32]*sink // by queue pair
 	spare   []*sink
-	made    sink              // what all sinks are at first, unless they are connections
+	made    sink              // what all sinks are at first
 	closed  map[uint32]closed // by queue pair, flows that have ended
 	leaving queue[uint32]     // their queue pairs, in the order in which they are looked at
 	ghost   sink              // stands for one of them
@@ -96,29 +96,17 @@ func (p *Workload) check(kind port.FlowControl) error {
 		return fmt.Errorf("%d flows at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
 	case p.Pacing == nil:
 		return fmt.Errorf("limiters are wanted")
-	case p.connections() > 0 && p.Open != p.connections():
-		return fmt.Errorf("%d flows at a time, with %d TCP connections: the numbers must be equal", p.Open, p.connections())
 	}
 	f := p.Flow
 	f.Limiter, f.Controller = p.Pacing(f.QP)
 	return f.check(kind)
 }
 
-// connections returns how many connections of TCP begin at an endpoint, and end there.
-func (p *Workload) connections() int {
-	if p.Flow.Transport == nil || !p.Flow.Transport.streams() {
-		return 0
-	}
-	return len(p.Members) - 1
-}
+// rounds returns how many queue pairs each source uses in turn.
+func (p *Workload) rounds() uint32 { return p.Range.Each / uint32(p.Open) }
 
-// pair returns the queue pair of the connection of TCP from one member to another.
-func (p *Workload) pair(from, to int) uint32 {
-	if to > from {
-		to--
-	}
-	return p.Range.First + uint32(from)*p.Range.Each + uint32(to)
-}
+// place returns the place of a source in the pool.
+func (p *workloadRun) place(s *source) int { return s.slot - flowSlot - p.sources }
 
 // addWorkload begins a workload. Its sources are those from first on.
 func (e *Endpoint) addWorkload(k, first int, c *Config) {
@@ -133,15 +121,11 @@ func (e *Endpoint) addWorkload(k, first int, c *Config) {
 		p.free.push(i)
 	}
 	e.addLane(p.Flow.Lane)
-	if p.Program != nil || p.connections() > 0 {
+	if p.Program != nil {
 		p.kept = map[int]int{}
 	}
-	if p.connections() > 0 {
-		e.connect(p)
-	} else {
-		p.made = sink{reorders: e.reorders, pooled: true}
-		p.made.receiver, p.made.receiving = p.Flow.Transport.receiver(&Sink{Lane: p.Flow.Lane}, e)
-	}
+	p.made = sink{reorders: e.reorders, pooled: true}
+	p.made.receiver, p.made.receiving = p.Flow.Transport.receiver(&Sink{Lane: p.Flow.Lane}, e)
 	next := unit.Never
 	switch {
 	case p.Program != nil:
@@ -156,26 +140,10 @@ func (e *Endpoint) addWorkload(k, first int, c *Config) {
 	e.agenda.Set(p.slot, next)
 }
 
-// connect opens a connection to each peer, and makes the destinations of the connections from there.
-func (e *Endpoint) connect(p *workloadRun) {
-	for m, lid := range p.Members {
-		if m == p.Self {
-			continue
-		}
-		e.sourceTo(0, p, m)
-		k, s := Sink{QP: p.pair(m, p.Self), Source: lid, Lane: p.Flow.Lane, Transport: p.Flow.Transport}, new(sink)
-		if p.Answer != nil {
-			k.Answer = p.Answer(k.QP)
-		}
-		e.addSink(s, &k)
-		s.pooled, p.sinks[k.QP] = true, s
-	}
-}
-
 // beginTransfers begins the transfers that have arrived and find a source.
 func (e *Endpoint) beginTransfers(now unit.Time, p *workloadRun) {
 	n, next := p.Traffic.Waiting(now)
-	for ; n > 0 && (p.kept != nil || !p.free.empty()); n-- {
+	for ; n > 0 && !p.free.empty(); n-- {
 		a := p.Traffic.Next()
 		e.sourceTo(now, p, a.To).sender.arrive(now, a, &e.rec)
 	}
@@ -206,12 +174,11 @@ func (e *Endpoint) sourceTo(now unit.Time, p *workloadRun, to int) *source {
 func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	s := &e.sources[p.sources+i]
 	f := p.Flow
-	rounds := p.Range.Each / uint32(p.Open)
-	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%rounds)
-	p.used[i]++
+	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%p.rounds())
 	f.Dst, f.Start, f.Stop = p.Members[to], now, unit.Never
 	f.Limiter, f.Controller = p.Pacing(f.QP)
 	e.newSource(s, f, s.slot, p)
+	p.used[i]++
 	s.greedy, s.active, s.due = false, true, unit.Never
 }
 
@@ -226,8 +193,8 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 		return false
 	}
 	p := s.workload
-	p.free.push(s.slot - flowSlot - p.sources)
-	s.workload, s.QP = nil, 0
+	p.free.push(p.place(s))
+	s.workload, s.QP, s.sender = nil, 0, nil
 	s.ownPacer.due = unit.Never
 	e.agenda.Set(s.slot, unit.Never)
 	if p.backlog > 0 {
@@ -276,16 +243,19 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 // workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
 func (e *Endpoint) workloadSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.workloadOf(f.QP)
-	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != (p.connections() > 0) {
+	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != p.Flow.Transport.streams() {
 		return nil
 	}
 	if s := p.sinks[f.QP]; s != nil {
 		if f.PSN == 0 && !s.acks && p.ranked == nil && s.next != 0 { // the end of the transfer before it was lost
 			s.next, s.missing, s.bytes = 0, 0, 0
 		}
+		if f.Kind == wire.TCP && s.receiver.begins(f) {
+			s.receiver = s.receiver.of(e, s, p.Flow.Payload)
+		}
 		return s
 	}
-	if p.connections() > 0 {
+	if !p.made.receiver.begins(f) {
 		return nil
 	}
 	for n := p.leaving.len(); n > 0; n-- {
@@ -313,7 +283,9 @@ func (e *Endpoint) workloadSink(now unit.Time, f *wire.Frame) *sink {
 	if n := len(p.spare); n > 0 {
 		s, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
+	made.call = s.call
 	*s = made
+	s.receiver = made.receiver.of(e, s, p.Flow.Payload)
 	if p.Answer != nil {
 		s.answer = p.Answer(f.QP)
 	}
@@ -329,41 +301,67 @@ func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 		p.came.push(arrived{from, tag})
 		e.agenda.Set(p.slot, now)
 	}
-	if p.kept != nil {
+	if p.kept != nil || p.Flow.Transport.streams() { // a stream ends with its connection
 		return
 	}
 	if p.Linger > 0 && s.again {
 		p.closed[s.qp] = closed{next: s.next, until: now.Add(p.Linger)}
 		p.leaving.push(s.qp)
 	}
-	delete(p.sinks, s.qp)
-	if s.over = true; !s.calls {
-		p.spare = append(p.spare, s)
-	}
+	e.remove(now, p, s)
 }
 
-// call has the Answerer of a transfer asked for frames.
-func (e *Endpoint) call(now unit.Time, s *sink) {
-	if !s.calls && !s.over {
-		s.calls = true
-		e.workloads.calls = append(e.workloads.calls, s)
+// remove removes the destination of a transfer. Another one uses it again, after its last call.
+func (e *Endpoint) remove(now unit.Time, p *workloadRun, s *sink) {
+	delete(p.sinks, s.qp)
+	s.over = true
+	if w := e.workloads; s.call > 0 && w.calls.Due(int(s.call)-1) != unit.Never {
+		w.calls.Set(int(s.call)-1, now)
+		e.agenda.Set(e.slots.of(calls, 0), now)
+		return
 	}
+	p.recycle(s)
+}
+
+// recycle keeps a destination for another transfer.
+func (p *workloadRun) recycle(s *sink) {
+	s.receiver, s.answer = p.made.receiver, nil
+	p.spare = append(p.spare, s)
+}
+
+// call has the destination of a transfer asked for frames of its own.
+func (e *Endpoint) call(now unit.Time, s *sink) {
+	w := e.workloads
+	if s.over {
+		return
+	}
+	if n := len(w.sinks); s.call == 0 {
+		if n == cap(w.sinks) {
+			w.sinks = slices.Grow(w.sinks, max(8, n))
+			more := agenda.New(cap(w.sinks))
+			for slot := range n {
+				more.Set(slot, w.calls.Due(slot))
+			}
+			w.calls = more
+		}
+		w.sinks = append(w.sinks, s)
+		s.call = int32(n + 1)
+	}
+	w.calls.Set(int(s.call)-1, now)
 	e.agenda.Set(e.slots.of(calls, 0), now)
 }
 
 // answerCalls queues the answers to transfers.
 func (e *Endpoint) answerCalls(now unit.Time) {
-	next, kept := unit.Never, e.workloads.calls[:0]
-	for _, s := range e.workloads.calls {
-		e.answer(now, s)
-		at := s.deadline()
-		if s.calls = at != unit.Never && !s.over; s.calls {
-			next, kept = min(next, at), append(kept, s)
-		} else if s.over {
+	w := e.workloads
+	for slot, at := w.calls.First(); at <= now; slot, at = w.calls.First() {
+		s := w.sinks[slot]
+		if at = e.respond(now, s); s.over {
+			at = unit.Never
 			p, _ := e.workloadOf(s.qp)
-			p.spare = append(p.spare, s)
+			p.recycle(s)
 		}
+		w.calls.Set(slot, at)
 	}
-	e.workloads.calls = kept
-	e.agenda.Set(e.slots.of(calls, 0), next)
+	e.agenda.Set(e.slots.of(calls, 0), w.calls.Next())
 }

@@ -16,8 +16,7 @@ import (
 )
 
 // Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer is a flow of
-// its own, with a queue pair, a rate limiter and a reaction point that begin and end with it. With TCP it is some bytes
-// of the connection of its pair.
+// its own, with a queue pair or a connection, a rate limiter and a reaction point that begin and end with it.
 type Workload struct {
 	Name string `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
 	// Endpoints that exchange transfers.
@@ -40,7 +39,7 @@ type Workload struct {
 	// CSV file with the transfers, instead of pattern, size, load and count, relative to the scenario; columns at
 	// (since start), from, to and bytes. The transfers.csv of a run is such a file.
 	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
-	// Concurrent transfers per endpoint; more wait. With TCP each waits in the stream to its destination.
+	// Concurrent transfers per endpoint; more wait.
 	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
 	// Collective operation instead of pattern and load, with the endpoints as ranks in order. size is the vector per
 	// rank, count the number of rounds. Rounds have no global barrier.
@@ -146,8 +145,7 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	case w.over().size() < 2:
 		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
 		return false
-	case (w.Ranked() || w.Transport.Streams()) && !r.peered(w, of),
-		w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
+	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
 	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
 		r.add(of.view.spot("senders", of.spot), "%d endpoints would send at each event of workload %s, which has %d: one of them receives",
@@ -196,19 +194,6 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 	return true
 }
 
-// peered notes that an endpoint has a source for each peer: a rank, or connections of TCP.
-func (r *resolver) peered(w *Workload, of origin) bool {
-	if w.Open = w.over().size() - 1; w.Open > mostPeers {
-		r.add(of.view.spot("over", of.spot), "workload %s: %d endpoints: at most %d can be ranks, or have connections of TCP", w.Name,
-			w.Open+1, mostPeers+1)
-		return false
-	}
-	if n := of.get("open"); n != nil && !w.Ranked() && n.text != strconv.Itoa(w.Open) {
-		r.warn(n.spot, "open has no effect: workload %s has a TCP connection for each pair of endpoints, and no flow waits for one", w.Name)
-	}
-	return true
-}
-
 // Ranked reports whether the endpoints are ranks of a parallel job.
 func (w *Workload) Ranked() bool { return w.Collective != "" || w.Goal != "" }
 
@@ -247,6 +232,10 @@ func (w *Workload) Schedule() (*schedule.Goal, error) {
 
 // ranked refuses ranks whose program cannot run.
 func (r *resolver) ranked(w *Workload, of origin) bool {
+	if w.Open = w.over().size() - 1; w.Open > mostPeers {
+		r.add(of.view.spot("over", of.spot), "workload %s: %d endpoints: at most %d can be ranks", w.Name, w.Open+1, mostPeers+1)
+		return false
+	}
 	key := "collective"
 	var err error
 	switch {
@@ -340,7 +329,7 @@ func (s *Scenario) Ranges() (all []nodes.QPRange) {
 }
 
 // mostAtOnce is how many transfers may begin at one instant where each takes memory or time before any of them has left:
-// transfers of flows and in streams of TCP, and events of incast, which each member draws.
+// transfers of flows, and events of incast, which each member draws.
 const mostAtOnce = 4_000_000
 
 // checkAtOnce refuses more transfers than can begin at one instant.
@@ -364,9 +353,7 @@ func (r *resolver) checkAtOnce() {
 	for i, of := range r.workloads {
 		w := &r.s.Workloads[i]
 		switch n := w.over().size(); {
-		case w.Load > 0 || w.Ranked() || w.Transfers != "" || !w.Transport.Streams() && w.Pattern != traffic.Incast:
-		case w.Pattern == traffic.AllToAll:
-			add(w.Count, n*(n-1), of, "workload "+w.Name)
+		case w.Load > 0 || w.Ranked() || w.Transfers != "" || w.Pattern != traffic.Incast:
 		default:
 			add(w.Count, n, of, "workload "+w.Name)
 		}

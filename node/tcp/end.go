@@ -15,6 +15,7 @@ type end struct {
 	rec    *trace.Recorder
 	state  state
 	mark   bool // both ends support marks
+	agreed bool // the connection has no handshake (Agree)
 	answer bool // an ACK is owed
 }
 
@@ -27,6 +28,9 @@ const (
 	established              // and was acknowledged
 	reset                    // the other end has reset the connection, and nothing is sent any more
 )
+
+// answering returns the initial sequence number of the receiver, where both ends know it from the sender's.
+func answering(iss uint32) uint32 { return iss + 1<<31 }
 
 // report records an event of the flow.
 func (e *end) report(now unit.Time, v trace.Event) {

@@ -16,6 +16,7 @@ import (
 func FuzzConnection(f *testing.F) {
 	f.Add(uint8(0), uint16(100), []byte{0, 1, 2, 3})
 	f.Add(uint8(7), uint16(1000), []byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789"))
+	f.Add(uint8(32), uint16(9000), []byte("0123456789abcdefghijklmnopqrstuvwxyz0123456789"))
 	f.Add(uint8(255), uint16(65535), []byte{8, 16, 24, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 9, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, how uint8, window uint16, steps []byte) {
 		p := defaults(func(p *Params) {
@@ -29,6 +30,9 @@ func FuzzConnection(f *testing.F) {
 			}
 		})
 		c := newPair(p, uint64(how))
+		if how&32 != 0 {
+			c.agree()
+		}
 		c.writes = []uint64{5000, 1, 20000}
 		for _, n := range c.writes {
 			c.s.Write(n, true)

@@ -103,6 +103,9 @@ func (p *Params) initialWindow(mss uint32) uint64 {
 // MinPacket is the smallest packet that a flow with TCP may have: segments of 8 bytes.
 const MinPacket = wire.TCPOverhead + 8
 
+// scaled returns the part of a window that 16 bits can tell.
+func scaled(window uint64, shift uint8) uint64 { return min(window, 65535<<shift) >> shift << shift }
+
 // scale returns the shift with which a window fits 16 bits.
 func scale(window unit.Size) (shift uint8) {
 	for window>>shift > 65535 {

@@ -45,6 +45,15 @@ func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trac
 	}
 }
 
+// Agree has the receiver wait for a Sender that agrees with it (Sender.Agree).
+func (r *Receiver) Agree() { r.agreed = true }
+
+// Over reports whether nothing more can come: both ends have closed the connection, or it was reset.
+func (r *Receiver) Over() bool { return r.gone || r.state == reset }
+
+// Awaits reports whether SYN with a sequence number opens a connection: there is none, or an older one.
+func (r *Receiver) Awaits(iss uint32) bool { return r.state == closed || int32(iss-r.irs) > 0 }
+
 // Taken is the result of a segment.
 type Taken struct {
 	Fresh   bool   // it has brought something that was missing
@@ -61,7 +70,7 @@ func (r *Receiver) Ended() (seq uint32, size uint64, ok bool) {
 	return r.irs + uint32(at), size, ok
 }
 
-// Receive takes in a segment, which came marked if marked is true.
+// Receive takes in a segment, which it may change.
 func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	r.read(now)
 	switch {
@@ -70,7 +79,12 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 		return t
 	case r.state == closed:
 		r.listen(now, g)
-		return t
+		if !r.agreed || r.state == closed {
+			return t
+		}
+	}
+	if r.agreed && g.Flags&wire.SYN != 0 && g.Seq == r.irs {
+		g.Seq, g.Flags = g.Seq+1, g.Flags&^wire.SYN // data comes with it
 	}
 	ahead := int64(int32(g.Seq - (r.irs + uint32(r.nxt))))
 	behind := ahead + int64(g.Length)
@@ -207,12 +221,18 @@ func (r *Receiver) saidFIN() bool { return r.fin > 0 && r.nxt == r.fin+1 }
 
 // listen waits for SYN.
 func (r *Receiver) listen(now unit.Time, g *wire.Segment) {
-	if g.Flags&(wire.SYN|wire.ACK|wire.RST) != wire.SYN {
+	if flags := g.Flags & (wire.SYN | wire.ACK | wire.RST); flags != wire.SYN && !(r.agreed && flags == wire.SYN|wire.ACK) {
 		r.refuse(now, g, trace.NotAwaited)
 		return
 	}
-	r.state, r.hello = opening, true
 	r.irs, r.nxt, r.ended = g.Seq, 1, 1
+	if r.agreed {
+		r.state, r.acked, r.iss = established, true, answering(g.Seq)
+		r.selects, r.mark = r.p.Recovery == SACK, r.p.ECN
+		r.edge = 1 + scaled(uint64(r.p.ReceiveWindow), r.shift)
+		return
+	}
+	r.state, r.hello = opening, true
 	if g.MSS > 0 {
 		r.mss = min(r.mss, uint64(g.MSS))
 	}
@@ -243,7 +263,7 @@ func (r *Receiver) room() uint64 {
 	if given := r.edge - min(r.edge, r.nxt); free < given+min(uint64(r.p.ReceiveWindow)/2, r.mss) {
 		free = given
 	}
-	return min(free, 65535<<r.shift) >> r.shift << r.shift
+	return scaled(free, r.shift)
 }
 
 // Next returns the segment that is to leave now, if there is one, which then has left.

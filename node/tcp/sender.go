@@ -15,7 +15,6 @@ type Sender struct {
 	more marks // where transfers end, beyond the acknowledged bytes
 
 	greedy    bool
-	early     bool   // SYN leaves before anything is written
 	closed    bool   // nothing more is written
 	written   uint64 // position behind the bytes that the application has written
 	una       uint64 // SND.UNA: all below is acknowledged
@@ -48,7 +47,7 @@ type timer struct {
 }
 
 // NewSender returns the source of a connection whose packets, headers included, have packet bytes at
-// the most. Events name the flow and the lane of who.
+// most. Events name the flow and the lane of who.
 func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
 	s := &Sender{end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, written: 1}
 	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}
@@ -58,6 +57,22 @@ func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.
 	}
 	s.idle = unit.Never
 	return s
+}
+
+// Agree opens the connection without a handshake: both ends have equal parameters, and know them. The first segment has
+// SYN and data, as with TCP Fast Open (RFC 7413), and others follow without waiting for an answer. An open connection
+// stays as it is.
+func (s *Sender) Agree(now unit.Time) {
+	if s.state != closed {
+		return
+	}
+	s.agreed, s.state = true, established
+	s.una, s.nxt, s.top, s.wl2 = 1, 1, 1, 1
+	s.rcv = answering(s.iss) + 1
+	s.peerScale, s.peerSACK, s.mark = scale(s.p.ReceiveWindow), s.p.Recovery == SACK, s.p.ECN
+	s.window = scaled(uint64(s.p.ReceiveWindow), s.peerScale)
+	s.largest, s.cwnd = s.window, s.p.initialWindow(uint32(s.mss))
+	s.changed(now)
 }
 
 // Greedy has the application write without end, or no more.
@@ -78,9 +93,6 @@ func (s *Sender) Write(n uint64, last bool) uint32 {
 	return s.sequence(s.written)
 }
 
-// Open opens the connection before anything is written.
-func (s *Sender) Open() { s.early = true }
-
 // Close notes that nothing more is written: FIN follows.
 func (s *Sender) Close() { s.closed = true }
 
@@ -93,6 +105,9 @@ func (s *Sender) Waits() bool {
 
 // Reach returns how many bytes have been written, and how many of them have left, SYN included.
 func (s *Sender) Reach() (written, left uint64) { return s.written, s.top }
+
+// Over reports whether both ends have closed the connection, and the receiver's FIN was answered.
+func (s *Sender) Over() bool { return s.fin && !s.answer && s.una > s.written }
 
 // sequence returns the sequence number of a position.
 func (s *Sender) sequence(at uint64) uint32 { return s.iss + uint32(at) }
@@ -117,7 +132,7 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 	case reset:
 		return g, false, false
 	case closed, opening:
-		if s.nxt > 0 || s.written == 1 && !s.greedy && !s.early {
+		if s.nxt > 0 || s.written == 1 && !s.greedy {
 			return g, false, false
 		}
 		g = wire.Segment{Seq: s.iss, Flags: wire.SYN, Window: 65535, MSS: uint16(min(s.mss, 65535)),
@@ -157,6 +172,9 @@ func (s *Sender) Next(now unit.Time) (g wire.Segment, fresh, ok bool) {
 // segment completes a segment with the bytes between two positions.
 func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 	g.Seq = s.sequence(from)
+	if s.agreed && from == 1 {
+		g.Seq, g.Flags = s.iss, g.Flags|wire.SYN
+	}
 	data, fin := s.reach()
 	if end := min(to, data, s.more.next(from)); end > from {
 		g.Length = uint32(end - from)
@@ -182,7 +200,12 @@ func (s *Sender) segment(g wire.Segment, from, to uint64) wire.Segment {
 // Sent notes that the segment that Next shows leaves.
 func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	s.answer = false
-	if g.Flags&wire.SYN != 0 {
+	seq := g.Seq
+	switch {
+	case g.Flags&wire.SYN == 0:
+	case s.agreed:
+		seq++
+	default:
 		if s.top > 0 {
 			s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, A: int64(trace.TimerExpired)})
 		} else {
@@ -192,7 +215,7 @@ func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 		s.arm(now)
 		return
 	}
-	from := s.una + uint64(g.Seq-s.sequence(s.una))
+	from := s.una + uint64(seq-s.sequence(s.una))
 	length := uint64(g.Length)
 	if g.Flags&wire.FIN != 0 {
 		length++
@@ -205,14 +228,14 @@ func (s *Sender) Sent(now unit.Time, g *wire.Segment) {
 	if s.due { // a probe leaves nxt where it is: its byte may not be taken
 		s.due = false
 		s.top = max(s.top, to)
-		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(trace.WindowProbe)})
+		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: seq, Bytes: g.Length, A: int64(trace.WindowProbe)})
 		return
 	}
 	if g.Flags&wire.CWR != 0 {
 		s.reduced = false
 	}
 	if from < s.top {
-		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: g.Seq, Bytes: g.Length, A: int64(s.why)})
+		s.report(now, trace.Event{Kind: trace.Retransmit, PSN: seq, Bytes: g.Length, A: int64(s.why)})
 		if s.timed > from { // Karn: nothing is measured of segments that are retransmitted
 			s.timed = 0
 		}

@@ -24,10 +24,10 @@ import (
 // the commit message.
 const wings = `
 wire             12560  unit | agenda, param, link | . | retry, fault | trace | port
-node             11083  rp, tcp, traffic, schedule | .
+node             11194  rp, tcp, traffic, schedule | .
 switchd           4388  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     12014  paths, schema, builtin | . | generate
+emu/scenario     12001  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
 emu/run          14050  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack

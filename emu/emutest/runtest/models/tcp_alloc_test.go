@@ -101,6 +101,58 @@ workload: [{name: x, over: "h[1-8]", pattern: permutation, size: 1GB}]
 	}
 }
 
+// The connections that have ended take no memory: after fifty times as many, as much is in use.
+func TestAllocsOfConnections(t *testing.T) {
+	const text = `name: many
+model: {duration: 20ms}
+defaults:
+  link: {rate: 100Gb/s, propagation: 100ns, flow-control: %s}
+  flow: {packet: 1500B, transport: {kind: tcp, recovery: sack, initial-rto: 1ms, min-rto: 1ms}}
+  switch: {kind: output-queued, memory: %s per port, lossless: %s}
+switches: {S: {}}
+endpoints: ["h[1-4]"]
+links: ["h[1-4] - S"]
+workload: [{name: x, over: "h[1-4]", size: "100B:0 3KB:100", load: 0.5, count: %d, open: 16}]
+`
+	for flowControl, sets := range map[string][2]string{"pfc": {"300KB", "[0, 1, 2, 3, 4, 5, 6, 7]"}, "none": {"12KB", "[]"}} {
+		var inUse [2]int64
+		for i, count := range []int{500, 25_000} {
+			f, err := fabric.Build(runtest.Load(t, fmt.Sprintf(text, flowControl, sets[0], sets[1], count)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := kinds{}
+			events := trace.NewBatch(trace.MaxBatch, seen)
+			m, err := assemble.New(f, assemble.Schemes{}, events)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			if _, err := (drive.Virtual{SkipCodec: true}).Run(context.Background(), m); err != nil {
+				t.Fatal(err)
+			}
+			events.Flush()
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			inUse[i] = int64(after.HeapAlloc) - int64(before.HeapAlloc)
+			if n := seen[trace.TransferEnd]; n != 4*count || (seen[trace.Retransmit] > 0) != (flowControl == "none" && i == 1) {
+				t.Errorf("%s: %d of %d transfers ended, %d segments sent again", flowControl, n, 4*count, seen[trace.Retransmit])
+			}
+			runtime.KeepAlive(m)
+		}
+		if more := inUse[1] - inUse[0]; more > 1<<20 {
+			t.Errorf("%s: %d more connections that have ended take %d bytes", flowControl, 4*24_500, more)
+		}
+	}
+}
+
+// kinds counts events by their kind.
+type kinds map[trace.Kind]int
+
+func (k kinds) Record(e *trace.Event) { k[e.Kind]++ }
+
 // Nor does a packet whose round trip is measured, with its telemetry or its mark, nor its ACK.
 func TestAllocsOfDelayAndTelemetry(t *testing.T) {
 	for _, algorithm := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slow is a line on which a round trip is longer than sixty segments take, and whose connections have a first window of
+// slow is a link on which a round trip is longer than sixty segments take, and whose connections have a first window of
 // ten segments that are acknowledged one by one.
 const slow = `name: slow
 model: {duration: 10ms}
@@ -57,8 +57,8 @@ func slowly(t *testing.T, at []int, segments []int) (took []unit.Duration, segme
 
 // "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK received that cumulatively acknowledges new
 // data" (RFC 5681, section 3.1): with an ACK for each segment the windows are 10, 20 and 40 segments, and each leaves back
-// to back, a round trip after the one before. Alone in the fabric a transfer takes exactly that long. The handshake takes
-// none of it.
+// to back, a round trip after the one before. Alone in the fabric a transfer takes exactly that long: there is no
+// handshake.
 func TestModelSlowStartOfTransfer(t *testing.T) {
 	for _, test := range []struct{ segments, trips, last int }{{1, 0, 1}, {10, 0, 10}, {11, 1, 1}, {30, 1, 20}, {31, 2, 1}, {70, 2, 40}} {
 		took, segment, way, trip := slowly(t, []int{100}, []int{test.segments})
@@ -68,17 +68,23 @@ func TestModelSlowStartOfTransfer(t *testing.T) {
 	}
 }
 
-// A connection stays, and so does its window. "Therefore, a TCP SHOULD set cwnd to no more than RW before beginning
-// transmission if the TCP has not sent data in an interval exceeding the retransmission timeout" (RFC 5681, section 4.1).
-//
-// Of 70 segments the last 40 leave with a window of 40. It grows while more than half of it is in flight, which holds for
-// 14 of their ACKs: 54. So many segments then leave at once; after 1 ms and more they take slow start again.
-func TestModelWindowOfConnectionStays(t *testing.T) {
+// Each transfer has its own connection: it begins with the initial window, however soon it follows another one to the same
+// destination.
+func TestModelTransferBeginsWithInitialWindow(t *testing.T) {
 	took, segment, way, trip := slowly(t, []int{100, 600, 3000}, []int{70, 54, 54})
-	for i, want := range []unit.Duration{2*trip + 40*segment + way, 54*segment + way, 2*trip + 24*segment + way} {
+	for i, want := range []unit.Duration{2*trip + 40*segment + way, 2*trip + 24*segment + way, 2*trip + 24*segment + way} {
 		if took[i] != want {
 			t.Errorf("transfer %d takes %v, want %v", i+1, took[i], want)
 		}
+	}
+}
+
+// No transfer waits for another one to the same destination: one of a segment, which arrives while the first window of a
+// large one leaves, waits for the link alone, for at most a segment.
+func TestModelTransferOverTCPWaitsForNoOther(t *testing.T) {
+	took, segment, way, _ := slowly(t, []int{100, 101}, []int{700, 1})
+	if small := took[0]; small < segment+way || small > 2*segment+way { // it ends first
+		t.Errorf("a transfer of a segment of %v takes %v, over a link of %v", segment, small, way)
 	}
 }
 
@@ -90,7 +96,8 @@ var lossy = []string{
 
 // Where switches drop, each transfer over TCP ends once, with each of its bytes. Segments that come again are counted
 // at the transfer whose bytes they have. In all they are between half and twice the lost frames: lost ACKs do not
-// come again, and a timeout repeats segments that had come.
+// come again, and a timeout repeats segments that had come. A connection whose first segment was lost waits for the first
+// timeout.
 func TestModelTransfersOverTCPThatLoseSegments(t *testing.T) {
 	r := runWorkload(t, rough, true, append(lossy, "model.duration=20ms", "defaults.flow.transport.initial-window=20", "workload.in.load=0.3")...)
 	lost, again := lostAndAgain(t, r, func(bytes int64) int64 { return bytes/900 + 1 })

@@ -56,7 +56,7 @@ workload:
 		"cut-through": {"defaults.link.flow-control=pfc", "defaults.switch.kind=output-queued", "defaults.flow.transport=rocev2",
 			"defaults.switch.forwarding=cut-through"},
 		"tcp": {"defaults.link.flow-control=pfc", "defaults.switch.kind=output-queued", "defaults.flow.transport=tcp",
-			"defaults.flow.transport.initial-window=1000", "defaults.flow.transport.receive-window=16MB", "workload.one.start=50us"},
+			"defaults.flow.transport.initial-window=1000", "defaults.flow.transport.receive-window=16MB"},
 	}
 	for name, sets := range families {
 		for _, rates := range [][]string{{"10Gb/s"}, {"10Gb/s", "10Gb/s"}, {"10Gb/s", "4Gb/s", "10Gb/s"}, {"40Gb/s", "10Gb/s", "25Gb/s", "10Gb/s", "40Gb/s"}, {"8Gb/s", "9Gb/s", "10Gb/s"}} {
