@@ -472,6 +472,9 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 	if ev.Kind == port.SLToVLChange || ev.Kind == port.ArbitrationChange {
 		e.changeLanes(&ev)
 	}
+	if ev.Kind == port.ControlChange {
+		e.setControllers(now, ev.Setting.(map[uint32]rp.Controller))
+	}
 	e.port.Apply(now, ev)
 	e.soon = now
 	e.resend(now) // at a higher rate a PAUSE is over sooner

@@ -226,3 +226,23 @@ func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
 	g.agenda.Set(s.slot, now)
 	s.limitChanged(now, rec)
 }
+
+// setControllers gives flows other reaction points, by queue pair. Flows that share a limiter have the same one.
+func (e *Endpoint) setControllers(now unit.Time, of map[uint32]rp.Controller) {
+	for i := range e.sources {
+		s := &e.sources[i]
+		g, c := s.pacer, of[s.QP]
+		if c == nil || c == g.controller {
+			continue
+		}
+		if h, ok := c.(rp.Heir); ok && g.controller != nil {
+			h.Inherit(now, g.controller)
+		}
+		g.controller, g.Extras = c, rp.ExtrasOf(c)
+		g.settle(now, &e.rec)
+		if g.flow == nil {
+			g.agenda.Set(g.slot, now)
+		}
+		e.agenda.Set(s.slot, now)
+	}
+}

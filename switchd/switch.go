@@ -74,11 +74,16 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	}
 	s.makeLanes(&c)
 	s.empty(0)
-	err := s.points.make(c.Points, n, &s.rec)
-	if starver, ok := s.marker.(cp.Starver); ok {
-		s.starver, s.starved = starver, make([]starved, n)
+	return s, s.setPoints(c.Points)
+}
+
+// setPoints gives the switch its congestion points, or others. Credit that goes back late does so still.
+func (s *Switch) setPoints(maker cp.Maker) error {
+	err := s.points.make(maker, len(s.ports), &s.rec)
+	if s.starver, _ = s.marker.(cp.Starver); s.starver != nil && s.starved == nil {
+		s.starved = make([]starved, len(s.ports))
 	}
-	return s, err
+	return err
 }
 
 // empty implements changing.
@@ -104,6 +109,8 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 	switch e.Kind {
 	case port.SLToVLChange, port.ArbitrationChange:
 		s.changeLanes(e)
+	case port.MarkingChange:
+		_ = s.setPoints(e.Setting.(cp.Maker)) // the scenario has checked the parameters
 	case port.BufferChange:
 		s.fullAt[e.Port] = s.fullOf(s.ports[e.Port].Room(port.DataLane) - s.ports[e.Port].Leaving())
 	}

@@ -20,7 +20,8 @@ type change struct {
 
 var changes = [...]change{
 	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck", "buffer"}},
-	{"endpoint", []string{"service", "pause-storm", "pauses", "sink"}}, {"switch", []string{"restart", "high", "watchdog"}},
+	{"endpoint", []string{"service", "pause-storm", "pauses", "sink", "control"}},
+	{"switch", []string{"restart", "high", "watchdog", "marking"}},
 }
 
 // details has the further keys of a change, each with the changes that it belongs to.
@@ -56,6 +57,12 @@ func (r *resolver) resolveEvent(n *node, v view) {
 	v.of = r.tables.section("events") // an item of faults also has a name
 	e := build[Event](v)
 	e.Classes = prioritiesOf(v, "priorities", 0)
+	if n.get("marking") != nil {
+		e.Marking = build[CCAMarking](v.sub("marking"))
+	}
+	if n.get("control") != nil {
+		e.Control = build[CCAControl](v.sub("control"))
+	}
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
 	if !r.checkChange(n) || late {
 		return
@@ -85,7 +92,7 @@ func (r *resolver) addEvents(n *node, e Event) {
 		switch {
 		case e.Buffer > 0:
 			r.cuts = append(r.cuts, placed{n, len(r.s.Events)})
-		case e.High > 0 || n.get("watchdog") != nil:
+		case e.High > 0 || n.get("watchdog") != nil || e.marks() || e.controls():
 			r.settings = append(r.settings, placed{n, len(r.s.Events)})
 		}
 		r.s.Events = append(r.s.Events, e)
@@ -241,6 +248,10 @@ func (s *Scenario) Changes() []Change {
 			begins, ends, last = fmt.Sprintf("switch %s restarts", e.Switch), fmt.Sprintf("switch %s is back", e.Switch), e.Restart
 		case e.High > 0:
 			begins, fault = fmt.Sprintf("switch %s: high %v, low %v", e.Switch, e.High, e.Low), ""
+		case e.marks():
+			begins, fault = fmt.Sprintf("switch %s: marking %v", e.Switch, e.Marking), ""
+		case e.controls():
+			begins, fault = fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control), ""
 		case e.Switch != "":
 			begins, fault = fmt.Sprintf("switch %s: watchdog %v", e.Switch, e.Watchdog), ""
 		case e.State != "":

@@ -87,6 +87,10 @@ func (r *resolver) checkSettings() {
 	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
 	dogs := map[string]Watchdog{}
 	for _, c := range r.settings {
+		if e := &r.s.Events[c.event]; e.marks() || e.controls() {
+			r.checkCongestion(c.node, e)
+			continue
+		}
 		e, m := &r.s.Events[c.event], r.nodes[r.s.Events[c.event].Switch]
 		s, control, at := &r.s.Switches[m.index], r.control(&r.s.Switches[m.index]), c.node.spot
 		switch {

@@ -501,9 +501,9 @@ type Event struct {
 	At unit.Duration `key:"at" need:"given" doc:"Model time, within the run."`
 	// Link, by name or, without one, as "A - B"; for rate, state, loss, corruption, delay, flap, stuck, buffer.
 	Link string `key:"link" form:"link" omit:"usual"`
-	// Endpoint; for service, pause-storm, pauses, sink.
+	// Endpoint; for service, pause-storm, pauses, sink, control.
 	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
-	// Switch; for restart, high, watchdog.
+	// Switch; for restart, high, watchdog, marking.
 	Switch string `key:"switch" form:"machine" omit:"usual"`
 	// The switch loses all frames and restarts; its links are down for this long. A process that runs it continues.
 	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
@@ -537,6 +537,10 @@ type Event struct {
 	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end,
 	// and polls restart now.
 	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
+	// Input-buffered switch, marking scheme cca or none: new cca parameters, defaults for others.
+	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
+	// Flows of the endpoint with this sl (default 0), law cca or fixed: new cca parameters, defaults for others.
+	Control CCAControl `key:"control" omit:"usual" values:"a mapping with parameters of cca such as {ccti-increase: 2, ccti-timer: 100}"`
 	LinkFault
 }
 

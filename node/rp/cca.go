@@ -317,6 +317,21 @@ func (c *CCA) Join(qp uint32, params any) {
 	}
 }
 
+// Inherit takes over the CCTI of another CCA, and the time until it falls, within its own bounds.
+func (c *CCA) Inherit(now unit.Time, from Controller) {
+	old, ok := from.(*CCA)
+	if !ok || len(old.levels) != len(c.levels) {
+		return
+	}
+	for i := range c.levels {
+		l, was := &c.levels[i], &old.levels[i]
+		if l.ccti = min(max(was.ccti, l.Min), l.Limit); l.ccti > l.Min {
+			l.expires = min(was.expires, now.Add(l.period()))
+		}
+	}
+	c.settle()
+}
+
 // Sent changes nothing.
 func (*CCA) Sent(unit.Time, unit.Size) {}
 

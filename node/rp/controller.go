@@ -130,6 +130,12 @@ type Answerer interface {
 	Deadline() unit.Time
 }
 
+// Heir is a Controller that can take the place of another one during a run: it takes over its state, as far as it has the
+// same.
+type Heir interface {
+	Inherit(now unit.Time, from Controller)
+}
+
 // Tagger is a Controller that tags the data frames of its flow: Tag returns each as it leaves
 // and may be asked several times. It adds no more than Traits.Frame does: packets are paced with
 // that length.

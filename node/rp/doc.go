@@ -30,6 +30,7 @@
 //   - a Tagger: it changes data frames; Traits.Frame has their greatest length
 //   - a Sender of frames of its own, such as probes; Traits.Sends declares them
 //   - a Limiting, and a Joined: it governs a group of flows, which Traits.By and Traits.Key form
+//   - an Heir: during a run it takes over the state of the one before it
 //   - a Targeted, and a Logger: results show its target rate, and its log of congestion
 //   - a Wrapper of another Controller, whose optional interfaces it passes on
 //

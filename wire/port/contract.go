@@ -64,7 +64,7 @@ type Event struct {
 	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
 	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
 	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
-	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange: the parameters or the table; RoutesChange: a new table, which gets the index Table, or nil
+	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: the parameters, the table or what they make; RoutesChange: a new table, which gets the index Table, or nil
 	In      ID            // SLToVLChange: of a switch: the input that the table is for; AnyPort: all
 }
 
@@ -95,6 +95,8 @@ const (
 	WatchdogChange              // of a switch: its PFC watchdog has the parameters of Event.Setting
 	SLToVLChange                // frames that leave by the port have the lanes of Event.Setting, an SLToVL; those that wait for it keep theirs
 	ArbitrationChange           // the lanes of the port are arbitrated as Event.Setting says, an Arbitration
+	MarkingChange               // of a switch with input buffers: it has the congestion points of Event.Setting, a cp.Maker
+	ControlChange               // of an endpoint: its flows have the reaction points of Event.Setting, a map[uint32]rp.Controller by queue pair
 )
 
 // eventWords are the words for kinds of events.
@@ -105,7 +107,8 @@ var eventWords = [...]string{
 	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
 	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
 	WatermarksChange: "watermarks-change", WatchdogChange: "watchdog-change",
-	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change",
+	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change", MarkingChange: "marking-change",
+	ControlChange: "control-change",
 }
 
 func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }

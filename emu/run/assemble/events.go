@@ -20,7 +20,7 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	var event port.Event
 	switch {
 	case e.Switch != "":
-		return b.switchChanges(e)
+		return b.switchChanges(i, e)
 	case e.Endpoint != "":
 		return b.endpointChanges(e)
 	case e.Loss+e.Corruption > 0 || e.Delay > 0:
@@ -60,6 +60,9 @@ func (b *builder) sends(end fabric.End, from string) bool {
 
 // faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
 const faultStreams = 3 << 40
+
+// markingStreams is where the streams of random numbers of changes of markings begin: one for each event.
+const markingStreams = 4 << 40
 
 // faults returns the changes by a fault of a link, at both ends of each direction that has it.
 func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
@@ -122,6 +125,8 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()})
 	}
 	switch {
+	case e.Control != scenario.CCAControl{}:
+		add(e.At, m, port.Event{Kind: port.ControlChange, Setting: b.controllers(m, e)})
 	case e.PauseStorm == scenario.StormOff:
 		storm(e.At, port.StormStop)
 	case e.PauseStorm == scenario.StormOn:
@@ -180,11 +185,15 @@ func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 }
 
 // switchChanges returns the changes by an event of a switch.
-func (b *builder) switchChanges(e *scenario.Event) []drive.Change {
+func (b *builder) switchChanges(i int, e *scenario.Event) []drive.Change {
 	change := drive.Change{At: unit.Time(e.At), Node: b.fabric.Paths.Index[e.Switch]}
 	switch {
 	case e.Restart > 0:
 		return b.restart(e)
+	case e.Marking != scenario.CCAMarking{}:
+		m := &b.fabric.Nodes[change.Node]
+		change.Event = port.Event{Kind: port.MarkingChange, Setting: b.points("cca", e.Marking.CCAParams, m, markingStreams+uint64(i))}
+		return []drive.Change{change}
 	case e.High > 0:
 		change.Event = port.Event{Kind: port.WatermarksChange, Buffer: port.BufferConfig{High: e.High, Low: e.Low}}
 		return []drive.Change{change}

@@ -153,15 +153,54 @@ func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 
 // congestionPoints returns the maker of the congestion points of a switch; nil if it has none.
 func (b *builder) congestionPoints(m *fabric.Node, node int) cp.Maker {
-	p, ok := b.scenario.Point(m.Switch)
+	return b.points(m.Switch.Marking.Scheme, m.Switch.Marking.Params, m, congestionStream+uint64(node))
+}
+
+// points returns the maker of the congestion points of a scheme at a switch; nil if there is no such scheme.
+func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint64) cp.Maker {
+	p, ok := b.scenario.Point(&scenario.Switch{Marking: scenario.Marking{Scheme: scheme}})
 	if !ok {
 		return nil
 	}
-	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, congestionStream+uint64(node))}
+	site := cp.Site{Address: m.LID, Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
 	for _, p := range m.Ports {
 		site.Hosts = append(site.Hosts, b.fabric.Nodes[b.fabric.Peer(p).Node].Switch == nil)
 	}
-	return p.Maker(m.Switch.Marking.Params, site)
+	return p.Maker(params, site)
+}
+
+// controllers returns the reaction points that an event gives to flows of an endpoint, by queue pair.
+func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Controller {
+	all := map[uint32]rp.Controller{}
+	groups := map[int]rp.Controller{} // of flows that share a limiter
+	for k := range b.fabric.Flows {
+		f := &b.fabric.Flows[k]
+		if f.Src != endpoint || !e.Controls(f.Flow) {
+			continue
+		}
+		params := e.Control.CCAParams
+		params.SL = int(f.SL)
+		line := b.port(b.fabric.Nodes[endpoint].Ports[0]).Rate
+		traits := rp.TraitsOf(params)
+		c := groups[traits.Key]
+		if traits.By == "" {
+			if c = nil; f.RateLimit > 0 {
+				line = min(line, f.RateLimit)
+			}
+		}
+		if c == nil {
+			var err error
+			if c, err = rp.NewCCA(params, b.site(f, line, reactionStream+uint64(f.QP))); err != nil {
+				continue // the scenario has checked the parameters
+			}
+			groups[traits.Key] = c
+		}
+		if j, ok := c.(rp.Joined); ok && traits.By != "" {
+			j.Join(f.QP, params)
+		}
+		all[f.QP] = c
+	}
+	return all
 }
 
 // pacer puts a flow into the group of flows of its endpoint that share a limiter. The first of them
