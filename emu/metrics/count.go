@@ -126,6 +126,10 @@ func (c *Collector) count(events []trace.Event) {
 			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
 		case trace.Trigger:
 			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
+		case trace.CongestionLog:
+			if i := int(e.Flow - firstQP); i < len(c.flows) {
+				c.lives[i].logged++
+			}
 		case trace.Feedback, trace.Limit:
 			c.countAboutFlow(e)
 		default:

@@ -73,6 +73,7 @@ type FlowCounts struct {
 	Marked     int64 // of Frames, those that came marked
 	Notified   int64 // notifications and messages that the source took in
 	MarkedAcks int64 // ACKs that it took in and that carried the mark back
+	Logged     int64 // entries that its reaction point made in its log of congestion
 	Probes     int64
 	Drops      int64
 	Stalled    Stalls // of the source
@@ -86,7 +87,7 @@ func (c *Collector) counts(i int) FlowCounts {
 	last := func(column int) int64 { return c.last(c.ofFlows + i*flowColumns + column) }
 	n := FlowCounts{
 		Bytes: last(flowBytes), Frames: last(flowFrames), Marked: last(flowMarked), Notified: last(flowNotified),
-		MarkedAcks: last(flowMarkedAcks), Probes: last(flowProbes), Drops: last(flowDrops),
+		MarkedAcks: last(flowMarkedAcks), Logged: c.lives[i].logged, Probes: last(flowProbes), Drops: last(flowDrops),
 		Stalled: c.stalls(c.ofFlows + i*flowColumns + flowStall), Transfers: len(c.lives[i].ended),
 	}
 	if c.ofStreams > 0 {

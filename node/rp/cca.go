@@ -90,14 +90,14 @@ func (CCT) Form() param.Form {
 			if t == linearCCT {
 				return t, nil
 			}
-			_, err := CCT(s).entries()
+			_, err := CCT(s).Entries()
 			return t, err
 		},
 	}
 }
 
-// entries reads a table.
-func (t CCT) entries() (all []wire.CCTEntry, err error) {
+// Entries reads a table.
+func (t CCT) Entries() (all []wire.CCTEntry, err error) {
 	if t == linearCCT {
 		for i := range linearEntries {
 			all = append(all, wire.CCTEntry{Multiplier: i})
@@ -132,7 +132,7 @@ func (t CCT) entries() (all []wire.CCTEntry, err error) {
 // Complete fills in the limit.
 func (p *CCAParams) Complete(given func(key string) bool) {
 	if !given("ccti-limit") {
-		all, _ := p.CCT.entries()
+		all, _ := p.CCT.Entries()
 		p.Limit = max(len(all)-1, 0)
 	}
 }
@@ -155,7 +155,7 @@ func (p CCAParams) period() unit.Duration { return unit.Duration(p.Timer) * 1024
 
 // CheckSite refuses a limit that the table does not reach, or that is below the minimum.
 func (p CCAParams) CheckSite(s Site) (string, error) {
-	all, err := p.CCT.entries()
+	all, err := p.CCT.Entries()
 	switch {
 	case err != nil:
 		return "cct", err
@@ -184,7 +184,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	doubt := func(key, format string, args ...any) {
 		doubts = append(doubts, Doubt{key, fmt.Sprintf(format, args...)})
 	}
-	all, err := p.CCT.entries()
+	all, err := p.CCT.Entries()
 	if err != nil || p.Limit >= len(all) || p.Min > p.Limit {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 		return doubts
 	}
 	table := "cct" // the parameter that ends the table
-	if written, _ := p.CCT.entries(); p.Limit < len(written)-1 {
+	if written, _ := p.CCT.Entries(); p.Limit < len(written)-1 {
 		table = "ccti-limit"
 	}
 	if first := all[p.Min].Slowdown(); first > 1 {
@@ -284,7 +284,7 @@ type ccaLevel struct {
 func NewCCA(p CCAParams, s Site) (*CCA, error) { return checked(p, s, newCCA) }
 
 func newCCA(p CCAParams, s Site) *CCA {
-	entries, _ := p.CCT.entries() // CheckSite has read them
+	entries, _ := p.CCT.Entries() // CheckSite has read them
 	c := &CCA{levels: make([]ccaLevel, 1), next: unit.Never}
 	for _, e := range entries[:p.Limit+1] {
 		c.rates = append(c.rates, rateAfter(s, e))
@@ -397,7 +397,7 @@ func (c *CCA) Log() (ccti int, ok bool) {
 
 // Explain describes the range of rates that follows from the table.
 func (p CCAParams) Explain() string {
-	all, err := p.CCT.entries()
+	all, err := p.CCT.Entries()
 	if err != nil || p.Limit >= len(all) || p.Min > p.Limit {
 		return ""
 	}

@@ -89,8 +89,8 @@ func (PortMask) Form() param.Form {
 		}}
 }
 
-// has reports whether a port, numbered from 0, is in the mask.
-func (m PortMask) has(port int, hosts []bool) bool {
+// Has reports whether a port, numbered from 0, is in the mask; hosts has the ports that lead to an endpoint.
+func (m PortMask) Has(port int, hosts []bool) bool {
 	switch m {
 	case NoPorts:
 		return false
@@ -175,7 +175,7 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 	delay, _ := wire.ParseCCTEntry(string(p.CSDelay)) // check has read it
 	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), starve: make([]bool, s.Ports), delay: delay, passed: make([]int, s.Ports)}
 	for i := range c.victim {
-		c.victim[i], c.starve[i] = p.VictimMask.has(i, s.Hosts), p.CreditMask.has(i, s.Hosts)
+		c.victim[i], c.starve[i] = p.VictimMask.Has(i, s.Hosts), p.CreditMask.Has(i, s.Hosts)
 	}
 	c.Reset()
 	return c, nil

@@ -19,12 +19,13 @@ const (
 
 // Observe receives the results of the run from which the counters are computed.
 func (s *Subnet) Observe(v *metrics.View) {
-	s.totals, s.marks = s.totals[:0], make([][2]int64, len(s.nodes))
+	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
 	for i := range s.fabric.Flows {
 		f, counts := &s.fabric.Flows[i], v.Flow(i)
-		s.marks[f.Dst][0] += counts.Marked
-		s.marks[f.Src][1] += counts.MarkedAcks
+		s.marks[f.Dst][f.SL][0] += counts.Marked
+		s.marks[f.Src][f.SL][1] += counts.MarkedAcks
 	}
+	s.logCongestion(v)
 	for i := range s.nodes {
 		for p := range s.nodes[i].Ports {
 			s.totals = append(s.totals, v.Port(i, port.ID(p)))
@@ -43,10 +44,13 @@ type counter struct {
 type tally struct {
 	out, in metrics.LinkTotals
 	drops   int64
-	marks   [2]int64      // packets with FECN and with BECN that an endpoint received
+	marks   marks
 	word    unit.Duration // of 4 octets on the link
 	ack     int64         // bytes
 }
+
+// marks are the packets with FECN and with BECN that an endpoint received, by service level.
+type marks [serviceLevels][2]int64
 
 // words are octets between the delimiters that a link has sent, in units of 4.
 func (t *tally) words(l *metrics.LinkTotals) uint64 { return uint64(l.Bytes+l.Acks*t.ack) / 4 }
@@ -57,9 +61,25 @@ var (
 	xmitPackets = func(t *tally) uint64 { return uint64(t.out.Frames + t.out.Acks) }
 	rcvPackets  = func(t *tally) uint64 { return uint64(t.in.Frames + t.in.Acks) }
 	xmitWait    = func(t *tally) uint64 { return uint64(t.out.Stalled[port.NoCredit] / max(t.word, 1)) }
-	fecn        = func(t *tally) uint64 { return uint64(t.marks[0]) }
-	becn        = func(t *tally) uint64 { return uint64(t.marks[1]) }
 )
+
+// marked returns the count of packets with FECN (0) or BECN (1) of all service levels.
+func marked(kind int) func(*tally) uint64 {
+	return func(t *tally) (n uint64) {
+		for sl := range t.marks {
+			n += uint64(t.marks[sl][kind])
+		}
+		return n
+	}
+}
+
+// byLevel returns the counters of packets with FECN (0) or BECN (1) by service level.
+func byLevel(kind int) (all []counter) {
+	for sl := range serviceLevels {
+		all = append(all, counter{4 + 4*sl, 32, sl, func(t *tally) uint64 { return uint64(t.marks[sl][kind]) }})
+	}
+	return all
+}
 
 // counters are the counters by attribute. Errors that cannot occur in the fabric are 0.
 var counters = map[uint16][]counter{
@@ -72,9 +92,9 @@ var counters = map[uint16][]counter{
 		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
 		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, {56, 64, 6, nil}, {64, 64, 7, nil},
 	},
-	attrRcvConCtrl: {{4, 32, 0, fecn}, {8, 32, 1, becn}},
-	attrSLRcvFECN:  {{4, 32, 0, fecn}},
-	attrSLRcvBECN:  {{4, 32, 0, becn}},
+	attrRcvConCtrl: {{4, 32, 0, marked(0)}, {8, 32, 1, marked(1)}},
+	attrSLRcvFECN:  byLevel(0),
+	attrSLRcvBECN:  byLevel(1),
 }
 
 // performance serves the counters of a node's ports.

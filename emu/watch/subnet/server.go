@@ -435,6 +435,9 @@ func (v *Server) adopt() {
 	var events []string
 	if v.running {
 		events = v.subnet.Switched()
+		for _, e := range v.subnet.Congested() {
+			events = append(events, strings.Replace(e.Text(), "at: 0s, ", "", 1))
+		}
 		if !v.stirred.IsZero() && time.Since(v.stirred) > settled {
 			v.stirred, routes = time.Time{}, v.subnet.Rerouted()
 		}

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 // mostLID is the greatest unicast LID.
@@ -26,7 +27,8 @@ type Subnet struct {
 	cut, lifted []bool               // by wire: a manager has taken it down in the run; it has come up since
 	down        []bool               // by wire: an event of the scenario has taken it down
 	totals      []metrics.PortTotals // by number of the port; empty: the run has not begun
-	marks       [][2]int64           // by node, the packets with FECN and with BECN that it received
+	marks       []marks              // by node
+	now         unit.Time            // of the run
 	ack         int64                // bytes of an ACK on the link
 	stirred     bool                 // a forwarding table has changed since this was last read
 	quiet       map[int]int          // by switch, how many times an unacknowledged trap has yet to be repeated
@@ -54,6 +56,7 @@ type node struct {
 	ports    []portInfo // by number, from 0; a channel adapter has no port 0
 	switches switchInfo
 	tables   map[uint64][64]byte // stored as they were set: see table
+	cc       congestion
 }
 
 // switchInfo holds the variable fields of SwitchInfo.
@@ -105,6 +108,7 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 			n.ports = append(n.ports, p)
 		}
 		s.nodes = append(s.nodes, n)
+		s.beginCongestion(i)
 	}
 	return s, nil
 }
@@ -345,7 +349,7 @@ func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) boo
 func (m *mad) smp() bool { return m.class() == classSMP || m.directed() }
 
 // agent reports whether the agents of nodes answer the class.
-func (m *mad) agent() bool { return m.smp() || m.class() == classPerf }
+func (m *mad) agent() bool { return m.smp() || m.class() == classPerf || m.class() == classCC }
 
 // pass passes a MAD on to the client at a place. If no client there accepts a request, the answer is a status.
 func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
@@ -383,8 +387,11 @@ func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 
 // serve executes a MAD at the agent of a place. ok is false if the agent must not answer.
 func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
-	if m.class() == classPerf {
+	switch m.class() {
+	case classPerf:
 		return s.performance(at, m), true
+	case classCC:
+		return s.congestion(at, m)
 	}
 	if key := be.Uint64(s.own(at.node).info[0:]); key != 0 && key != be.Uint64(m[24:]) &&
 		(m.method() == methodSet || s.own(at.node).info[34]>>6 >= 2) {

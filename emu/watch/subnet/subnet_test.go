@@ -2,7 +2,9 @@ package subnet_test
 
 import (
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
+	"strings"
 	"testing"
 
 	"fabemu/emu/emutest/runtest"
@@ -143,10 +145,10 @@ func TestAnswers(t *testing.T) {
 		{"SMInfo without a manager", request(0x81, get, 0x20, 0), "12 0000000000000000"},
 		{"an attribute that does not exist", request(0x81, get, 0x99, 0), "12 0000000000000000"},
 		{"a method that does not exist", request(0x81, 0x15, 0x11, 0), "8"},
-		{"LID 99", func() *subnet.Packet { p := request(1, get, 0x11, 0); be.PutUint16(p[0:], 99); return p }(), "ffff "},
-		{"the own LID", func() *subnet.Packet { p := request(1, get, 0x10, 0); be.PutUint16(p[0:], 10); return p }(), "0 6831310000000000"},
-		{"a class without an agent", func() *subnet.Packet { p := request(9, get, 1, 0); be.PutUint16(p[0:], 10); return p }(), "4 0000000000000000"},
-		{"ClassPortInfo of performance", func() *subnet.Packet { p := request(4, get, 1, 0); be.PutUint16(p[0:], 10); return p }(), "0 0101130000000012"},
+		{"LID 99", gmp(99, 1, get, 0x11, 0, nil), "ffff "},
+		{"the own LID", gmp(10, 1, get, 0x10, 0, nil), "0 6831310000000000"},
+		{"a class without an agent", gmp(10, 9, get, 1, 0, nil), "4 0000000000000000"},
+		{"ClassPortInfo of performance", gmp(10, 4, get, 1, 0, nil), "0 0101130000000012"},
 		{"base version 2", func() *subnet.Packet { p := request(0x81, get, 0x11, 0); p[subnet.AtMAD] = 2; return p }(), "ffff "},
 		{"a hop count of 64", func() *subnet.Packet { p := request(0x81, get, 0x11, 0); p[subnet.AtMAD+7] = 64; return p }(), "ffff "},
 	} {
@@ -238,6 +240,133 @@ func TestMKey(t *testing.T) {
 	}
 }
 
+// gmp returns a MAD for a LID.
+func gmp(lid uint16, class, method byte, attribute uint16, modifier uint32, change func(m []byte)) *subnet.Packet {
+	p := request(class, method, attribute, modifier)
+	be.PutUint16(p[0:], lid)
+	if change != nil {
+		change(p[subnet.AtMAD:])
+	}
+	return p
+}
+
+// Congestion control (Annex A10): LID 10 is endpoint h11, which has a flow, and LID 1 a switch, both without congestion control
+// at first. What Set changes is read back, and becomes events.
+func TestCongestionControl(t *testing.T) {
+	const get, set = 1, 2
+	s := open(t)
+	for _, x := range []struct {
+		name                 string
+		lid                  uint16
+		method               byte
+		attribute            uint16
+		modifier             uint32
+		data, status, answer string
+	}{
+		{"ClassPortInfo", 10, get, 0x01, 0, "", "0", "0102000000000012"},
+		{"CongestionInfo of an endpoint: 255 blocks", 10, get, 0x11, 0, "", "0", "0000ff0000000000"},
+		{"of a switch: credit starvation", 1, get, 0x11, 0, "", "0", "0001000000000000"},
+		{"it is read only", 1, set, 0x11, 0, "", "12", ""},
+		{"no such attribute", 1, get, 0x19, 0, "", "12", ""},
+		{"SwitchCongestionSetting at first", 1, get, 0x14, 0, "", "0", "0000000000000000"},
+		{"of an endpoint", 10, get, 0x14, 0, "", "12", ""},
+		{"threshold and packet size only", 1, set, 0x14, 0, "00000004 00*64 f0 08 f0 00 ffff ffff", "0", "00000004"},
+		{"SwitchPortCongestionSetting: no port has its own", 1, set, 0x15, 0, "80080001", "28", ""},
+		{"as it is", 1, set, 0x15, 0, "00000000", "0", "0000000000000000"},
+		{"block 1", 1, get, 0x15, 1, "", "28", ""},
+		{"CACongestionSetting at first", 10, get, 0x16, 0, "", "0", "0000000000000000"},
+		{"of a switch", 1, get, 0x16, 0, "", "12", ""},
+		{"an increase without a timer", 10, set, 0x16, 0, "0000 0001 0000 01", "28", ""},
+		{"a CCTI for each port", 10, set, 0x16, 0, "0001 0001 0096 01", "28", ""},
+		{"SL 0 and 1", 10, set, 0x16, 0, "0000 0003 0096 01 05 02 000000 0097 02", "0", "0000000300960105"},
+		{"SL 1 only: SL 0 stays", 10, set, 0x16, 0, "0000 0002 0099 09 05 02 000000 0098 03", "0", "0000000200960105"},
+		{"a table with a limit of 1, and CCTI_Min is 2", 10, set, 0x17, 0, "0001 0000 0000 4003", "0", "0001000000004003"},
+		{"the limit is beyond 255 blocks", 10, set, 0x17, 0, "3fc0", "28", ""},
+		{"block 255", 10, get, 0x17, 255, "", "28", ""},
+		{"a block behind the table", 10, get, 0x17, 7, "", "0", "0001000000000000"},
+		{"TimeStamp before the run", 10, get, 0x18, 0, "", "0", "0000000000000000"},
+		{"Set of CongestionKeyInfo: a key, protected, a lease", 10, set, 0x12, 0, "00000000 0000002a 8000 0005", "0", "000000000000002a"},
+		{"without it: a table", 10, get, 0x17, 0, "", "65535", ""},
+		{"without it: Get hides the key", 10, get, 0x12, 0, "", "0", "0000000000000000"},
+		{"without it: ClassPortInfo", 10, get, 0x01, 0, "", "0", "0102000000000012"},
+		{"with it: a table", 10, get, 0x17, 0, "key", "0", "0001000000004003"},
+	} {
+		node, _ := s.Node(map[uint16]string{1: "S11", 10: "h11"}[x.lid]) // no port is active yet: it asks its own agent
+		if err := s.Attach(0, node, false); err != nil {
+			t.Fatal(err)
+		}
+		status, data := ask(t, s, gmp(x.lid, 0x21, x.method, x.attribute, x.modifier, func(m []byte) {
+			text := strings.ReplaceAll(strings.ReplaceAll(x.data, "00*64", strings.Repeat("00", 64)), " ", "")
+			if text == "key" {
+				be.PutUint64(m[24:], 42)
+				text = ""
+			}
+			if _, err := hex.Decode(m[64:], []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+		}))
+		if got := fmt.Sprint(status); got != x.status {
+			t.Errorf("%s: status %s, want %s", x.name, got, x.status)
+		} else if got := fmt.Sprintf("%x", data); !strings.HasPrefix(got, x.answer) {
+			t.Errorf("%s: %.16s, want %s", x.name, got, x.answer)
+		}
+	}
+	if _, data := ask(t, s, gmp(10, 0x21, get, 0x12, 0, func(m []byte) { be.PutUint64(m[24:], 42) })); fmt.Sprintf("%x", data[:16]) != "000000000000002a8000000500010000" {
+		t.Errorf("CongestionKeyInfo: %x, want one violation", data[:16])
+	}
+	want := []string{
+		`{at: 0s, switch: S11, marking: {threshold: 15, packet-size: 8, marking-rate: 0, marking-gaps: geometric, victim-mask: none, credit-mask: none, credit-starvation-threshold: 0, credit-starvation-return-delay: "0:0"}}`,
+		`{at: 0s, endpoint: h11, control: {cct: "0:0,1:3", ccti-limit: 1, ccti-increase: 1, ccti-timer: 150, timer-start: idle, ccti-min: 1, trigger-threshold: 5, port-control: qp, sl: 0}}`,
+	}
+	now := s.Scenario()
+	for i, e := range now.Events {
+		if i >= len(want) || e.Text() != want[i] {
+			t.Errorf("event %d: %s", i, e.Text())
+		}
+	}
+	if len(now.Events) != len(want) || len(s.Congested()) > 0 {
+		t.Errorf("%d events", len(now.Events))
+	}
+	if _, err := now.Resolved(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The attributes have what the scenario says, and without a change there is no event.
+func TestCongestionControlOfAScenario(t *testing.T) {
+	f, err := fabric.Build(runtest.Load(t, runtest.Text(t, "cca/incast")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := subnet.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Attach(0, f.Paths.Index["S1"], false); err != nil {
+		t.Fatal(err)
+	}
+	lid := f.Nodes[f.Paths.Index["S1"]].LID
+	for attribute, want := range map[uint16]string{
+		0x16: "0000000100960100" + "00",
+		0x17: "007f000000000001" + "0002",
+	} {
+		for _, method := range []byte{1, 2} { // what is read can be set
+			_, data := ask(t, s, gmp(uint16(lid), 0x21, method, attribute, 0, func(m []byte) {
+				if method == 2 {
+					_, before := ask(t, s, gmp(uint16(lid), 0x21, 1, attribute, 0, nil))
+					copy(m[64:], before)
+				}
+			}))
+			if got := fmt.Sprintf("%x", data); !strings.HasPrefix(got, want) {
+				t.Errorf("attribute %#x: %.20s, want %s", attribute, got, want)
+			}
+		}
+	}
+	if events := s.Congested(); len(events) > 0 {
+		t.Errorf("%v", events)
+	}
+}
+
 // An Ethernet fabric has no subnet.
 func TestEthernetHasNoSubnet(t *testing.T) {
 	f, err := fabric.Build(runtest.Load(t, "name: pair\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1Gb/s, propagation: 1us, flow-control: pfc}, switch: {kind: output-queued, memory: 1MB}, flow: {packet: 1024B}}\nswitches: {S: {}}\nendpoints: [a, b]\nlinks: [a - S, b - S]\nflows: [{name: f, from: a, to: b}]\n"))
@@ -255,6 +384,9 @@ func FuzzHandle(f *testing.F) {
 		request(0x81, 1, 0x11, 0), request(0x81, 1, 0x10, 0, 1, 2), request(0x81, 2, 0x15, 1, 1), request(0x81, 2, 0x19, 0, 1),
 		request(0x81, 2, 0x12, 0, 1), request(0x81, 1, 0x1B, 1<<28, 1), request(0x81, 2, 0x14, 0), request(0x81, 2, 0x17, 0x102, 1),
 		request(4, 1, 0x12, 0), request(4, 2, 0x1D, 0), request(0x81, 1, 0x20, 0, 1), request(3, 1, 0x35, 0), request(0x81, 7, 2, 0), request(9, 0x81, 1, 0),
+		gmp(1, 0x21, 2, 0x14, 0, func(m []byte) { m[67], m[132] = 31, 0xF0 }), gmp(10, 0x21, 2, 0x16, 0, func(m []byte) { m[67], m[69], m[70] = 1, 9, 1 }),
+		gmp(10, 0x21, 2, 0x17, 254, func(m []byte) { m[64] = 0x3F }), gmp(10, 0x21, 2, 0x12, 0, func(m []byte) { m[64], m[72] = 1, 0x80 }),
+		gmp(1, 0x21, 2, 0x15, 0, nil), gmp(10, 0x21, 1, 0x13, 0, nil), gmp(1, 0x21, 1, 0x13, 0, nil), gmp(10, 0x21, 1, 0x18, 0, nil),
 	} {
 		f.Add(p[:], p[:])
 	}
