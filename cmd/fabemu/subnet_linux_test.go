@@ -18,7 +18,7 @@ import (
 )
 
 // underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up. It goes on until the end of the
-// test if sweeps is "on"; else it sweeps once, with that routing engine. The function that it returns runs other programs on the run.
+// test if sweeps is "on"; else it sweeps once, with that routing engine and these options. The function that it returns runs other programs on the run.
 func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec.Cmd, func(program ...string) (string, error)) {
 	t.Helper()
 	on := func(program ...string) (string, error) {
@@ -42,7 +42,7 @@ func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec
 	})
 	runtest.Await(t, "the run waits for a manager", func() bool { return exists(filepath.Join(dir, "results/lab", subnetFile)) })
 	if sweeps != "on" {
-		if out, err := on("opensm", "-o", "-R", sweeps, "-f", filepath.Join(dir, "opensm.log")); err != nil {
+		if out, err := on(append([]string{"opensm", "-o", "-f", filepath.Join(dir, "opensm.log"), "-R"}, strings.Fields(sweeps)...)...); err != nil {
 			t.Fatalf("opensm: %v\n%s", err, out)
 		}
 		if slices.Contains(args, "virtual") {
@@ -214,43 +214,62 @@ flows:
 expect:
   - {id: root, metric: root.B-r.utilisation, during: [8ms, 12ms], low: 0, high: 1}
   - {id: victim, metric: victim.utilisation, during: [8ms, 12ms], low: 0, high: 1}
+  - {id: marks, metric: root.B-r.marked, during: [8ms, 12ms], low: 0, high: 1}
 `
 
-// ibccconfig configures congestion control during a run. The rates are then those of a run that began with the same table and
-// thresholds, whether there was another table before or no congestion control at all, and not those of the run before. ibccquery
-// reads what was configured.
+// ibccconfig configures congestion control during a run. The rates and the share of marked packets are then those of a run that
+// began with the same table and thresholds, whether there were others before or no congestion control at all, and not those of the
+// run before. ibccquery reads what was configured.
 func TestSubnetCongestionControl(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibccconfig", "ibccquery")
-	values := func(r *report.Result) (all [2]float64) {
+	start := func(marking, control string) string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(fmt.Sprintf(hotspot, marking, control)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	values := func(dir string, run *exec.Cmd) (all [3]float64) { // root, victim, marks
+		r := resultOf(t, dir, run)
 		for i := range all {
 			all[i] = float64(r.Checks[i].Value)
 		}
 		return all
 	}
-	alone := func(text string) [2]float64 {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	alone := func(marking, control string) [3]float64 {
+		dir := start(marking, control)
 		run := exec.Command(binary, "run", "lab.yaml", "--clock", "virtual", "--quiet", "--out", "results/lab")
-		run.Dir = dir
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
+		if run.Dir = dir; run.Start() != nil {
+			t.Fatal("the run does not start")
 		}
-		return values(resultOf(t, dir, run))
+		return values(dir, run)
 	}
-	const scheme = "cca, threshold: 12, packet-size: 8, marking-rate: 3, victim-mask: hosts"
-	const table = "cca, cct: '0:0,0:9', ccti-timer: 300, ccti-increase: 1"
-	want := alone(fmt.Sprintf(hotspot, scheme, table))
-	for _, x := range []struct{ name, marking, control string }{{"another table", scheme, "cca"}, {"none", "none", "fixed"}} {
+	for _, x := range []struct {
+		name                   string
+		before, after          [2]string
+		marking, table, source string // of ibccconfig, without the LIDs
+		queries                map[string]string
+	}{
+		{"another table", [2]string{"cca", "cca"}, [2]string{"cca", "cca, cct: '0:4,0:9'"},
+			"0x10 0 0 0 0 0 0:0 1", "1 0 0:4 0:9", "0 1 150 1 0 0", map[string]string{
+				"SwitchCongestionSetting 1": "Threshold:.......................0x0f",
+				"CongestionControlTable 7":  "CCTI_Limit:......................1\n\nEntry:...........................0\nCCT_Shift:.......................0\nCCT_Multiplier:..................4",
+				"CongestionLog 1":           "LogType:.........................1",
+				"CongestionKeyInfo 3":       "CC_KeyViolations:................0",
+			}},
+		{"none", [2]string{"none", "fixed"}, [2]string{"cca, marking-rate: 3", "cca, cct: '0:0', ccti-increase: 0, ccti-timer: 300"},
+			"0x1F 0xC 0 15 8 0 0:0 3", "0 0 0:0", "0 1 300 0 9 0", map[string]string{
+				"SwitchCongestionSetting 2":     "Threshold:.......................0x0f\nPacket_Size:.....................8",
+				"CACongestionSetting 3":         "SL:..............................0\nCCTI_Timer:......................300\nCCTI_Increase:...................0\nTrigger_Threshold:...............9",
+				"CongestionInfo 3":              "ControlTableCap:.................255",
+				"Timestamp 3":                   "Timestamp:",
+				"SwitchPortCongestionSetting 1": "Valid:...........................0",
+			}},
+	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			text := fmt.Sprintf(hotspot, x.marking, x.control)
-			before := alone(text)
-			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			before, want := alone(x.before[0], x.before[1]), alone(x.after[0], x.after[1])
+			dir := start(x.before[0], x.before[1])
 			run, on := underSubnet(t, dir, "minhop", "lab.yaml", "--link", "pipe")
 			do := func(words string) string {
 				t.Helper()
@@ -261,36 +280,61 @@ func TestSubnetCongestionControl(t *testing.T) {
 				return out
 			}
 			for lid := 1; lid <= 2; lid++ { // A and B
-				do(fmt.Sprintf("ibccconfig SwitchCongestionSetting %d 0x1F 0x3E 0x0 0xC 8 0 0:0 3", lid))
+				do(fmt.Sprintf("ibccconfig SwitchCongestionSetting %d %s", lid, x.marking))
 			}
 			for lid := 3; lid <= 7; lid++ { // s1 to s4, and v
-				do(fmt.Sprintf("ibccconfig CongestionControlTable %d 1 0 0:0 0:9", lid))
-				do(fmt.Sprintf("ibccconfig CACongestionSetting %d 0 0x1 300 1 0 0", lid))
+				do(fmt.Sprintf("ibccconfig CongestionControlTable %d %s", lid, x.table))
+				do(fmt.Sprintf("ibccconfig CACongestionSetting %d %s", lid, x.source))
 			}
-			for words, want := range map[string]string{
-				"SwitchCongestionSetting 1":     "Threshold:.......................0xc\nPacket_Size:.....................8",
-				"CACongestionSetting 3":         "CCTI_Timer:......................300",
-				"CongestionControlTable 7":      "CCTI_Limit:......................1",
-				"CongestionInfo 3":              "ControlTableCap:.................255",
-				"CongestionKeyInfo 3":           "CC_KeyViolations:................0",
-				"CongestionLog 1":               "LogType:.........................1",
-				"Timestamp 3":                   "Timestamp:",
-				"SwitchPortCongestionSetting 1": "Valid:...........................0",
-			} {
+			for words, want := range x.queries {
 				if out := do("ibccquery " + words); !strings.Contains(out, want) {
 					t.Errorf("ibccquery %s:\n%s\nwant %s", words, out, want)
 				}
 			}
-			got := values(resultOf(t, dir, run))
+			got, other := values(dir, run), false
 			for i := range got {
 				if math.Abs(got[i]-want[i]) > 0.02 {
-					t.Errorf("root and victim: %.3f, want %.3f", got, want)
+					t.Errorf("root, victim, marks: %.3f, want %.3f", got, want)
 				}
+				other = other || math.Abs(got[i]-before[i]) > 0.1
 			}
-			if math.Abs(got[0]-before[0]) < 0.3 {
-				t.Errorf("root and victim: %.3f, and %.3f before", got, before)
+			if !other {
+				t.Errorf("root, victim, marks: %.3f, as before", got)
 			}
 		})
+	}
+}
+
+// With congestion_control in its options, opensm enables it at all nodes before the run begins, and the victim of the hot spot no
+// longer waits with it.
+func TestSubnetCongestionControlByOpenSM(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm")
+	victim := func(options string) float64 {
+		t.Helper()
+		dir := t.TempDir()
+		for name, text := range map[string]string{"lab.yaml": fmt.Sprintf(hotspot, "none", "fixed"), "opensm.conf": options} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, _ := underSubnet(t, dir, "minhop -F opensm.conf", "lab.yaml", "--clock", "virtual")
+		return float64(resultOf(t, dir, run).Checks[1].Value)
+	}
+	without := victim("congestion_control FALSE\n")
+	with := victim(`congestion_control TRUE
+cc_sw_cong_setting_control_map 0x1F
+cc_sw_cong_setting_victim_mask 0x3E
+cc_sw_cong_setting_threshold 0xF
+cc_sw_cong_setting_packet_size 8
+cc_sw_cong_setting_marking_rate 1
+cc_ca_cong_setting_control_map 0x1
+cc_ca_cong_setting_ccti_timer 0 150
+cc_ca_cong_setting_ccti_increase 0 1
+cc_cct 0:0,0:1,0:2,0:3,0:4,0:5,0:6,0:7,0:8,0:9,0:10,0:11,0:12,0:13,0:14,0:15
+`)
+	if without > 0.5 || with < 0.75 {
+		t.Errorf("the victim has %.3f of its link, and %.3f with congestion control", without, with)
 	}
 }
 
@@ -364,6 +408,35 @@ func TestSubnetResweep(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// ibportstate gives h6 the LID of h5. The result says so, and the routes to both stay as they were.
+func TestSubnetDuplicateLID(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm", "ibportstate")
+	dir := t.TempDir()
+	text, err := os.ReadFile("../../emu/scenario/builtin/infiniband/opensm.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	intact, _, _ := strings.Cut(string(text), "events:")
+	if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(intact), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, on := underSubnet(t, dir, "minhop", "lab.yaml", "--link", "pipe", "--set", "model.duration=20ms")
+	awaitModel(t, dir, 1e9)
+	if out, err := on("ibportstate", "10", "1", "lid", "9"); err != nil {
+		t.Errorf("ibportstate: %v\n%s", err, out)
+	}
+	r := resultOf(t, dir, run)
+	if !slices.Equal(r.Subnet.DuplicateLIDs, []string{"h5 and h6 have the same LID 9"}) {
+		t.Errorf("%q", r.Subnet.DuplicateLIDs)
+	}
+	for _, f := range r.Flows {
+		if f.Frames < 1000 {
+			t.Errorf("flow %s: %d frames", f.Name, f.Frames)
+		}
 	}
 }
 

@@ -103,6 +103,8 @@ type Subnet struct {
 	Unsent    int64  `json:"unsent"`     // MADs for clients that did not take them
 	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a port.
 	Unadopted []string `json:"unadopted,omitempty"`
+	// DuplicateLIDs are those that two nodes had when the run adopted forwarding tables, with the nodes.
+	DuplicateLIDs []string `json:"duplicate_lids,omitempty"`
 }
 
 // Outcome is the outcome of a check.

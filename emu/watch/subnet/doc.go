@@ -4,13 +4,15 @@
 // A Subnet is the management side of a fabric: the agents of all nodes as one state machine, without I/O or a clock.
 // Handle takes a MAD from a client, routes it through the fabric by its directed route or the forwarding tables, and
 // answers it or passes it on to the client that is attached where it arrives. The layouts follow the InfiniBand
-// Architecture Specification, Volume 1: sections 13.4 (MADs), 14.2 (subnet management) and 16.1 (performance).
+// Architecture Specification, Volume 1: sections 13.4 (MADs), 14.2 (subnet management), 16.1 (performance) and Annex A10
+// (congestion control).
 //
 // A Server connects clients by ibsim's protocol: libumad2sim, an LD_PRELOAD library, replaces the devices in
 // /dev/infiniband with datagram sockets. The server listens on abstract Unix sockets whose names have 64 random bits, and
 // refuses clients of other users.
 //
 // Management takes no model time, and its MADs no bandwidth. A subnet manager sets LIDs, port states and forwarding
-// tables; Scenario returns the forwarding tables as routes. Limitations: one data VL, so the tables for
-// service levels and VL arbitration are stored and have no effect, like multicast tables, partitions and M_Key leases.
+// tables; Scenario returns the forwarding tables as routes, and changes of congestion control as events. Limitations: one
+// data VL, so the tables for service levels and VL arbitration are stored and have no effect, like multicast tables,
+// partitions, and leases of M_Key and CC_Key.
 package subnet

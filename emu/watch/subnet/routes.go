@@ -28,6 +28,9 @@ func (s *Subnet) Missing() string {
 			}
 		}
 	}
+	if why, _ := s.duplicates(); len(why) > 0 {
+		return why[0]
+	}
 	arrives := make([]bool, len(s.nodes)) // at the destination
 	for dst := range s.nodes {
 		if s.nodes[dst].isSwitch {
@@ -51,6 +54,29 @@ func (s *Subnet) Missing() string {
 		}
 	}
 	return ""
+}
+
+// lids returns the first LID of a node, and the one behind its last.
+func (s *Subnet) lids(node int) (from, to uint32) {
+	own := s.own(node)
+	first := uint32(be.Uint16(own.info[16:]))
+	return first, first + 1<<(own.info[34]&7)
+}
+
+// duplicates returns the nodes with the LID of another node, and descriptions.
+func (s *Subnet) duplicates() (all []string, nodes map[int]bool) {
+	of := map[uint32]int{}
+	nodes = map[int]bool{}
+	for i := range s.nodes {
+		for lid, to := s.lids(i); lid < to; lid++ {
+			if other, has := of[lid]; has && lid > 0 {
+				all = append(all, fmt.Sprintf("%s and %s have the same LID %d", s.nodes[other].Name, s.nodes[i].Name, lid))
+				nodes[other], nodes[i] = true, true
+			}
+			of[lid] = i
+		}
+	}
+	return all, nodes
 }
 
 // Scenario returns the scenario of the fabric with the forwarding tables as its routes, and with the links disabled that
@@ -82,13 +108,19 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 
 // Rerouted returns the routes that changed in the forwarding tables since the last call.
 func (s *Subnet) Rerouted() (routes []scenario.Route) {
+	all, ambiguous := s.duplicates()
+	for _, d := range all {
+		if c := &s.Counts; len(c.DuplicateLIDs) < 10 && !slices.Contains(c.DuplicateLIDs, d) {
+			c.DuplicateLIDs = append(c.DuplicateLIDs, d)
+		}
+	}
 	for i := range s.nodes {
 		for dst := range s.nodes {
 			if !s.nodes[i].isSwitch || s.nodes[dst].isSwitch {
 				continue
 			}
 			out := s.nodes[i].forward(be.Uint16(s.own(dst).info[16:]))
-			if out < 1 || out >= len(s.nodes[i].ports) {
+			if out < 1 || out >= len(s.nodes[i].ports) || ambiguous[dst] {
 				continue // frames continue as before
 			}
 			wire, key := s.nodes[i].ports[out].wire, [2]int{i, dst}

@@ -253,6 +253,7 @@ func (s *Subnet) setPort(at place, d []byte) uint16 {
 		physical > physicalDisabled, at.port == 0 && (state == stateDown || physical == physicalDisabled):
 		return statusValue
 	}
+	s.stirred = s.stirred || base && be.Uint16(d[16:]) != be.Uint16(p.info[16:]) // routes follow LIDs
 	for i, bits := range writable {
 		if !base && i < 20 || i == 36 && d[36]>>4 == 0 {
 			continue

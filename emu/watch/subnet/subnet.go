@@ -444,8 +444,7 @@ func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
 		return at, false
 	}
 	for hop := 0; hop < mostHops; hop++ {
-		own := s.own(at.node)
-		if first := be.Uint16(own.info[16:]); lid >= first && uint32(lid) < uint32(first)+1<<(own.info[34]&7) && first != 0 {
+		if first, end := s.lids(at.node); uint32(lid) >= first && uint32(lid) < end && first != 0 {
 			if s.nodes[at.node].isSwitch && hop == 0 {
 				at.port = 0
 			}

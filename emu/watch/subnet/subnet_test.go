@@ -210,6 +210,29 @@ func TestStatesOfPorts(t *testing.T) {
 	}
 }
 
+// A subnet in which two nodes have the same LID is not up.
+func TestDuplicateLID(t *testing.T) {
+	s := open(t)
+	for _, path := range [][]byte{{}, {1, 2, 1}} { // h11, and h12 behind S12
+		_, info := ask(t, s, request(0x81, 1, 0x15, 1, path...))
+		p := request(0x81, 2, 0x15, 1, path...)
+		copy(p[subnet.AtMAD+64:], info[:64])
+		d := p[subnet.AtMAD+64:]
+		d[16], d[17], d[32], d[33] = 0, 77, 0, 0
+		if status, _ := ask(t, s, p); status != 0 {
+			t.Fatalf("status %d", status)
+		}
+	}
+	s.Rerouted()
+	if got := s.Counts.DuplicateLIDs; len(got) != 1 || got[0] != "h11 and h12 have the same LID 77" {
+		t.Errorf("%q", got)
+	}
+	s.Rerouted()
+	if got := s.Counts.DuplicateLIDs; len(got) != 1 {
+		t.Errorf("counted again: %q", got)
+	}
+}
+
 // If a port has an M_Key, Set needs it, and so does Get if the port demands it.
 func TestMKey(t *testing.T) {
 	s := open(t)
