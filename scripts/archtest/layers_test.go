@@ -23,17 +23,17 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12560  unit | agenda, param, link | . | retry, fault | trace | port
-node             11194  rp, tcp, traffic, schedule | .
-switchd           4388  cp | .
+wire             12563  unit | agenda, param, link | . | retry, fault | trace | port
+node             11239  rp, tcp, traffic, schedule | .
+switchd           4395  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
-emu/scenario     12001  paths, schema, builtin | . | generate
+emu/scenario     12092  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
-emu/run          14050  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4745  .
-emu/result        7942  plot | report | seeds | summary, compare
-emu/watch        10543  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/run          14098  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4751  .
+emu/result        7944  plot | report | seeds | summary, compare
+emu/watch        10960  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1239  .
 emu/study        12067  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
