@@ -111,6 +111,9 @@ func (r *recording) share(of []int) *drive.Loops {
 	for range slices.Max(of) + 1 { // the parts behind the last node would be empty
 		p := &part{run: s, notes: make([]note, 0, 2*most)}
 		p.batch = trace.NewBatch(trace.MaxBatch, p)
+		if !s.ordered && s.digest == nil && s.collector.Counts() {
+			p.batch.Count(s.collector)
+		}
 		s.parts = append(s.parts, p)
 		loops.Events = append(loops.Events, p.batch)
 	}
@@ -184,5 +187,8 @@ func (s *shared) Meet(next unit.Time) {
 	}
 	if !s.ordered {
 		s.collector.Advance(next)
+		for _, p := range s.parts {
+			p.batch.Flush() // for the next bin
+		}
 	}
 }

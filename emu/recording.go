@@ -95,6 +95,9 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 		size = 1
 	}
 	r.events = trace.NewBatch(size, sinks...)
+	if len(sinks) == 1 && r.collector.Counts() {
+		r.events.Count(r.collector)
+	}
 	return r, nil
 }
 

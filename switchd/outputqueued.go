@@ -310,7 +310,7 @@ func (s *OutputQueued) enqueue(now unit.Time, id int32, sl *slot) {
 
 // report records the lengths of all queues of an output, and of one of them.
 func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.Size) {
-	s.rec.State(now, trace.Queue, uint16(p), lane, 0, int64(all), int64(bytes))
+	s.rec.Queue(now, uint16(p), lane, int64(all), int64(bytes))
 }
 
 // Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). Frames that are

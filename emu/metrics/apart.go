@@ -1,10 +1,36 @@
 package metrics
 
 import (
+	"slices"
+
+	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
+
+// Counts reports whether nodes may count for c (trace.Counter): not where retry or credits of channels are counted, too.
+func (c *Collector) Counts() bool {
+	return c.credits == nil && !slices.ContainsFunc(c.fabric.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
+}
+
+// Ports implements trace.Counter. The start of data at its source counts for a flow, too.
+func (c *Collector) Ports(node int32) (counts []trace.Counts, forwards bool, joins func(flow uint32) *trace.Counts) {
+	first := c.first[node]
+	counts = c.tallies[first : first+uint32(len(c.fabric.Nodes[node].Ports))]
+	if c.ahead != nil {
+		joins = func(flow uint32) *trace.Counts {
+			if out, ok := c.joins(node, flow); ok {
+				return &c.tallies[out]
+			}
+			return nil
+		}
+	}
+	return counts, node < c.switches, joins
+}
+
+// Bin implements trace.Counter.
+func (c *Collector) Bin() (from, to unit.Time) { return c.lo, c.next }
 
 // Several goroutines may count for a Collector, each the events of its own nodes, as far as
 // these are apart: an event is apart if it counts for a port of its node alone. All others come

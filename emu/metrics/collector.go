@@ -42,9 +42,10 @@ type Collector struct {
 	first     firsts  // of ports, by node
 	wires     []int32 // by port: the wire that it sends into
 	ports     []portState
-	causes    []causes  // by port
-	ahead     [][]place // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
-	lost      bool      // the queues of such switches cannot be found
+	tallies   []trace.Counts // by port
+	causes    []causes       // by port
+	ahead     [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
+	lost      bool           // the queues of such switches cannot be found
 	flows     []flowState
 	lives     []life // by flow
 	switches  int32  // machines from here on are endpoints
@@ -112,11 +113,11 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	columns = c.beginWorks(columns)
 	c.now = make([]int64, columns)
-	c.ports, c.causes = make([]portState, ports), make([]causes, ports)
+	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]causes, ports)
 	c.beginCredits()
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
-		c.ports[i].block, c.ports[i].columns.known, c.ports[i].counted = port.Idle, unstalled, firstLane
+		c.ports[i].block, c.ports[i].columns.known, c.tallies[i].Lanes = port.Idle, unstalled, firstLane
 	}
 	c.countPauses()
 	c.findQueues()
@@ -144,7 +145,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
-		classes, counted := 1, allAtOnce
+		classes, counted := 1, uint8(allAtOnce)
 		switch l.FlowControl {
 		case port.PriorityPauseFrames, port.ChannelCredits:
 			classes, counted = port.Priorities, oneByOne
@@ -155,11 +156,11 @@ func (c *Collector) countPauses() {
 			}
 		}
 		for _, end := range c.fabric.Wires[w].Ends {
-			p := &c.ports[int(c.first[end.Node])+int(end.Port)]
-			p.counted, p.pausing = counted, &pausingState{
-				lanes: make([]int64, classes), until: make([]unit.Time, classes),
-				quantum: l.Rate.Serialise(wire.Quantum / 8),
+			p := int(c.first[end.Node]) + int(end.Port)
+			if c.tallies[p].Lanes = counted; counted == oneByOne {
+				c.tallies[p].ByLane = make([]int64, classes)
 			}
+			c.ports[p].pausing = &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
 		}
 	}
 }
@@ -242,7 +243,7 @@ func (c *Collector) advance(t unit.Time) bool {
 func (c *Collector) settle(t unit.Time) {
 	for i := range c.ports {
 		p := &c.ports[i]
-		c.settlePort(i, p, (*[portColumns]int64)(c.now[i*portColumns:]), t)
+		c.settlePort(i, p, &c.tallies[i], (*[portColumns]int64)(c.now[i*portColumns:]), t)
 		if fresh := p.columns.news(); fresh != 0 {
 			c.rows.begin(i*portColumns, fresh)
 		}
@@ -262,9 +263,8 @@ func (c *Collector) settle(t unit.Time) {
 }
 
 // settlePort does it for a port, whose counters begin with now.
-func (c *Collector) settlePort(i int, p *portState, now *[portColumns]int64, t unit.Time) {
-	p.waited += p.queue * int64(t-p.changed) >> queueShift
-	p.changed = t
+func (c *Collector) settlePort(i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
+	y.SetQueue(t, y.Queue)
 	now[outStall+int(p.block)] += int64(t - p.blocked)
 	p.blocked = t
 	begun := p.columns.begun
@@ -272,33 +272,33 @@ func (c *Collector) settlePort(i int, p *portState, now *[portColumns]int64, t u
 		now[outPaused] += p.pausing.pausedUp(t)
 		p.pausing.counted = max(p.pausing.counted, t)
 	}
-	if p.frames != 0 {
+	if y.Frames != 0 {
 		begun |= 1<<outBytes | 1<<outFrames
-		now[outFrames] += int64(p.frames)
-		p.frames = 0
+		now[outFrames] += int64(y.Frames)
+		y.Frames = 0
 	}
-	if p.acks != 0 {
+	if y.Acks != 0 {
 		begun |= 1 << outAcks
-		now[outAcks] += int64(p.acks)
-		p.acks = 0
+		now[outAcks] += int64(y.Acks)
+		y.Acks = 0
 	}
-	if p.control != 0 {
+	if y.Control != 0 {
 		begun |= 1 << outControl
-		now[outControl] += int64(p.control)
-		p.control = 0
+		now[outControl] += int64(y.Control)
+		y.Control = 0
 	}
-	now[outBytes] = p.bytes
-	if p.last != 0 {
-		now[outBytes] -= p.unsent(c.rateAt(int(c.wires[i]), p.began), t)
+	now[outBytes] = y.Bytes
+	if y.Last != 0 {
+		now[outBytes] -= unsent(y, c.rateAt(int(c.wires[i]), y.Began), t)
 	}
-	if now[inOccupancy] = p.held(t); now[inOccupancy] != 0 {
+	if now[inOccupancy] = y.Area + y.Occupancy*int64(t); now[inOccupancy] != 0 {
 		begun |= 1 << inOccupancy
 	}
-	if now[outLongest] = p.longest; p.waited|p.longest != 0 {
+	if now[outLongest] = y.Longest; y.Waited|y.Longest != 0 {
 		begun |= 1<<outQueue | 1<<outLongest
 	}
-	now[outQueue] = p.waited
-	p.longest = p.queue
+	now[outQueue] = y.Waited
+	y.Longest = y.Queue
 	p.columns.begun = begun
 }
 

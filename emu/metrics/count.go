@@ -13,14 +13,15 @@ import (
 // count adds events to the counters, whatever their time. Few events need a call, so the loop keeps its
 // variables in registers.
 func (c *Collector) count(events []trace.Event) {
-	first, ports := c.first, c.ports
+	first, ports, tallies := c.first, c.ports, c.tallies
 	for i := range events {
 		e := &events[i]
 		switch e.Kind {
 		case trace.Start:
 			n := first.number(e)
-			p := &ports[n]
 			kind, _, _ := trace.FrameOf(e.A)
+			data := trace.IsData(e.A)
+			tallies[n].Start(e.At, kind, data, e.Bytes)
 			if c.retries != nil {
 				c.countProtected(n, kind, e.Lane)
 			}
@@ -28,10 +29,7 @@ func (c *Collector) count(events []trace.Event) {
 				c.countCredits(n, kind, e)
 			}
 			switch {
-			case kind == wire.Data || kind == wire.TCP && trace.IsData(e.A):
-				p.bytes += int64(e.Bytes)
-				p.began, p.last = e.At, e.Bytes
-				p.frames++
+			case data:
 				if e.Node >= c.switches {
 					if i := int(e.Flow - firstQP); i < len(c.flows) {
 						f := &c.flows[i]
@@ -43,13 +41,6 @@ func (c *Collector) count(events []trace.Event) {
 						}
 					}
 				}
-				if p.ofInputs && c.ahead != nil {
-					p.setQueue(e.At, p.queue-int64(e.Bytes))
-				}
-			case kind == wire.Ack || kind == wire.TCP:
-				p.acks++
-			case kind == wire.FlowControl:
-				p.control++
 			case isSet(kind):
 				c.countRetry(e, setCounters[kind-wire.LLRAck][0])
 			}
@@ -66,20 +57,15 @@ func (c *Collector) count(events []trace.Event) {
 				continue
 			}
 			if c.ahead != nil {
-				if out, ok := c.joins(e); ok {
-					p := &ports[out]
-					p.setQueue(e.At, p.queue+int64(e.Bytes))
+				if out, ok := c.joins(e.Node, e.Flow); ok {
+					tallies[out].SetQueue(e.At, tallies[out].Queue+int64(e.Bytes))
 				}
 			}
 			fallthrough // the buffer holds another amount, as after a release
 		case trace.Release:
-			if p := &ports[first.number(e)]; e.Lane < p.counted {
-				p.hold(e.At, e.B)
-			} else if p.counted == oneByOne {
-				p.holdLane(e)
-			}
+			tallies[first.number(e)].Hold(e.At, e.Lane, e.B)
 		case trace.Queue:
-			ports[first.number(e)].setQueue(e.At, e.A)
+			tallies[first.number(e)].SetQueue(e.At, e.A)
 		case trace.Deliver:
 			i := int(e.Flow - firstQP) // 0 and 1 wrap around to a number that no flow has
 			if i >= len(c.flows) {

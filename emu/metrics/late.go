@@ -13,7 +13,7 @@ type copied struct {
 	first  int // the first of them in a row
 	now    []int64
 	settle func(t unit.Time)
-	port   *portState // nil: of a flow
+	port   *trace.Counts // nil: of a flow
 }
 
 // late counts an event whose bin is closed: it adds to the rows since then the difference that
@@ -37,11 +37,11 @@ func (c *Collector) late(e *trace.Event) {
 	}
 	// A node reports in order: a queue that e changes has had its new length since then.
 	for n, with := range after {
-		if with.port == nil || with.port.queue == before[n].port.queue {
+		if with.port == nil || with.port.Queue == before[n].port.Queue {
 			continue
 		}
-		length := with.port.queue
-		c.ports[with.first/portColumns].longest = length
+		length := with.port.Queue
+		c.tallies[with.first/portColumns].Longest = length
 		for k := first; k <= c.cur; k++ {
 			if cell := c.rows.cell(k, with.first+outLongest); k == first {
 				*cell = max(*cell, length)
@@ -59,7 +59,7 @@ const portDiffers = 1<<portColumns - 1 - unstalled - 1<<outLongest
 func (c *Collector) copies(e *trace.Event) []copied {
 	in := c.first.number(e)
 	all := []copied{c.copyPort(int(in))}
-	if out, ok := c.joins(e); ok && out != in {
+	if out, ok := c.joins(e.Node, e.Flow); ok && out != in {
 		all = append(all, c.copyPort(int(out)))
 	}
 	i := int(e.Flow - firstQP)
@@ -82,11 +82,11 @@ func (c *Collector) copies(e *trace.Event) []copied {
 }
 
 func (c *Collector) copyPort(i int) copied {
-	p, now := c.ports[i], [portColumns]int64(c.now[i*portColumns:])
+	p, y, now := c.ports[i], c.tallies[i], [portColumns]int64(c.now[i*portColumns:])
 	if p.pausing != nil {
 		s := *p.pausing
 		s.until = slices.Clone(s.until)
 		p.pausing = &s
 	}
-	return copied{i * portColumns, now[:], func(t unit.Time) { c.settlePort(i, &p, &now, t) }, &p}
+	return copied{i * portColumns, now[:], func(t unit.Time) { c.settlePort(i, &p, &y, &now, t) }, &y}
 }

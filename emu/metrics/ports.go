@@ -8,8 +8,8 @@ import (
 )
 
 // The counters of a port: out is the line that leaves it, in the buffer behind it. The counters
-// of most ports come first, so that the rare ones lie side by side. The counts of every frame are
-// in the tally of the port until a bin ends, and the amounts that wait in its state.
+// of most ports come first, so that the rare ones lie side by side. The counts of every frame, and
+// the amounts that wait, are in its trace.Counts until a bin ends.
 const (
 	outBytes    = iota // data on the link, headers included
 	outFrames          // data frames
@@ -34,65 +34,29 @@ const (
 	portColumns  = inClasses + port.Priorities
 )
 
-// tally has the counts of every frame at a port, and the states that they need: a cache line.
-// settlePort copies it into the other counters.
-type tally struct {
-	occupancy int64 // blocks in the buffer; on Ethernet bytes
-	most      int64
-	area      int64 // inOccupancy at an instant, less occupancy times that, modulo 2^64
-	bytes     int64 // outBytes, the last frame as a whole
-	began     unit.Time
-	last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
-	frames    uint32 // outFrames, since they were written down; so are the others
-	acks      uint32 // outAcks
-	control   uint32 // outControl
-	counted   lanes
-	ofInputs  bool // its frames wait in a switch with input buffers (Collector.ahead)
-	_         [6]byte
-}
-
-// hold records the amount in the buffer of a port from an instant on.
-func (y *tally) hold(from unit.Time, holds int64) {
-	y.area += (y.occupancy - holds) * int64(from)
-	if y.occupancy = holds; holds > y.most {
-		y.most = holds
-	}
-}
-
-// held returns inOccupancy at an instant.
-func (y *tally) held(at unit.Time) int64 { return y.area + y.occupancy*int64(at) }
-
-// lanes is the number of the lanes, from 0 on, whose events state the amount in the buffer of a port.
-type lanes = uint8
-
+// Values of trace.Counts.Lanes.
 const (
-	oneByOne  lanes = 0   // with PFC: an event states the amount of one priority
-	firstLane lanes = 1   // InfiniBand: only the data lane is counted
-	allAtOnce lanes = 255 // Ethernet: an event states the amount of all priorities
+	oneByOne  = 0   // with PFC: an event states the amount of one priority
+	firstLane = 1   // InfiniBand: only the data lane is counted
+	allAtOnce = 255 // Ethernet: an event states the amount of all priorities
 )
 
 // unsent returns how many bytes of the last data frame of a port leave at or after t, by a link of this rate.
-func (y *tally) unsent(rate unit.Rate, t unit.Time) int64 {
-	span, gone := rate.Serialise(unit.Size(y.last)), t.Sub(y.began)
+func unsent(y *trace.Counts, rate unit.Rate, t unit.Time) int64 {
+	span, gone := rate.Serialise(unit.Size(y.Last)), t.Sub(y.Began)
 	if gone >= span {
-		y.last = 0
+		y.Last = 0
 		return 0
 	}
-	return int64(y.last) - part(int64(y.last), gone, span)
+	return int64(y.Last) - part(int64(y.Last), gone, span)
 }
 
-// portState has the counts and the states of a port: a tally and one more cache line.
+// portState has the states of a port that trace.Counts lacks.
 type portState struct {
-	tally
 	blocked unit.Time     // outStall is counted up to here
-	changed unit.Time     // outQueue is counted up to here
-	queue   int64         // bytes that wait for the link since then
-	waited  int64         // outQueue
-	longest int64         // outLongest
 	pausing *pausingState // Ethernet, or InfiniBand with several data lanes; else nil
 	block   port.Block    // the cause that has held the line back since blocked
 	columns columns
-	_       [4]byte
 }
 
 // unstalled are the columns for the time in which nothing stalls a port: nobody asks for them.
@@ -101,7 +65,6 @@ const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
 // pausingState has the further states of a port of Ethernet, by priority; without PFC there
 // is the first only.
 type pausingState struct {
-	lanes   []int64       // occupancy
 	counted unit.Time     // outPaused is counted up to here
 	until   []unit.Time   // until when the peer has stopped it
 	quantum unit.Duration // at the rate of the link
@@ -110,16 +73,6 @@ type pausingState struct {
 // causes is why frames were marked at a port, and congestion detected, by
 // trace.Reason. It is large and rarely touched: not part of portState.
 type causes struct{ marks, triggers [reasonsOfMarks]int64 }
-
-// holdLane records the amount in the buffer of a port after e, which states the amount of one priority.
-func (p *portState) holdLane(e *trace.Event) {
-	if int(e.Lane) >= len(p.pausing.lanes) {
-		return // ACKs on InfiniBand
-	}
-	lane := &p.pausing.lanes[e.Lane]
-	p.hold(e.At, p.occupancy+e.B-*lane)
-	*lane = e.B
-}
 
 // pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with PFC
 // which priorities.
@@ -161,20 +114,7 @@ func (p *pausingState) pausedUp(t unit.Time) int64 {
 	return max(int64(min(t, last)-p.counted), 0)
 }
 
-// queueShift scales the time for which bytes wait, so that it fits into 64 bits for
-// any queue and any run.
-const queueShift = 10
-
-// setQueue notes that this many bytes wait for the link of a port from an instant on.
-func (p *portState) setQueue(from unit.Time, bytes int64) {
-	span := int64(from - p.changed)
-	p.changed = from
-	p.waited += p.queue * span >> queueShift
-	p.queue = bytes
-	if bytes > p.longest {
-		p.longest = bytes
-	}
-}
+const queueShift = trace.QueueShift
 
 // place is an output of a switch with input buffers.
 type place struct {
@@ -204,17 +144,17 @@ func (c *Collector) findQueues() {
 			}
 			out := c.first[end.Node] + uint32(end.Port)
 			c.ahead[i] = append(c.ahead[i], place{int32(end.Node), out})
-			c.ports[out].ofInputs = true
+			c.tallies[out].OfInputs = true
 		}
 	}
 }
 
-// joins returns the port for whose line a data frame waits that has come, where it waits in a switch
+// joins returns the number of the port for whose line a data frame waits that has come, where it waits in a switch
 // with input buffers.
-func (c *Collector) joins(e *trace.Event) (number uint32, ok bool) {
-	if i := int(e.Flow - firstQP); i < len(c.ahead) {
+func (c *Collector) joins(node int32, flow uint32) (number uint32, ok bool) {
+	if i := int(flow - firstQP); i < len(c.ahead) {
 		for _, p := range c.ahead[i] {
-			if p.node == e.Node {
+			if p.node == node {
 				return p.out, true
 			}
 		}

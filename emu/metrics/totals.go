@@ -37,7 +37,7 @@ type LinkTotals struct {
 func (c *Collector) Link(h fabric.Hop) LinkTotals {
 	number := c.out(h) / portColumns
 	t := c.link(h)
-	t.Bytes = c.ports[number].bytes
+	t.Bytes = c.tallies[number].Bytes
 	t.Marks, t.Triggers = c.causes[number].marks, c.causes[number].triggers
 	return t
 }
@@ -63,7 +63,7 @@ func (c *Collector) stalls(first int) (s Stalls) {
 // the most.
 func (c *Collector) Buffer(node int, p port.ID) (mean float64, most int64) {
 	i := int(c.first[node]) + int(p)
-	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.ports[i].most
+	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.tallies[i].Most
 }
 
 // FlowCounts are the counts of a flow up to an instant.

@@ -23,7 +23,7 @@ func NewMirror(c *Collector) *Mirror {
 	c.longest = slices.Max(c.fabric.Longest())
 	m := &Mirror{from: c, copied: *c}
 	m.copied.now = make([]int64, len(c.now))
-	m.copied.ports = slices.Clone(c.ports)
+	m.copied.ports, m.copied.tallies = slices.Clone(c.ports), slices.Clone(c.tallies)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	m.copied.works = copyWorks(nil, c.works)
 	for i := range m.copied.lives {
@@ -47,12 +47,13 @@ func (m *Mirror) Update() {
 	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
 	for i := range c.ports {
 		p, q := &c.ports[i], &d.ports[i]
-		q.block, q.queue, q.occupancy = p.block, p.queue, p.occupancy
+		q.block = p.block
 		if p.pausing != nil {
 			copy(q.pausing.until, p.pausing.until)
 		}
 	}
 	copy(d.flows, c.flows)
+	copy(d.tallies, c.tallies)
 	d.works = copyWorks(d.works, c.works)
 	for i := range c.lives {
 		x, y := &c.lives[i], &d.lives[i]
@@ -216,7 +217,7 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 	for i := range c.fabric.Nodes {
 		for _, joined := range c.fabric.Nodes[i].Ports {
 			p := &c.ports[number]
-			s := PortState{Block: p.block, Queue: p.queue, Held: p.occupancy,
+			s := PortState{Block: p.block, Queue: c.tallies[number].Queue, Held: c.tallies[number].Occupancy,
 				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
 			if c.lost && !InBytes(c.fabric, joined.Wire) {
 				s.Queue = -1
@@ -260,6 +261,9 @@ func (c *Collector) Happen(s *scenario.Scenario) {
 		}
 		if c.lost = c.lost || s.Rerouted(); c.lost {
 			c.ahead = nil
+			for i := range c.tallies {
+				c.tallies[i].OfInputs = false
+			}
 		}
 	}
 	for i := range c.flows {

@@ -523,7 +523,7 @@ func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		p.Lost(now, f, trace.BadFlowControl)
 	default:
 		s.settle(p)
-		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(s.inUse))
+		p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(s.inUse))
 	}
 	return false
 }

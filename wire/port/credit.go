@@ -245,7 +245,7 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 			p.Lost(now, f, trace.BadFlowControl)
 			return false
 		}
-		p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(lane.Used()))
+		p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(lane.Used()))
 		return false
 	}
 	if !lane.Received(f.Blocks()) {
@@ -253,7 +253,7 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		p.Lost(now, f, trace.Overrun)
 		return false
 	}
-	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(lane.Used()))
+	p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(lane.Used()))
 	return true
 }
 
@@ -265,7 +265,7 @@ func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
 	if lane.Freed(n) {
 		lane.due, p.owed = owed, owed
 	}
-	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(lane.Used()))
+	p.rec.Release(now, uint16(p.id), f, int64(lane.Used()))
 }
 
 func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
@@ -339,7 +339,7 @@ func (c *credits) empty(p *Port, now unit.Time) {
 	for lane := range c.lanes {
 		if c := &c.lanes[lane]; c.used > 0 {
 			c.used = 0
-			p.rec.Emit(trace.Event{At: now, Kind: trace.Release, Port: uint16(p.id), Lane: uint8(lane)})
+			p.rec.Release(now, uint16(p.id), &wire.Frame{Lane: uint8(lane)}, 0)
 		}
 	}
 }

@@ -391,13 +391,13 @@ func (p *Port) excused(a *Arrival) bool {
 // accounts for its memory.
 func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	f := &a.Frame
-	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(used))
+	p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(used))
 }
 
 // Released reports a frame that has left the node's memory; used is the memory that is occupied without it. It
 // does not return the credits of a port that is Credited: the node has to call GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
-	p.rec.Frame(now, trace.Release, uint16(p.id), f, 0, 0, int64(used))
+	p.rec.Release(now, uint16(p.id), f, int64(used))
 }
 
 // Refused reports a frame that is lost because the node's memory has no room for it. If flow control should have

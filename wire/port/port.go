@@ -211,7 +211,7 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 			var drops bool
 			if preamble, drops = r.sends(now, end, f, n); drops {
 				p.transmitter.start(now, end, after)
-				p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
+				p.rec.Start(now, uint16(p.id), f, uint32(n), int64(left))
 				p.Lost(now, f, trace.RetryDiscard)
 				return
 			}
@@ -226,7 +226,7 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	t.Preamble = preamble
 	t.Frame = *f // separate from the other fields: otherwise it would be copied twice
 	t.Port, t.Start, t.Duration, t.Due, t.Length, t.Note = p.id, now, k.duration, p.transmitter.due, n, note
-	p.rec.Frame(now, trace.Start, uint16(p.id), f, uint32(n), trace.FrameWord(f), int64(left))
+	p.rec.Start(now, uint16(p.id), f, uint32(n), int64(left))
 }
 
 // startSet sends a control ordered set of n bytes on the idle link. It does what Start does with only the steps that

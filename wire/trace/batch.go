@@ -1,16 +1,22 @@
 package trace
 
+import "fabemu/wire/unit"
+
 // Batch takes the events of recorders that are used one at a time, and hands them on
 // when there are enough of them: all to the first sink, then all to the next. So a sink
 // is met again while its memory is near, and where it waits for memory, it waits for
 // with one event for many. Each sink has all events, in their order, but only once Flush
 // was called.
 type Batch struct {
-	sinks  []Bulk
-	keys   []Since // where the key changes
-	n      uint8   // so many events wait
-	last   uint8   // with one more than so many they are handed on
-	_      [14]byte
+	sinks []Bulk
+	keys  []Since // where the key changes
+	n     uint8   // so many events wait
+	last  uint8   // with one more than so many they are handed on
+
+	counter Counter   // nil: events are all there is
+	from    unit.Time // recorders count what happens from here on for
+	span    uint64    // so long
+
 	events [MaxBatch]Event // those that wait, and places for more: there are as many as n can count
 }
 
@@ -87,5 +93,9 @@ func (b *Batch) handOn(n int) {
 		b.keys[0] = b.keys[n-1]
 		b.keys[0].From = 0
 		b.keys = b.keys[:1]
+	}
+	if b.counter != nil {
+		from, to := b.counter.Bin()
+		b.from, b.span = from, uint64(to-from)
 	}
 }

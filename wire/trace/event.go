@@ -144,6 +144,11 @@ type Recorder struct {
 	batch *Batch
 	seq   uint32 // of the next event: it lies before node, as in an Event, and both are copied at once
 	node  int32
+
+	// What it counts itself (Counter.Ports).
+	counts   []Counts
+	forwards bool
+	joins    func(flow uint32) *Counts
 }
 
 // NewRecorder returns the recorder of a node. A nil sink is silence. Recorders that
@@ -153,7 +158,11 @@ func NewRecorder(node int, sink Sink) Recorder {
 	if !ok {
 		batch = NewBatch(1, sink)
 	}
-	return Recorder{batch: batch, node: int32(node)}
+	r := Recorder{batch: batch, node: int32(node)}
+	if batch != nil && batch.counter != nil {
+		r.counts, r.forwards, r.joins = batch.counter.Ports(int32(node))
+	}
+	return r
 }
 
 // Emit reports e; its Machine and Seq are set here.

@@ -1,0 +1,164 @@
+package trace
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// Counts are the counts of every frame at a port, and the states that they need. The amounts are those at the last event.
+type Counts struct {
+	Occupancy int64 // in the buffer: blocks; on Ethernet bytes
+	Most      int64
+	Area      int64 // occupancy times picoseconds at an instant, less Occupancy times that, modulo 2^64
+	Bytes     int64 // data on the link, headers included, the last frame as a whole
+	Began     unit.Time
+	Last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
+	Frames    uint32 // data frames, since they were written down; so are the others
+	Acks      uint32
+	Control   uint32 // flow control packets
+	Lanes     uint8  // lanes, from 0 on, whose events state the amount of the whole buffer
+	OfInputs  bool   // its frames wait in a switch with input buffers
+	_         [6]byte
+	Changed   unit.Time // Waited is counted up to here
+	Queue     int64     // bytes that wait for the link since then
+	Waited    int64     // bytes that wait for the link, times 1024 picoseconds
+	Longest   int64     // the most bytes that waited
+	ByLane    []int64   // occupancy, where an event states that of one lane
+	_         [8]byte
+}
+
+// Hold records the amount in the buffer, or in a lane of it, from an instant on.
+func (c *Counts) Hold(from unit.Time, lane uint8, holds int64) {
+	if lane >= c.Lanes {
+		if int(lane) >= len(c.ByLane) {
+			return // ACKs on InfiniBand
+		}
+		holds, c.ByLane[lane] = c.Occupancy+holds-c.ByLane[lane], holds
+	}
+	c.Area += (c.Occupancy - holds) * int64(from)
+	if c.Occupancy = holds; holds > c.Most {
+		c.Most = holds
+	}
+}
+
+// QueueShift scales the time for which bytes wait, so that it fits into 64 bits for any queue and any run.
+const QueueShift = 10
+
+// SetQueue notes that this many bytes wait for the link from an instant on.
+func (c *Counts) SetQueue(from unit.Time, bytes int64) {
+	span := int64(from - c.Changed)
+	c.Changed = from
+	c.Waited += c.Queue * span >> QueueShift
+	c.Queue = bytes
+	if bytes > c.Longest {
+		c.Longest = bytes
+	}
+}
+
+// begin counts a data frame.
+func (c *Counts) begin(at unit.Time, bytes uint32) {
+	c.Bytes += int64(bytes)
+	c.Began, c.Last = at, bytes
+	c.Frames++
+}
+
+// Start counts a frame of this length that begins on the link. Data is IsData of the frame.
+func (c *Counts) Start(at unit.Time, kind wire.Kind, data bool, bytes uint32) {
+	switch {
+	case data:
+		if c.begin(at, bytes); c.OfInputs {
+			c.SetQueue(at, c.Queue-int64(bytes))
+		}
+	case kind == wire.Ack || kind == wire.TCP:
+		c.Acks++
+	case kind == wire.FlowControl:
+		c.Control++
+	}
+}
+
+// A Counter counts what happens at ports. Where nothing else wants the events, recorders count for it within a bin, which
+// takes a fraction of the time.
+type Counter interface {
+	// Ports returns the counts of the ports of a node. Forwards is false where the Counter wants the starts of data all
+	// the same, and joins, if it is not nil, returns the port for which a frame of a flow waits that has come; nil: none.
+	Ports(node int32) (counts []Counts, forwards bool, joins func(flow uint32) *Counts)
+
+	// Bin returns the time for which events need not come: from and before to.
+	Bin() (from, to unit.Time)
+}
+
+// Count has the recorders that are made from now on count for a Counter.
+func (b *Batch) Count(c Counter) {
+	b.counter = c
+	b.handOn(int(b.n))
+}
+
+// counted reports whether what happens at an instant is counted and no event is wanted.
+func (r *Recorder) counted(now unit.Time) bool {
+	return r.batch != nil && uint64(now-r.batch.from) < r.batch.span
+}
+
+// beyond hands on an event that is not in the bin, so that the next one is.
+func (r *Recorder) beyond(now unit.Time) {
+	if b := r.batch; b != nil && b.counter != nil && uint64(now-b.from) >= b.span {
+		b.Flush()
+	}
+}
+
+// Start reports a frame of n bytes that begins on the link of a port; left is the credit that it leaves.
+func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
+	if r.counted(now) {
+		if c := &r.counts[port]; f.Kind == wire.Data && r.forwards && !c.OfInputs { // most frames
+			c.begin(now, n)
+			r.seq++
+			return
+		}
+		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.forwards || !data {
+			r.counts[port].Start(now, f.Kind, data, n)
+			r.seq++
+			return
+		}
+	}
+	r.Frame(now, Start, port, f, n, FrameWord(f), left)
+	r.beyond(now)
+}
+
+// Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this much with it.
+func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
+	if r.counted(now) {
+		r.seq++
+		if f.Kind.Traffic() {
+			if r.joins != nil {
+				if out := r.joins(f.QP); out != nil {
+					out.SetQueue(now, out.Queue+int64(n))
+				}
+			}
+			r.counts[port].Hold(now, f.Lane, holds)
+		}
+		return
+	}
+	r.Frame(now, Arrive, port, f, n, FrameWord(f), holds)
+	r.beyond(now)
+}
+
+// Release reports a frame that left the buffer of a port, which holds this much without it.
+func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int64) {
+	if r.counted(now) {
+		r.counts[port].Hold(now, f.Lane, holds)
+		r.seq++
+		return
+	}
+	r.Frame(now, Release, port, f, 0, 0, holds)
+	r.beyond(now)
+}
+
+// Queue reports the bytes that wait for the link of a port, and those of them in one lane.
+func (r *Recorder) Queue(now unit.Time, port uint16, lane uint8, all, bytes int64) {
+	if r.counted(now) {
+		r.counts[port].SetQueue(now, all)
+		r.seq++
+		return
+	}
+	r.State(now, Queue, port, lane, 0, all, bytes)
+	r.beyond(now)
+}
