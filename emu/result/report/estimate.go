@@ -37,7 +37,7 @@ func EstimateOf(values []float64) Estimate {
 	e.Mean = Number(mean)
 	if e.Values > 1 {
 		e.Deviation = Number(math.Sqrt(squares / (n - 1)))
-		e.Interval = Number(student95(e.Values-1)) * e.Deviation / Number(math.Sqrt(n))
+		e.Interval = Number(Student95(e.Values-1)) * e.Deviation / Number(math.Sqrt(n))
 	}
 	return e
 }
@@ -54,7 +54,7 @@ func (e Estimate) Less(b Estimate) (difference, interval Number) {
 		return difference, 0
 	}
 	freedom := (va + vb) * (va + vb) / (va*va/float64(e.Values-1) + vb*vb/float64(b.Values-1))
-	return difference, Number(student95(max(1, int(freedom))) * math.Sqrt(va+vb))
+	return difference, Number(Student95(max(1, int(freedom))) * math.Sqrt(va+vb))
 }
 
 // String prints the mean and half of its interval, to the digit that the interval leaves certain.
@@ -70,10 +70,10 @@ func (e Estimate) String() string {
 	return text
 }
 
-// student95 is the 97.5 % quantile of Student's t distribution: a mean of n + 1 values lies
-// with 95 % so many of its standard errors to either side at most. Beyond the table it
-// is the expansion of Cornish and Fisher, which is right to four digits there.
-func student95(n int) float64 {
+// Student95 is the 97.5 % quantile of Student's t distribution with n > 0 degrees of freedom: the mean of n + 1 values is
+// within so many of its standard errors with a probability of 95 %. Beyond the table it is the expansion of Cornish and
+// Fisher, which is right to four digits there.
+func Student95(n int) float64 {
 	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}
 	if n <= len(table) {
 		return table[n-1]

@@ -9,7 +9,7 @@ import (
 // and 1000 degrees of freedom.
 func TestStudent(t *testing.T) {
 	for n, want := range map[int]float64{1: 12.706, 4: 2.776, 10: 2.228, 11: 2.201, 30: 2.042, 1000: 1.962} {
-		if got := student95(n); math.Abs(got-want) > 6e-4 {
+		if got := Student95(n); math.Abs(got-want) > 6e-4 {
 			t.Errorf("of %d degrees of freedom %v, want %v", n, got, want)
 		}
 	}

@@ -12,9 +12,6 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
-
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Slowdown is the slowdown of the flows of a workload over all runs.
@@ -64,21 +61,54 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.3g (%.3g to %.3g)", float64(i.Value), float64(i.Low), float64(i.High))
 }
 
-// figuresOf lists the figures of a band.
+// figuresOf lists the figures of a band. They are taken from sorted values, each of which counts as often as its weight.
 var figuresOf = []struct {
 	Name string
 	of   func(*Band) *Interval
 	take func(values, weights []float64) float64
 }{
-	{"mean", func(b *Band) *Interval { return &b.Mean }, stat.Mean},
+	{"mean", func(b *Band) *Interval { return &b.Mean }, mean},
 	{"p50", func(b *Band) *Interval { return &b.P50 }, rank(0.5)},
 	{"p95", func(b *Band) *Interval { return &b.P95 }, rank(0.95)},
 	{"p99", func(b *Band) *Interval { return &b.P99 }, rank(0.99)},
 }
 
-// rank returns the nearest rank of sorted values.
+func mean(values, weights []float64) float64 {
+	sum, all := 0.0, 0.0
+	for i, w := range weights {
+		sum += w * values[i]
+		all += w
+	}
+	return sum / all
+}
+
+// deviation returns the standard deviation of two values or more. The second sum cancels the rounding of the mean, so that
+// equal values have none.
+func deviation(values []float64) float64 {
+	n, sum, squares, rest := float64(len(values)), 0.0, 0.0, 0.0
+	for _, v := range values {
+		sum += v
+	}
+	for _, v := range values {
+		squares += (v - sum/n) * (v - sum/n)
+		rest += v - sum/n
+	}
+	return math.Sqrt(max(0, squares-rest*rest/n) / (n - 1))
+}
+
+// rank returns the nearest rank.
 func rank(share float64) func(values, weights []float64) float64 {
-	return func(values, weights []float64) float64 { return stat.Quantile(share, stat.Empirical, values, weights) }
+	return func(values, weights []float64) float64 {
+		all := 0.0
+		for _, w := range weights {
+			all += w
+		}
+		i := 0
+		for below := weights[0]; below < share*all; below += weights[i] {
+			i++
+		}
+		return values[i]
+	}
 }
 
 // Figures yields the names of the figures of a band, and the figures.
@@ -176,7 +206,10 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 	}
 	spread := math.NaN()
 	if n := float64(len(from)); n > 1 { // n resampled runs have n-1 degrees of freedom
-		spread = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile(0.975) * math.Sqrt(n/(n-1))
+		spread = report.Student95(len(from)-1) * math.Sqrt(n/(n-1))
+	}
+	for i := range weights {
+		weights[i] = 1
 	}
 	for k, f := range figuresOf {
 		to := f.of(&b)
@@ -184,9 +217,9 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 		if len(flows) == 0 || f.Name == "p99" && !metrics.Supports(len(flows), 0.99) {
 			continue
 		}
-		to.Value = report.Number(f.take(values, nil))
+		to.Value = report.Number(f.take(values, weights))
 		if len(resampled[k]) > 1 {
-			half := report.Number(math.Exp(spread * stat.StdDev(resampled[k], nil)))
+			half := report.Number(math.Exp(spread * deviation(resampled[k])))
 			to.Low, to.High = max(1, to.Value/half), to.Value*half
 		}
 	}
