@@ -150,7 +150,7 @@ func TestAttachedMistakes(t *testing.T) {
 	for a, want := range map[string]string{
 		"{netns: nonesuch}":                      "guest a: there is no network namespace /run/netns/nonesuch: it is gone, or was never there; ip netns list shows the names",
 		"{pid: 4194304}":                         "guest a: there is no network namespace /proc/4194304/ns/net: it is gone",
-		"{netns: /etc/hosts}":                    "open /etc/hosts: it is no network namespace",
+		"{netns: /etc/hosts}":                    "open /etc/hosts: it is not a network namespace",
 		"{netns: atm, device: own0}":             "make the device own0 in /run/netns/atm: there is an interface of that name: give the guest another device",
 		"{netns: atm, address: 192.0.2.1/24}":    "the address 192.0.2.1/24 is in use: own0 has 192.0.2.1/24 there; give the guest an address of another network",
 		"{netns: atm, address: 192.0.2.77/16}":   "the address 192.0.2.77/16 is in use: own0 has 192.0.2.1/24 there",

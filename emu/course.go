@@ -8,7 +8,7 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// often is the wall time between two reports of the course of a run. At the most a twentieth of
+// often is the wall time between two reports of the course of a run. At most a twentieth of
 // the time goes into reports.
 const (
 	often       = 30 * time.Second

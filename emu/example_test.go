@@ -11,7 +11,7 @@ import (
 )
 
 // A scenario by its name, run on the virtual clock; its checks say whether the
-// claims of the paper came out.
+// claims of the paper hold.
 func ExampleRun() {
 	s, err := emu.Open("hpl2002/fig3b")
 	if err != nil {

@@ -231,7 +231,7 @@ expect:
 	}
 	for _, k := range r.Checks {
 		if k.Outcome != report.Pass {
-			t.Errorf("%s came out as %v: %s", k.ID, k.Value, k.Reason)
+			t.Errorf("%s is %v: %s", k.ID, k.Value, k.Reason)
 		}
 	}
 }
@@ -280,7 +280,7 @@ func TestGuestsPing(t *testing.T) {
 		icmp, ok := p.Layer(layers.LayerTypeICMPv4).(*layers.ICMPv4)
 		switch {
 		case !ok:
-			t.Errorf("a packet that is no ICMP: %v", p)
+			t.Errorf("a packet that is not ICMP: %v", p)
 		case icmp.TypeCode.Type() == layers.ICMPv4TypeEchoRequest:
 			requests++
 		case icmp.TypeCode.Type() == layers.ICMPv4TypeEchoReply:

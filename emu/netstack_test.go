@@ -63,7 +63,7 @@ func netstackRuns(t *testing.T, s *scenario.Scenario, times int) (want string) {
 			want = got
 			for _, k := range r.Checks {
 				if k.Outcome != report.Pass {
-					t.Errorf("%s came out as %v: %s", k.ID, k.Value, k.Reason)
+					t.Errorf("%s is %v: %s", k.ID, k.Value, k.Reason)
 				}
 			}
 		}

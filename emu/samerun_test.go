@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// played is what came out of a run on the virtual clock.
+// played is the result of a run on the virtual clock.
 type played struct {
 	hops           int64
 	result, series string

@@ -44,7 +44,7 @@ func TestSchemes(t *testing.T) {
 			t.Errorf("the warnings are %q, without %q", r.Warnings, own)
 		}
 		if r.Verdict.Verify == "differs" {
-			t.Error("on the virtual clock it comes out otherwise")
+			t.Error("the result differs on the virtual clock")
 		}
 		var bytes int64
 		for _, f := range r.Flows {

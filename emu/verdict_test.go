@@ -344,7 +344,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	}
 }
 
-// A clock that falls back lets a frame leave before its time. No figure stands.
+// A clock that falls back lets a frame leave before its time. No figure is valid.
 func TestWallVerdictOfAFrameThatIsEarly(t *testing.T) {
 	begin, reads := time.Now(), 0
 	o := Options{test: process.Hooks{Clock: func() int64 {

@@ -295,7 +295,7 @@ func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 }
 
 // With actual timing packets start a little late, but lateness does not add up: at a dilation at
-// which it is small compared with a packet time, rates come out as on the virtual clock. Where they do
+// which it is small compared with a packet time, rates are those of the virtual clock. Where they do
 // not, because the machine was busy with something else, the verdict says so. The virtual clock with the
 // measured instants repeated has the same log, whatever the machine did.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {

@@ -128,13 +128,13 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 func (f *Flow) check(kind port.FlowControl) error {
 	switch {
 	case f.Pacer != nil && (f.Pacer.Limiter == nil || f.Pacer.Controller == nil):
-		return errors.New("a limiter and a reaction point are wanted for its group")
+		return errors.New("its group has no limiter or no reaction point")
 	case f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Acknowledged != nil:
 		return errors.New("a reaction point that goes by ACKs has one flow, and no group of them")
 	case f.Limiter == nil:
-		return errors.New("a limiter is wanted")
+		return errors.New("it has no limiter")
 	case f.Transport == nil:
-		return errors.New("a transport is wanted")
+		return errors.New("it has no transport")
 	case f.SL >= port.ServiceLevels:
 		return fmt.Errorf("service level %d, of 0 to %d", f.SL, port.ServiceLevels-1)
 	case f.Lane >= port.Priorities:
@@ -153,7 +153,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 func (k *Sink) check(kind port.FlowControl) error {
 	switch {
 	case k.Transport == nil:
-		return errors.New("a transport is wanted")
+		return errors.New("it has no transport")
 	case k.Answer != nil && kind == port.Credits:
 		return errors.New("InfiniBand has no frames for a destination that answers the flow")
 	}

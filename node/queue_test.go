@@ -7,7 +7,7 @@ import (
 )
 
 // A queue gives what was put into it, in order, however it grows and wherever its head
-// stands.
+// is.
 func TestQueueIsFirstInFirstOut(t *testing.T) {
 	for stream := range uint64(5) {
 		random := unit.NewRandom(10, stream)

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// What a large fabric has many of stays small, and what each frame needs of it stands together.
+// Structs of which a large fabric has many stay small, and the fields that each frame needs are adjacent.
 func TestSizesOfAnEndpoint(t *testing.T) {
 	var e Endpoint
 	var s source

@@ -68,7 +68,7 @@ type source struct {
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
 	next     traffic.Arrival // of Traffic: the one to come
-	workload *workloadRun    // nil: it is no transfer of a pool
+	workload *workloadRun    // nil: it is not a transfer of a pool
 	voq      *voq            // Ethernet: the queue of its destination; nil: no other flow has it
 	ownPacer pacer
 	framing  wire.Framing

@@ -28,7 +28,7 @@ func (t TCP) check(f *Flow) error {
 	case f.Bodies != nil:
 		return errors.New("its packets have bodies, and packets of a stream have none")
 	case f.Payload < tcp.MinPacket:
-		return fmt.Errorf("packets of %d bytes have no room for TCP: at least %d are wanted", f.Payload, tcp.MinPacket)
+		return fmt.Errorf("packets of %d bytes have no room for TCP, which needs at least %d", f.Payload, tcp.MinPacket)
 	}
 	_, err := t.Params.Check()
 	return err

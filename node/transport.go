@@ -28,7 +28,7 @@ type Transport interface {
 // sender is the sending half of a transport: it has the packets of a source, and receives what the destination
 // answers. It is packets, bodies or a stream.
 type sender interface {
-	// refuses returns why a frame that has come back is no answer to this flow.
+	// refuses returns why a frame that has come back is not an answer to this flow.
 	refuses(f *wire.Frame) trace.Reason
 	// receive takes in an answer.
 	receive(now unit.Time, f *wire.Frame, rec *trace.Recorder)
@@ -121,7 +121,7 @@ func (a Acknowledged) check(f *Flow) error {
 	case f.Family != wire.InfiniBand:
 		return fmt.Errorf("a window of %d, and nothing is acknowledged on Ethernet", a.Window)
 	case a.Window < 1:
-		return fmt.Errorf("a window of at least 1 is wanted")
+		return fmt.Errorf("a window of %d: it must be at least 1", a.Window)
 	case a.Timeout < 0:
 		return fmt.Errorf("a timeout of %v: it must not be negative", a.Timeout)
 	}

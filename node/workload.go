@@ -95,7 +95,7 @@ func (p *Workload) check(kind port.FlowControl) error {
 	case p.Open < 1 || uint32(p.Open) > p.Range.Each:
 		return fmt.Errorf("%d flows at a time, of %d queue pairs: at least 1, and at most as many", p.Open, p.Range.Each)
 	case p.Pacing == nil:
-		return fmt.Errorf("limiters are wanted")
+		return fmt.Errorf("it has no limiters")
 	}
 	f := p.Flow
 	f.Limiter, f.Controller = p.Pacing(f.QP)

@@ -26,7 +26,7 @@
 #                               wall     no benchmark of the tree: late frames, pace and
 #                                        processor time of runs on the wall clock, COUNT rounds
 #                                        (default 3) in turns with revision OLD; DOC=FILE writes
-#                                        the table anew (scripts/wall.sh)
+#                                        the table again (scripts/wall.sh)
 #                               processes  the same of runs in processes, and of actual timing
 #                               repeats  how often a run on the wall clock is how good
 #                                        (scripts/wall.sh); for these three:
@@ -59,7 +59,7 @@
 # Revisions are built from work trees in a temporary folder, removed at the end.
 # Two revisions take turns, COUNT times, so that a machine that grows slower
 # meanwhile does not favour one. A busy machine gives figures that mean nothing:
-# the load at the start stands in the results.
+# the results contain the load at the start.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -69,7 +69,7 @@ usage() {
 	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
 }
 
-# The options of scripts/wall.sh may stand anywhere.
+# The options of scripts/wall.sh may be anywhere.
 words=() apart=()
 while [ $# -gt 0 ]; do
 	case $1 in

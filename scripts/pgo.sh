@@ -9,8 +9,8 @@
 #
 # What is released is built with it (scripts/release.sh), and so is what scripts/peers.sh
 # measures. go run, go build and scripts/test.sh heed none: the first build would take three
-# times as long, since all packages of others would be compiled anew. docs/notes/validation.md has the
-# gain of the profile; make it anew when what a hop does has changed.
+# times as long, because all dependencies would be compiled again. docs/notes/validation.md has the
+# gain of the profile; repeat it when the work for a hop has changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 file=$(realpath -m "${1:-scripts/virtual.pgo}")

@@ -15,7 +15,7 @@ import sys
 import time
 import uuid
 
-# The SPDX identifiers of licenses, by words that stand in their texts.
+# The SPDX identifiers of licenses, by words in their texts.
 LICENSES = [
     ("Apache-2.0", "Apache License"),
     ("OFL-1.1", "SIL OPEN FONT LICENSE"),

@@ -3,7 +3,7 @@
 # Makes the files of a release: archives with a static binary for Linux, macOS and Windows,
 # packages for Debian and for RPM, an image for containers, wheels for Python, the manual
 # page, completions of shells, licenses, a list of all parts (SBOM), the documents as a
-# site, and checksums. The version stands in cmd/fabemu/version.txt and nowhere else.
+# site, and checksums. The version is in cmd/fabemu/version.txt and nowhere else.
 #
 # The same commit makes the same files, byte for byte, whatever the folder and the hour:
 # times are those of the commit (or SOURCE_DATE_EPOCH).
@@ -20,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4 # the last one whose modules can all be fetched
 targets="linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
 # The profile is for the program's own packages: all that is hot is in them, and those of others are not
-# compiled anew. Its path is in the program, and in the build cache in place of its content: so it is relative, and has
+# compiled again. Its path is in the program, and in the build cache in place of its content: so it is relative, and has
 # the sum of the content.
 level=9 deb=xz rpm=xz site=yes
 pgo=build/$(sha256sum <scripts/virtual.pgo | cut -c 1-16).pgo

@@ -12,7 +12,7 @@
 # Usage: scripts/site.sh [-q] [-p PROGRAM] [FOLDER]
 #   -q       quickly: no runs, so the gallery has no curves
 #   -p       take this fabemu; without it one is built
-#   FOLDER   default: build/site; it is made anew
+#   FOLDER   default: build/site; it is replaced
 set -euo pipefail
 umask 022
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

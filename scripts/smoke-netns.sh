@@ -108,7 +108,7 @@ run ./fabemu run fabric.yaml --link veth --verify on --out over-veth
 grep -q '"verify": "equal"' over-veth/result.json || fail "the log is not that of the virtual clock"
 grep -q '"link": "veth"' over-veth/result.json || fail "the result does not say veth"
 
-echo "== what a run looks like while it goes on, to ip"
+echo "== what ip shows of an active run"
 run ip netns add "$foreign"
 echo "+ ./fabemu run fabric.yaml --link veth --dilation 40000 &"
 ./fabemu run fabric.yaml --link veth --dilation 40000 --out slow >slow.log 2>&1 &

@@ -45,7 +45,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 		c.agenda.Set(c.resendSlot(i), 0)
 	}
 	if len(tables) == 0 {
-		return errors.New("a table of routes is wanted")
+		return errors.New("it has no table of routes")
 	}
 	for i := range tables {
 		if err := tables[i].Check(n); err != nil {

@@ -269,7 +269,7 @@ func TestDropsWithoutFlowControl(t *testing.T) {
 	}
 	p.inOrder(4)
 	if len(p.broken) > 0 {
-		t.Errorf("a drop without flow control is no violation: %+v", p.broken[0])
+		t.Errorf("a drop without flow control is not a violation: %+v", p.broken[0])
 	}
 }
 

@@ -31,7 +31,7 @@
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
 // InfiniBand do. The frame of a guest is its own; the fabric adds only tags that priorities and congestion schemes need.
 //
-// Behind the frame's own bytes stands the link trailer (64 bytes, found from the
+// After the frame's own bytes comes the link trailer (64 bytes, found from the
 // end), which carries the facts that a cable would have shown to the receiver: when the
 // frame was on the link, and in which order.
 //

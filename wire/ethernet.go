@@ -9,8 +9,8 @@ import (
 // The sizes of the parts of an Ethernet frame, in bytes.
 const (
 	EthernetHeaderSize = 18 // both addresses, the 802.1Q tag, the EtherType
-	CNTagSize          = 4  // stands between the two last where there is one
-	RLTagSize          = 14 // stands there too, behind the CN-TAG
+	CNTagSize          = 4  // between the last two, if there is one
+	RLTagSize          = 14 // the same, after the CN-TAG
 	FCSSize            = 4
 )
 
@@ -161,7 +161,7 @@ func appendTags(b []byte, f *Frame) []byte {
 	return b
 }
 
-// behindAddresses is where the first EtherType of an Ethernet frame stands.
+// behindAddresses is the offset of the first EtherType of an Ethernet frame.
 const behindAddresses = 12
 
 // parseAddresses reads the addresses and tags of an Ethernet frame into f, and returns the EtherType

@@ -164,7 +164,7 @@ func appendUDP(b []byte, f *Frame, size int) []byte {
 }
 
 // sealRoCE returns the ICRC of a packet of RoCEv2 from its headers and its payload, in front of which so
-// many zeros stand: one of the two is empty. Over IPv6 it gives the UDP datagram its checksum.
+// many zeros come: one of the two is empty. Over IPv6 it gives the UDP datagram its checksum.
 func sealRoCE(headers, payload []byte, zeros int) uint32 {
 	bth := len(headers) - BTHSize
 	check := icrcHead(headers, bth)
@@ -177,7 +177,7 @@ func sealRoCE(headers, payload []byte, zeros int) uint32 {
 		length, last := uint32(binary.BigEndian.Uint16(headers[4:])), bits.ReverseBytes32(check)
 		sum := onesSum(protocolUDP+length+last>>16+last&0xFFFF, headers[8:]) // from the addresses on
 		if sum = ^onesSum(uint32(sum), payload); sum == 0 {
-			sum = 0xFFFF // the same number, and 0 is no checksum (RFC 8200, 8.1)
+			sum = 0xFFFF // the same number, and 0 is not a checksum (RFC 8200, 8.1)
 		}
 		binary.BigEndian.PutUint16(headers[bth-2:], sum)
 	}

@@ -260,7 +260,7 @@ func TestRoCERefusals(t *testing.T) {
 		{"migration", roceData, bth4 + 1, 0, "BTH.Migrated", bth4 + 1, wire.ErrUnsupported},
 		{"stamp of another length", roceStamped, bth4 + 12, 5, "stamp.Length", bth4 + 12, wire.ErrRange},
 		{"stamp, reserved", roceStamped, bth4 + 15, 1, "stamp.Reserved", bth4 + 13, wire.ErrReserved},
-		{"stamp before the begin", roceStamped, bth4 + 16, 0x80, "stamp.Sent", bth4 + 16, wire.ErrRange},
+		{"stamp before the beginning", roceStamped, bth4 + 16, 0x80, "stamp.Sent", bth4 + 16, wire.ErrRange},
 		{"stamp, held less than not", roceStampedAck, bth4 + 24, 0x80, "stamp.Held", bth4 + 24, wire.ErrRange},
 		{"stamp of an ACK, of the length of data", roceStampedAck, bth4 + 12, 3, "stamp.Length", bth4 + 12, wire.ErrRange},
 		{"pad without a body", roceData, bth4 + 1, 0x50, "BTH.Pad", bth4 + 1, wire.ErrUnsupported},
@@ -294,7 +294,7 @@ func TestRoCERefusals(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.frame.Append(nil)
 			if b[c.at] == c.value && c.name != "source port" {
-				t.Fatal("that is no mistake")
+				t.Fatal("that is not a mistake")
 			}
 			b[c.at] = c.value
 			at := ip

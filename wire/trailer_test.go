@@ -32,7 +32,7 @@ func TestTrailerLayout(t *testing.T) {
 		t.Errorf("Parse:\n%s", cmp.Diff(tr, back))
 	}
 	if string(frame) != "a frame" {
-		t.Errorf("in front of the trailer stands %q", frame)
+		t.Errorf("in front of the trailer is %q", frame)
 	}
 }
 

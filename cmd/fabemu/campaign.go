@@ -40,7 +40,7 @@ func modeFlags() []string {
 	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "out"}
 }
 
-// register declares the flags of all campaigns, and those of emu.Options that a kind has besides.
+// register declares the flags of all campaigns, and more of emu.Options for a kind.
 func (f *campaignFlags) register(c *cobra.Command, more ...string) {
 	add(c, &f.options, append(more, "clock", "link", "codec")...)
 	usual(c, "clock", string(emu.VirtualClock))

@@ -66,7 +66,7 @@ func (f *captureFile) next() (io.Writer, error) {
 	return f.packed, nil
 }
 
-// end ends the file. One in which nothing stands is removed.
+// end ends the file, and removes it if it is empty.
 func (f *captureFile) end() (err error) {
 	if f.file == nil {
 		return nil

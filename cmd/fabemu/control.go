@@ -301,7 +301,7 @@ func (a *answer) Read(b []byte) (int, error) {
 
 // noRun is the error of an answer that no run gives.
 func (r *runSite) noRun(what string) error {
-	return failure{fmt.Errorf("%s answers with %s: that is no run of this version of fabemu", r.name, what)}
+	return failure{fmt.Errorf("%s answers with %s: that is not a run of this version of fabemu", r.name, what)}
 }
 
 // harmlessJSON returns JSON on one line, without commands to a terminal.

@@ -241,7 +241,7 @@ func TestControlOfAHostileRun(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			io.WriteString(w, `{"error":"`+bad+`"}`)
 		}},
-		{"status", "answers with more than 64 MiB: that is no run", exitFailed, forEver(long)},
+		{"status", "answers with more than 64 MiB: that is not a run", exitFailed, forEver(long)},
 		{"set link a down", "answers with more than", exitFailed, forEver(long)},
 		{"events", "answers with a line that is not an event", exitFailed, forEver(long)},
 		{"events --follow", "answers with a line that is not an event", exitFailed, forEver(long)},

@@ -51,7 +51,7 @@ func TestAFullDiskDoesNotLoseTheReport(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat(filepath.Join(out, report.ResultFile)); err == nil {
-			t.Errorf("%s: %s stands there although not all does", x.name, report.ResultFile)
+			t.Errorf("%s: %s is there although not all is", x.name, report.ResultFile)
 		}
 		os.RemoveAll(out)
 	}

@@ -120,13 +120,13 @@ func TestPrograms(t *testing.T) {
 		checks[k.ID] = string(k.Outcome) + " " + k.Reason
 	}
 	want := map[string]string{
-		"status": "pass ", "number": "pass ", "no-number": "fail a.1.c is no number in its output", "no-key": "fail its output has no a.2: the list there has 2 items",
-		"no-json": "fail its output is no JSON: json: cannot unmarshal number .0.0 into Go value of type float64", "no-end": "fail it has no exit status: it was killed at the end of the run",
+		"status": "pass ", "number": "pass ", "no-number": "fail a.1.c is not a number in its output", "no-key": "fail its output has no a.2: the list there has 2 items",
+		"no-json": "fail its output is not JSON: json: cannot unmarshal number .0.0 into Go value of type float64", "no-end": "fail it has no exit status: it was killed at the end of the run",
 	}
 	if d := cmp.Diff(want, checks, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == `["no-json"]` }, cmp.Ignore())); d != "" {
 		t.Errorf("checks (-want +got):\n%s", d)
 	}
-	if !strings.HasPrefix(checks["no-json"], "fail its output is no JSON") {
+	if !strings.HasPrefix(checks["no-json"], "fail its output is not JSON") {
 		t.Errorf("no JSON: %q", checks["no-json"])
 	}
 	for _, p := range r.Programs {

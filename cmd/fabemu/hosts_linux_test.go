@@ -289,7 +289,7 @@ func TestHostsKeepTheOrder(t *testing.T) {
 	}
 }
 
-// A host that is killed ends the run, and is named; what was measured stands, as far as it
+// A host that is killed ends the run, and is named; what was measured is kept, as far as it
 // goes, and the other hosts end.
 func TestHostIsKilled(t *testing.T) {
 	c := newComputers(t, 3)

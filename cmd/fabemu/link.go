@@ -74,7 +74,7 @@ const linkName = "link"
 // Ethernet and a tag, in whole words.
 const beside = 32
 
-// plain are texts that YAML reads as they stand.
+// plain are texts that need no quotes in YAML.
 var plain = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)
 
 // scenario returns the scenario of a link between two ends.
@@ -160,7 +160,7 @@ func guestAt(end string) (fields string, err error) {
 		switch {
 		case more == "":
 		case !ok || !plain.MatchString(key):
-			return "", fmt.Errorf("end %q: %q is no field of a guest with its value, such as address=10.1.0.1/24", end, field)
+			return "", fmt.Errorf("end %q: %q is not a field of a guest and its value, such as address=10.1.0.1/24", end, field)
 		default:
 			fields += key + ": " + quoted(value) + ", "
 		}

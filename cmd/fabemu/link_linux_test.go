@@ -120,7 +120,7 @@ func TestLinkMistakes(t *testing.T) {
 	for call, want := range map[string]string{
 		"new web":                     `end "web": an end is new, or one of netns:, pid:, container:, interface:, vm: with a name behind it, such as netns:web`,
 		"new netns:":                  `end "netns:": an end is new`,
-		"new new,address":             `end "new,address": "address" is no field of a guest with its value, such as address=10.1.0.1/24`,
+		"new new,address":             `end "new,address": "address" is not a field of a guest and its value, such as address=10.1.0.1/24`,
 		"new new,mac=3":               `"3" is not the hardware address`,
 		"new netns:a,pid=7":           "guest B is in several places",
 		"new new --rate 3":            "defaults.link.rate",
@@ -131,9 +131,9 @@ func TestLinkMistakes(t *testing.T) {
 		"interface:nonesuch0 new":     "guest A: there is no interface nonesuch0 on this machine",
 		"pid:0 new":                   `"0" is not a whole number from 1 to 4194304`,
 		"interface:lo new":            "guest A: interface lo is the loopback: no host is behind it",
-		"new netns:" + pipe:           "open " + pipe + ": it is no network namespace",
-		"new netns:/proc/self/ns/mnt": "open /proc/self/ns/mnt: it is no network namespace",
-		"new netns:/etc/passwd":       "open /etc/passwd: it is no network namespace",
+		"new netns:" + pipe:           "open " + pipe + ": it is not a network namespace",
+		"new netns:/proc/self/ns/mnt": "open /proc/self/ns/mnt: it is not a network namespace",
+		"new netns:/etc/passwd":       "open /etc/passwd: it is not a network namespace",
 		"container:nonesuch-xyzzy new --delay 2us": "nonesuch-xyzzy",
 	} {
 		said, err := exec.Command(binary, append(append([]string{"link"}, strings.Fields(call)...), "--out", filepath.Join(t.TempDir(), "out"))...).CombinedOutput()
@@ -177,7 +177,7 @@ func TestImportClab(t *testing.T) {
 	}
 	path := "PATH=" + dir + ":" + os.Getenv("PATH")
 	said := command(t, binary, "import", "clab", topology, "--out", scenario)
-	for _, want := range []string{"left out: the MTU 9500, containerlab's default: 68 to 8970 are possible, and 8970 is the MTU of link 1", "left out: link 3: its end host:two-eth3 is no node"} {
+	for _, want := range []string{"left out: the MTU 9500, containerlab's default: 68 to 8970 are possible, and 8970 is the MTU of link 1", "left out: link 3: its end host:two-eth3 is not a node"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%q lacks %q", said, want)
 		}
@@ -238,17 +238,17 @@ func TestImportClab(t *testing.T) {
 	}
 }
 
-// A file that is no topology, or has no link for a scenario, is refused.
+// A file that is not a topology, or has no link for a scenario, is refused.
 func TestImportClabMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                  "this is no containerlab topology",
-		"name: [":                           "this is no containerlab topology",
-		"name: x":                           "this is no containerlab topology: it has no name, or no topology.nodes",
+		"":                                  "this is not a containerlab topology",
+		"name: [":                           "this is not a containerlab topology",
+		"name: x":                           "this is not a containerlab topology: it has no name, or no topology.nodes",
 		"name: x\ntopology: {nodes: {a: }}": "the topology has no links",
 		"name: x\ntopology: {nodes: {a: {kind: bridge}}, links: [{endpoints: [a:e, a:f]}]}": "link 1: its node a is a bridge, and not a container",
 		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:eth1, b:eth1]}]}":         "link 1: the topology has no node of its end b:eth1",
-		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:1/1, a:2]}]}":             "link 1: the interface of its end a:1/1 is no name of a device",
+		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:1/1, a:2]}]}":             "link 1: the interface of its end a:1/1 is not the name of a device",
 		"name: x\ntopology: {nodes: {a: }, links: [{endpoints: [a:eth1]}]}":                 "link 1: it has 1 endpoints, and not two",
 		"name: x\ntopology: {nodes: {a: }, links: [{type: vxlan, endpoint: {}}]}":           "link 1: it is of type vxlan",
 	} {

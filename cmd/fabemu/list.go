@@ -146,7 +146,7 @@ func listLines(items []listed, look terminal.Look) string {
 	return p.String()
 }
 
-// listPage is the list for people in full: the description and the source of a scenario stand below its name
+// listPage is the list for people in full: the description and the source of a scenario are below its name
 // and its wall time.
 func listPage(items []listed, look terminal.Look) string {
 	p := terminal.Page{Look: look}

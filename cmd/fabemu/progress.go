@@ -169,7 +169,7 @@ type stage struct {
 	Directory   string   `json:"directory"` // of the results
 	NowPs       int64    `json:"now_ps"`    // model time
 	EndPs       int64    `json:"end_ps"`
-	WallSeconds float64  `json:"wall_seconds"` // since the begin
+	WallSeconds float64  `json:"wall_seconds"` // since the beginning
 	LeftSeconds float64  `json:"left_seconds"` // an estimate on the virtual clock
 	LateFrames  int64    `json:"late_frames"`
 	Silent      []string `json:"silent"` // parts in other processes that do not answer

@@ -329,7 +329,7 @@ func (w *runFiles) record(r *emu.Result) (err error) {
 	return err
 }
 
-// close ends the files. Those in which nothing stands, of a run that has not begun, are removed.
+// close ends the files, and removes empty ones of a run that has not begun.
 func (w *runFiles) close() error {
 	err := w.capture.end()
 	for _, file := range w.all {

@@ -140,7 +140,7 @@ func (f *subnetExecFlags) exec(args []string) error {
 	}
 	env, err := subnetEnvironment(dirs[0])
 	if err != nil {
-		return fmt.Errorf("%s is not the folder of a run with --subnet that goes on: %w", dirs[0], err)
+		return fmt.Errorf("%s is not the folder of an active run with --subnet: %w", dirs[0], err)
 	}
 	for _, v := range env {
 		if library, ok := strings.CutPrefix(v, "LD_PRELOAD="); ok && !exists(library) {
@@ -157,7 +157,7 @@ func (f *subnetExecFlags) exec(args []string) error {
 	return failure{syscall.Exec(path, args, append(os.Environ(), env...))}
 }
 
-// subnetEnvironment returns the variables for programs that are to see a run, if it goes on.
+// subnetEnvironment returns the variables for programs that are to see an active run.
 func subnetEnvironment(dir string) (env []string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, subnetFile))
 	for line := range strings.Lines(string(text)) {

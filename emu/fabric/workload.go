@@ -36,7 +36,7 @@ func (f *Fabric) Workloads() (all []*Workload) {
 	return all
 }
 
-// Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is no transfer of a
+// Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is not a transfer of a
 // workload.
 func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	for k, p := range workloads {

@@ -22,7 +22,7 @@ import (
 // that it starts later inherit the value. Another value, or one that this process may not have, is an *errs.Mistake.
 func SetPriority(nice int) error {
 	if nice < -20 || nice > 19 {
-		return errs.Errorf("priority %d: a nice value is wanted, from -20 (highest priority) to 19", nice)
+		return errs.Errorf("priority %d: expected a nice value from -20 (highest priority) to 19", nice)
 	}
 	for changed := true; changed; { // each thread has its own value, and a thread may start another one meanwhile
 		changed = false

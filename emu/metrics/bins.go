@@ -32,7 +32,7 @@ func edgesOf(s *scenario.Scenario, stride, weight int) (edges []unit.Time, perWi
 		return nil, 0, fmt.Errorf("the run lasts %v: nothing can be measured", s.Model.Duration)
 	}
 	if window < unit.Duration(binsPerWindow[0]) {
-		return nil, 0, fmt.Errorf("measure.window is %v: a window of at least %d ps is wanted", window, binsPerWindow[0])
+		return nil, 0, fmt.Errorf("measure.window is %v: it must be at least %d ps", window, binsPerWindow[0])
 	}
 	for _, n := range binsPerWindow {
 		perWindow = n

@@ -42,7 +42,7 @@ type flowState struct {
 	sent      uint32        // packets, modulo 2^32
 	gone      uint32        // of them, those that were delivered, or lost
 	frames    uint32        // flowFrames, since they were written down
-	acks      uint32        // taken in by the source, likewise
+	acks      uint32        // taken in by the source, since then
 	again     bool          // packets may be retransmitted: sent and gone are the PSNs that come next
 	owed      bool          // delivered packets have been retransmitted, and the source has no ACK of them yet
 	block     port.Block    // the cause that has kept the flow since blocked

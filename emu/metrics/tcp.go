@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts. They stand
+// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts. They are
 // behind the counters of all flows, in fabrics that have such flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order

@@ -74,7 +74,7 @@ func Chooser(name string) (func(object string) bool, error) {
 	}
 	literal(name[at:])
 	if strings.ContainsAny(name[at:], "[]") {
-		return nil, fmt.Errorf("%q is no name: a range is written like h[1-16]", name)
+		return nil, fmt.Errorf("%q is not a name: a range is written like h[1-16]", name)
 	}
 	of := regexp.MustCompile("^" + expression.String() + "$")
 	return func(object string) bool {

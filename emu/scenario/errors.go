@@ -75,7 +75,7 @@ func newReports(file, src string) *reports {
 	return &reports{file: file, lines: strings.Split(src, "\n"), seen: map[message]bool{}}
 }
 
-// place is where a mistake stands: in the file, or in a --set.
+// place is the location of a mistake: in the file, or in a --set.
 type place struct {
 	line, column int
 	set          *Set

@@ -62,7 +62,7 @@ func (r *reports) parse(src string) *node {
 	return r.node(root, "")
 }
 
-// spotAt is a place of the file where no field stands.
+// spotAt is a place in the file that has no field.
 func spotAt(line, column int) spot { return spot{at: place{line: line, column: column}} }
 
 // badUTF8 returns the place of the first bytes that are not UTF-8.

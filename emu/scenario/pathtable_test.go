@@ -36,7 +36,7 @@ func TestVisitNew(t *testing.T) {
 			}
 		}
 		if visits > 2*Leap*n || len(links) != len(s.Links) {
-			t.Errorf("%s: %d visits of %d links, want all of %d, and %d visits at the most", name, visits, len(links), len(s.Links), 2*Leap*n)
+			t.Errorf("%s: %d visits of %d links, want all of %d, and at most %d visits", name, visits, len(links), len(s.Links), 2*Leap*n)
 		}
 	}
 }

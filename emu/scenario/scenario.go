@@ -631,7 +631,7 @@ type Check struct {
 	Why string `key:"why" form:"text" omit:"usual" also:"range|rationale"`
 }
 
-// Differs returns the reason why the claim is not expected to come out; empty if it is.
+// Differs returns the reason why the claim is not expected to hold; empty if it is.
 func (c *Check) Differs() string {
 	if c.Expected == Differs {
 		return cmp.Or(c.Reason, "it is expected to, for no reason that is given")

@@ -116,7 +116,7 @@ func (t *transferTable) add(row []string) error {
 	}
 	bytes, err := strconv.ParseInt(cell("bytes"), 10, 64)
 	if err != nil || bytes < 1 || bytes > traffic.MostBytes {
-		return fmt.Errorf("%.40q is no number of bytes from 1 to %d", cell("bytes"), int64(traffic.MostBytes))
+		return fmt.Errorf("%.40q is not a number of bytes from 1 to %d", cell("bytes"), int64(traffic.MostBytes))
 	}
 	var at unit.Duration
 	if t.column["at"] >= 0 {
@@ -124,7 +124,7 @@ func (t *transferTable) add(row []string) error {
 	} else {
 		n, wrong := strconv.ParseInt(cell("arrived_ps"), 10, 64)
 		if at = unit.Duration(n); wrong != nil || n < 0 {
-			err = fmt.Errorf("%.40q is no number of picoseconds since the start", cell("arrived_ps"))
+			err = fmt.Errorf("%.40q is not a number of picoseconds since the start", cell("arrived_ps"))
 		}
 	}
 	if err != nil {

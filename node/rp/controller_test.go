@@ -65,7 +65,7 @@ func TestNewRefuses(t *testing.T) {
 		{"a lowest rate of nothing", func(c *config) { c.line, c.ratio = 255, 256 }, "the lowest rate, 255b/s over 256, is less than 1b/s"},
 		{"a factor of 1", func(c *config) { c.factor = 1 }, "factor: 1 is out of range"},
 		{"no factor", func(c *config) { c.algorithm, c.factor = "aimd", 0 }, "factor: 0 is out of range"},
-		{"a factor that is no number", func(c *config) { c.factor = math.NaN() }, `factor: "NaN" is not a number`},
+		{"a factor that is not a number", func(c *config) { c.factor = math.NaN() }, `factor: "NaN" is not a number`},
 	} {
 		c := good
 		tc.change(&c)
@@ -130,7 +130,7 @@ func TestLIPDRecoversAtShortDelays(t *testing.T) {
 	}
 }
 
-// Where a packet time is no whole number of picoseconds, a flow that has recovered
+// Where a packet time is not a whole number of picoseconds, a flow that has recovered
 // has Rmax again, not what its rounded delay amounts to.
 func TestLIPDIsBackAtRmaxExactly(t *testing.T) {
 	c, err := config{"lipd", 7e9, 256, packet, 0}.make()

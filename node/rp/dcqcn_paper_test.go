@@ -377,7 +377,7 @@ func TestDCQCNRefuses(t *testing.T) {
 	}
 }
 
-// A key that is given stands against that of the preset; the rest is the preset's.
+// A key that is given replaces that of the preset; the rest is the preset's.
 func TestDCQCNPresets(t *testing.T) {
 	given := map[string]string{"preset": "hpcc", "threshold": "5", "byte-counter": "1MB", "phases": "paper"}
 	of := param.Of(DCQCNParams{})

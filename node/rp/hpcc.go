@@ -14,7 +14,7 @@ import (
 //   - repository: its authors' simulator (github.com/alibaba-edu/High-Precision-Congestion-Control,
 //     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates instead of windows:
 //     here a window is that rate times the round trip.
-//   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ besides:
+//   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ too:
 //     docs/notes/validation.md lists them.
 type HPCCParams struct {
 	// Source of the defaults.

@@ -23,9 +23,9 @@ import (
 //	}
 //
 // A statement ends with its line; a semicolon ends it too. Operations may go without a label.
-// A dependency stands below both of its operations, anywhere in the section. Sections may come
-// in any order, one for each rank. Behind send and recv may stand "tag N", "cpu N" and "nic N",
-// behind calc "cpu N", each once and in any order. Missing numbers are 0.
+// A dependency follows both of its operations, anywhere in the section. Sections may come
+// in any order, one for each rank. After send and recv come optional "tag N", "cpu N" and "nic N",
+// after calc "cpu N", each once and in any order. Missing numbers are 0.
 //
 // The calcs of one cpu run one after another. Ignored are the cpu of send and recv, each nic,
 // and the size of recv. As in LogGOPSim, a tag counts modulo 2^32. A message of 0b has 1 byte,

@@ -299,7 +299,7 @@ func (d *dag) text(random *unit.Random, late int) string {
 	fmt.Fprintf(&b, "num_ranks %d\n", d.ranks)
 	for r := range d.ranks {
 		fmt.Fprintf(&b, "rank %d {\n", r)
-		due := map[int][]string{} // by the operation below which they stand
+		due := map[int][]string{} // by the operation that they follow
 		last := len(d.ops[r]) - 1
 		for i, n := range d.ops[r] {
 			fmt.Fprintf(&b, "\tl%d: %s\n", i, n.text)
@@ -321,7 +321,7 @@ func (d *dag) text(random *unit.Random, late int) string {
 }
 
 // In a random schedule each operation begins at the instant when the last of its dependencies
-// is fulfilled, not later and not earlier, wherever in the file the dependencies stand.
+// is fulfilled, not later and not earlier, wherever in the file the dependencies are.
 func TestGoalDependencies(t *testing.T) {
 	for seed := range uint64(60) {
 		random := unit.NewRandom(seed, 1)

@@ -70,9 +70,9 @@ type Program interface {
 // Reach is a promise of a program: how far it must be read so that no operation begins later
 // than its dependencies allow. It counts operations.
 type Reach struct {
-	// Ahead: of the operations that an operation requires, the last one in the program stands
+	// Ahead: of the operations that an operation requires, the last one in the program is
 	// at most so many before it. An operation without a dependency requires the beginning of
-	// the program, which stands one before the first operation. At least 1.
+	// the program, which is one before the first operation. At least 1.
 	Ahead int
 	// Hold: between an operation and the last dependency by which it waits are at most so
 	// many other operations.

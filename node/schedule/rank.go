@@ -65,7 +65,7 @@ type Rank struct {
 
 	ops      []open // 1 to Window; 0 stands for none
 	freeOp   int32
-	edges    []edge // likewise
+	edges    []edge // the same
 	freeEdge int32
 	names    map[uint64]int32 // the open operations by their names
 
@@ -337,7 +337,7 @@ func (r *Rank) release(n int) {
 }
 
 // satisfy takes one of the conditions away that an operation waits for. Operations that are
-// ready at once begin in the order of the program, wherever their dependencies stand.
+// ready at once begin in the order of the program, wherever their dependencies are.
 func (r *Rank) satisfy(s int32) {
 	o := &r.ops[s]
 	if o.waits--; o.waits > 0 {

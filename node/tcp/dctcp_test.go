@@ -69,7 +69,7 @@ func TestAlphaIsUpdatedBeforeTheWindowIsLowered(t *testing.T) {
 		{"the last position of a window", nil, "AE ack=" + itoa(1+10*mss), first},
 		{"the end of a window", []string{"A ack=" + itoa(1+10*mss)}, "AE ack=" + itoa(1+11*mss), first*15/16 + 1./10/16},
 		{"an ACK of the whole window", nil, "AE ack=" + itoa(1+11*mss), first*15/16 + 1./16},
-		{"the begin of the next window", []string{"A ack=" + itoa(1+11*mss)}, "AE ack=" + itoa(1+12*mss), first * 15 / 16},
+		{"the beginning of the next window", []string{"A ack=" + itoa(1+11*mss)}, "AE ack=" + itoa(1+12*mss), first * 15 / 16},
 	} {
 		s := marking(t)
 		s.at(200 * ms)

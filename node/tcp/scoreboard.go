@@ -39,7 +39,7 @@ func (b *board) gapEnd(at uint64) uint64 {
 	return endless
 }
 
-// sacked takes in the blocks that a segment reports. A block that is no part of the data that
+// sacked takes in the blocks that a segment reports. A block that is not part of the data that
 // was sent and is not acknowledged is counted and left alone (RFC 2018, section 5.1).
 func (s *Sender) sacked(now unit.Time, g *wire.Segment) {
 	s.board.news = false

@@ -170,7 +170,7 @@ func testPartialACK(t *testing.T, steady bool) {
 	c.at(400 * ms)
 	c.in("A ack=4381")
 	if anew := c.s.Deadline() != due; anew != steady {
-		t.Errorf("the second partial ACK starts the timer anew: %v, with steady: %v", anew, steady)
+		t.Errorf("the second partial ACK restarts the timer: %v, with steady: %v", anew, steady)
 	}
 	if diff := cmp.Diff([]string{"duplicate-acks", "partial-ack", "partial-ack"}, c.why(trace.Retransmit)); diff != "" {
 		t.Error(diff)

@@ -61,7 +61,7 @@ type mesh struct {
 func NewMesh(m Mesh) (Backlog, error) {
 	switch {
 	case m.Members < 2 || m.Self < 0 || m.Self >= m.Members:
-		return nil, fmt.Errorf("traffic: member %d of %d: at least 2 are wanted", m.Self, m.Members)
+		return nil, fmt.Errorf("traffic: member %d of %d: a mesh has at least 2 members", m.Self, m.Members)
 	case m.Sizes.mean == span{}:
 		return nil, fmt.Errorf("traffic: flows without sizes")
 	case m.Rate < 0 || m.Count < 0 || m.Start < 0:

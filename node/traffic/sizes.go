@@ -115,9 +115,9 @@ func parsePoint(word string) (size unit.Size, share float64, err error) {
 	bytes, percent, ok := strings.Cut(word, ":")
 	switch {
 	case len(word) > mostPoint:
-		return 0, 0, fmt.Errorf("%.20q... is no point: it has %d characters", word, len(word))
+		return 0, 0, fmt.Errorf("%.20q... is not a point: it has %d characters", word, len(word))
 	case !ok:
-		return 0, 0, fmt.Errorf("%q is no point: a point is a size and a per cent, such as 10KB:15", word)
+		return 0, 0, fmt.Errorf("%q is not a point: a point is a size and a per cent, such as 10KB:15", word)
 	}
 	if size, err = unit.ParseSize(bytes); err != nil {
 		return 0, 0, err

@@ -23,7 +23,7 @@ _MOST, _LONGEST, _PATIENCE = 1 << 26, 1 << 20, 15
 
 
 class Control:
-    """The interface of a run that goes on, by the socket in the folder of its results."""
+    """The interface of an active run, by the socket in the folder of its results."""
 
     def __init__(self, directory: Union[str, os.PathLike[str]]) -> None:
         self.directory = Path(directory)  #: of the results
@@ -61,13 +61,13 @@ class Control:
     def _object(self, text: bytes, key: str, most: int = _MOST) -> dict[str, Any]:
         """Return the object of an answer, which has a key."""
         if len(text) > most:
-            raise RunError(f"what answers in {self.directory} is no run: its answer has more than {most >> 20} MiB")
+            raise RunError(f"what answers in {self.directory} is not a run: its answer has more than {most >> 20} MiB")
         try:
             value = json.loads(text)
         except (ValueError, RecursionError) as e:
-            raise RunError(f"what answers in {self.directory} is no run: {e}") from e
+            raise RunError(f"what answers in {self.directory} is not a run: {e}") from e
         if not isinstance(value, dict) or key not in value:
-            raise RunError(f"what answers in {self.directory} is no run: its answer has no {key}")
+            raise RunError(f"what answers in {self.directory} is not a run: its answer has no {key}")
         return value
 
     @contextlib.contextmanager

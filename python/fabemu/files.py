@@ -1,4 +1,4 @@
-"""Files of results, read with limits: what is no result raises an error of this package and blocks nothing."""
+"""Files of results, read with limits: what is not a result raises an error of this package and blocks nothing."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DAMAGED = (EOFError, LookupError, OSError, RecursionError, TypeError, ValueError
 
 @contextlib.contextmanager
 def reading(path: Path, what: str) -> Iterator[None]:
-    """Raise a CallError where the file at a path is no result of a kind."""
+    """Raise a CallError where the file at a path is not a result of a kind."""
     try:
         yield
     except DAMAGED as e:
         if isinstance(e, CallError):
             raise
         reason = getattr(e, "strerror", None) or str(e) or type(e).__name__
-        raise CallError(f"{path} is no {what}: {reason}") from e
+        raise CallError(f"{path} is not {what}: {reason}") from e
 
 
 def whole(path: Path) -> bytes:
@@ -69,5 +69,5 @@ def _regular(path: Path) -> BinaryIO:
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise ValueError("it is no regular file")
+        raise ValueError("it is not a regular file")
     return file

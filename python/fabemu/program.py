@@ -58,8 +58,8 @@ class Program:
             raise ProgramError(f"{path}, which {where} names, cannot be started ({reason}): {remedy}") from e
         name, _, version = done.stdout.strip().partition(" version ")
         if done.returncode != 0 or name != "fabemu":
-            raise ProgramError(f"{path}, which {where} names, is no fabemu: fabemu --version was expected to answer")
-        if __version__ not in ("devel", version, version.partition("+")[0]):  # behind a "+" stands a commit
+            raise ProgramError(f"{path}, which {where} names, is not fabemu: fabemu --version was expected to answer")
+        if __version__ not in ("devel", version, version.partition("+")[0]):  # after a "+" comes a commit
             raise ProgramError(
                 f"the Python package fabemu is version {__version__}, and {path} is version {version}: install both "
                 f"from one release, or name the other program by FABEMU or by the argument program"

@@ -305,7 +305,7 @@ def frames(
 ) -> Iterator[Frame]:
     """Yield the frames of captures, as ``fabemu dump`` prints them; of a capture in several files in their order.
 
-    :raises CallError: a file is no capture
+    :raises CallError: a file is not a capture
     """
     command = [str(Program.find(program).path), "dump", "--", *(os.fspath(c) for c in captures)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as dump:

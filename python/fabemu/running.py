@@ -34,7 +34,7 @@ class Progress:
     directory: str  #: of the results
     now_ps: int  #: model time
     end_ps: int  #: model time at the end
-    wall_seconds: float  #: since the begin
+    wall_seconds: float  #: since the beginning
     left_seconds: float  #: an estimate on the virtual clock
     late_frames: int  #: on the wall clock: data frames that left later than 5 % of their duration
     silent: list[str]  #: parts in other processes that do not answer
@@ -46,7 +46,7 @@ class Progress:
 
 
 class Running(Control):
-    """A run that goes on, by :meth:`fabemu.Scenario.start`. At the end of a ``with`` block it is cancelled."""
+    """An active run, from :meth:`fabemu.Scenario.start`. It is cancelled at the end of a ``with`` block."""
 
     def __init__(self, command: list[str], text: Optional[str]) -> None:
         self._report = tempfile.TemporaryFile()  # a pipe would want a reader
@@ -89,7 +89,7 @@ class Running(Control):
         self._stages.put(None)
 
     def progress(self) -> Iterator[Progress]:
-        """Yield how far the run is, at the begin and five times in a second, until it ends."""
+        """Yield the progress of the run at the beginning and five times a second, until it ends."""
         stage = self._first
         while stage is not None:
             yield stage
@@ -98,7 +98,7 @@ class Running(Control):
 
     @property
     def alive(self) -> bool:
-        """Whether the run goes on."""
+        """Whether the run is active."""
         return self._process.poll() is None
 
     def cancel(self) -> None:
@@ -110,13 +110,13 @@ class Running(Control):
     def wait(self, timeout: Optional[float] = None) -> Result:
         """Wait for the end and return the result.
 
-        :param timeout: seconds to wait at the most
-        :raises TimeoutError: the run goes on
+        :param timeout: most seconds to wait
+        :raises TimeoutError: the run has not ended
         :raises RunError: it has failed and left no result
         """
         self._reader.join(timeout)
         if self._reader.is_alive():
-            raise TimeoutError(f"the run in {self.directory} goes on after {timeout} s")
+            raise TimeoutError(f"the run in {self.directory} has not ended after {timeout} s")
         status = self._process.wait()
         if status in (0, 1, 3) and (self.directory / "result.json").exists():
             self._report.seek(0)

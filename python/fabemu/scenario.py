@@ -127,7 +127,7 @@ class Scenario:
         :param seed: of the random numbers; by default the scenario's
         :param set: fields that differ in this run, such as ``{"model.duration": "20ms"}``
         :param out: the folder for the results; by default a new one in ``results``
-        :param progress: is called with a :class:`Progress` at the begin, and five times in a second
+        :param progress: is called with a :class:`Progress` at the beginning, and five times a second
         :param given: other flags of ``fabemu run``: ``events=True``, ``pcap=True``, ``dilation=100``, ``short=True``
         :raises ScenarioError: the scenario has mistakes
         :raises CallError: the call has a mistake
@@ -149,8 +149,8 @@ class Scenario:
         :param set: fields and their values, such as ``{"defaults.link.buffer": ["2packets", "4packets"]}``
         :param metrics: figures to measure, such as ``"bystander.utilisation"``; by default the scenario's checks
         :param seeds: repeat each run with the seeds 1 to this number; 0: once, with the scenario's seed
-        :param out: the folder for the results; a sweep that was ended goes on there. A scenario without a file is
-            saved beside it, with ``.yaml`` behind its name
+        :param out: the folder for the results; an interrupted sweep continues there. A scenario without a file is
+            saved next to it, with ``.yaml`` behind its name
         :param progress: is called with the number of runs that are done, and of all runs
         :param given: other flags of ``fabemu sweep``: ``jobs=2``, ``clock="wall"``, ``during="2ms,8ms"``
         :raises ScenarioError: the scenario has mistakes
@@ -204,7 +204,7 @@ class Fabric(Scenario):
         return fabric
 
     def copy(self) -> Fabric:
-        """Return a fabric of its own with the same parts."""
+        """Return a copy of the fabric."""
         return copy.deepcopy(self)
 
     @property
@@ -326,4 +326,4 @@ def _plain(value: Any) -> Any:
         return os.fspath(value)
     if hasattr(value, "item"):
         return value.item()
-    raise TypeError(f"{value!r} is no value of a scenario: a text, a number, a list or a dict is wanted")
+    raise TypeError(f"{value!r} is not a value of a scenario: expected a string, a number, a list or a dict")

@@ -62,7 +62,7 @@ def run_sweep(
     given: Mapping[str, Flag],
 ) -> Sweep:  # fmt: skip
     """Call ``fabemu sweep`` and return its table."""
-    if text is not None:  # a sweep reads its scenario more than once, and goes on only if it is the same file
+    if text is not None:  # a sweep reads its scenario more than once, and continues only if it is the same file
         out = Path(out) if out is not None else _new()
         name = f"{out}.yaml"
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ def read(path: Path) -> dict[str, Any]:
     """Return a notebook of format 4."""
     book: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if book["nbformat"] != 4 or book["nbformat_minor"] < 5:
-        raise ValueError(f"{path} is no notebook of format 4.5")
+        raise ValueError(f"{path} is not a notebook of format 4.5")
     return book
 
 

@@ -210,7 +210,7 @@ class Runs(InFolder):
             list(frames("no.pcapng"))
 
     def test_damaged_files(self) -> None:
-        """A pipe, a device, a file of 1 TB with holes, and text that is no result raise errors of the package, at once."""
+        """A pipe, a device, a file of 1 TB with holes, and text that is not a result raise errors of the package, at once."""
         two().run(out="x", events=True)
         Path("x/sweep.csv").write_text("a\n1\n")
         good = Path("x/result.json").read_text()
@@ -241,7 +241,7 @@ class Runs(InFolder):
                     path.mkdir()
                 else:
                     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-                with self.subTest(name=name, text=text[:20]), self.assertRaisesRegex(CallError, f"{name} is no "):
+                with self.subTest(name=name, text=text[:20]), self.assertRaisesRegex(CallError, f"{name} is not "):
                     reads[name]()
             path.rmdir()
 
@@ -340,7 +340,7 @@ class Programs(InFolder):
         for path, want in (
             ("/nowhere/fabemu", "No such file.*install the wheel of this system"),
             (__file__, "Permission denied|Exec format error"),
-            (self.fake("exit 0"), "is no fabemu"),
+            (self.fake("exit 0"), "is not fabemu"),
         ):
             with self.subTest(path), self.assertRaisesRegex(ProgramError, want):
                 two().check(program=path)
@@ -364,7 +364,7 @@ class Programs(InFolder):
             two().run(program=path)
 
     def test_program_that_answers_nonsense(self) -> None:
-        """What is no answer of the program raises errors of the package."""
+        """What is not an answer of the program raises errors of the package."""
         for words in r"\377\376", "null", "[null]", "[[[[", "{}", "[{}]", "[1]", '[{"mistakes": [3]}]', "'%0100000d'":
             path = self.fake(f'[ "$1" = --version ] && echo "fabemu version 1" || {{ printf {words!r}; printf {words!r} >&2; }}')
             for call in two().check, two().run, two().graph:
@@ -453,7 +453,7 @@ class Limiters(InFolder):
 
 
 class Controls(InFolder):
-    """The client of a run that goes on, beside a server with the same routes."""
+    """The client of an active run, tested with a server that has the same routes."""
 
     def serve(self, folder: Path) -> None:
         class Handler(BaseHTTPRequestHandler):
@@ -532,7 +532,7 @@ class Controls(InFolder):
         ):  # fmt: skip
             self.hostile(ok, body, times)
             for number, ask in enumerate(asks):
-                with self.subTest(body=body[:9], ask=number), self.assertRaisesRegex(RunError, "is no run"):
+                with self.subTest(body=body[:9], ask=number), self.assertRaisesRegex(RunError, "is not a run"):
                     ask()
         self.hostile(b"HTTP/1.1 422 No\r\n\r\n", b'{"error": "\\u001b[2J\\u009b"}', 1)
         with self.assertRaisesRegex(CallError, r"^\\x1b\[2J\\x9b$"):

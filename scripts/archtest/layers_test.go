@@ -60,7 +60,7 @@ type wing struct {
 	budget int
 }
 
-// A place is where a package stands: the line of its wing, and its place within.
+// A place is the position of a package: the line of its wing, and its place within.
 type place struct{ wing, step int }
 
 // layout reads a table of wings.

@@ -83,7 +83,7 @@ func (PortMask) Form() param.Form {
 			}
 			digits, hex := strings.CutPrefix(strings.ToLower(s), "0x")
 			if !hex || digits == "" || len(digits) > 64 || strings.Trim(digits, "0123456789abcdef") != "" {
-				return nil, fmt.Errorf("%q is no mask of ports: %s is wanted", s, wanted)
+				return nil, fmt.Errorf("%q is not a mask of ports: expected %s", s, wanted)
 			}
 			return PortMask("0x" + digits), nil
 		}}
@@ -117,7 +117,7 @@ func (ReturnDelay) Form() param.Form {
 	return param.Form{Wanted: "shift:multiplier, such as 0:3", Pattern: param.Spaced(`[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+`),
 		Read: func(s string) (any, error) {
 			if _, wrong := wire.ParseCCTEntry(s); wrong != "" {
-				return nil, fmt.Errorf("%q is no delay: %s", s, wrong)
+				return nil, fmt.Errorf("%q is not a delay: %s", s, wrong)
 			}
 			return ReturnDelay(strings.Join(strings.Fields(s), "")), nil
 		}}

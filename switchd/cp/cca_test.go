@@ -171,7 +171,7 @@ func TestPortMaskIsRead(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "0x", "1E", "0xg", "0x" + strings.Repeat("0", 65), "host", "-0x1"} {
-		if got, err := form.Read(text); err == nil || !strings.Contains(err.Error(), "is no mask of ports") {
+		if got, err := form.Read(text); err == nil || !strings.Contains(err.Error(), "is not a mask of ports") {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -42,7 +42,7 @@ type Counts struct {
 // ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 
-// Split finds the datagrams of a packet of UDP in which a Train has put several. They stand one behind the other, then
+// Split finds the datagrams of a packet of UDP in which a Train has put several. They follow one another, then come
 // the length of each in two bytes, then their number in one byte, then a zero. The lengths are big-endian. Split
 // returns where the first datagram begins, which is 0 if nothing is in front, and the lengths; none if b is no
 // such packet.

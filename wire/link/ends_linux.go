@@ -13,7 +13,7 @@ import (
 // 1 to 65535. Until the other end is open a Send may fail with ErrPeerClosed.
 func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 	if port < 1 || port > 65535 || peer < 1 || peer > 65535 || port == peer {
-		return nil, fmt.Errorf("UDP ports %d and %d: two different ones from 1 to 65535 are wanted", port, peer)
+		return nil, fmt.Errorf("UDP ports %d and %d: they must differ and be from 1 to 65535", port, peer)
 	}
 	var u *UDP
 	err := onLoopback(func(at netip.Addr) (err error) {
@@ -39,7 +39,7 @@ func UDPEnd(port, peer int, opts UDPOptions) (*UDP, error) {
 // Connect. Of the options Port has no effect.
 func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
 	if !at.Addr().IsValid() || at.Addr().IsUnspecified() {
-		return nil, fmt.Errorf("bind a UDP socket to %v: an address of this host is wanted", at)
+		return nil, fmt.Errorf("bind a UDP socket to %v: expected an address of this host", at)
 	}
 	return listenUDP(at, opts)
 }
@@ -48,7 +48,7 @@ func BindUDP(at netip.AddrPort, opts UDPOptions) (*UDP, error) {
 // datagram may be that is not cut into fragments on the path, as far as this host has learned.
 func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
 	if !to.Addr().IsValid() || to.Port() == 0 {
-		return 0, fmt.Errorf("connect UDP port %d to %v: an address and a port are wanted", u.port, to)
+		return 0, fmt.Errorf("connect UDP port %d to %v: expected an address and a port", u.port, to)
 	}
 	if err := u.connect(to); err != nil {
 		return 0, err
@@ -62,11 +62,11 @@ func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
 func AdoptUDP(fd int) (*UDP, error) {
 	name, err := unix.Getsockname(fd)
 	if err != nil {
-		return nil, fmt.Errorf("file descriptor %d is no UDP socket: %w", fd, err)
+		return nil, fmt.Errorf("file descriptor %d is not a UDP socket: %w", fd, err)
 	}
 	port := portOf(name)
 	if port == 0 {
-		return nil, fmt.Errorf("file descriptor %d is no UDP socket: its address is a %T", fd, name)
+		return nil, fmt.Errorf("file descriptor %d is not a UDP socket: its address is a %T", fd, name)
 	}
 	if _, err := unix.Getpeername(fd); err != nil {
 		return nil, fmt.Errorf("the UDP socket on port %d has no peer: %w", port, err)
@@ -84,11 +84,11 @@ func AdoptUDP(fd int) (*UDP, error) {
 func AdoptVeth(fd int, opts VethOptions) (*Veth, error) {
 	name, err := unix.Getsockname(fd)
 	if err != nil {
-		return nil, fmt.Errorf("file descriptor %d is no packet socket: %w", fd, err)
+		return nil, fmt.Errorf("file descriptor %d is not a packet socket: %w", fd, err)
 	}
 	address, ok := name.(*unix.SockaddrLinklayer)
 	if !ok {
-		return nil, fmt.Errorf("file descriptor %d is no packet socket: its address is a %T", fd, name)
+		return nil, fmt.Errorf("file descriptor %d is not a packet socket: its address is a %T", fd, name)
 	}
 	// The socket asks in the network namespace that it belongs to.
 	request, err := unix.NewIfreq("")

@@ -11,7 +11,7 @@ type UDPOptions struct {
 
 	// Buffer is the receive buffer to ask for, up to 1 GiB; 0 leaves the size that the
 	// kernel gives to every socket. The kernel counts the memory that a datagram takes in its
-	// memory against it, which is more than the datagram has bytes: reckon with
+	// memory against it, which is more than its bytes: allow
 	// twice the bytes that may wait, and 1 KiB for each datagram.
 	Buffer unit.Size
 

@@ -57,7 +57,7 @@ func TrainPair(opts UDPOptions) (a, b *Train, err error) {
 	return a, b, nil
 }
 
-// pairOf makes the ends of a link without headers of ours ones for trains, in packets of so many bytes at the most.
+// pairOf makes trains of the ends of a link without headers of ours, in packets of at most so many bytes.
 func pairOf(x, y packets, room int) (a, b *Train) {
 	room = min(room, MaxDatagram)
 	a, b = newTrain(x, nil, room), newTrain(y, nil, room)

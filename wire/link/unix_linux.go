@@ -47,12 +47,12 @@ func UnixPair(buffer unit.Size, largest int) (a, b *Unix, err error) {
 func AdoptUnix(fd int) (*Unix, error) {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil || kind != unix.SOCK_SEQPACKET {
-		return nil, fmt.Errorf("file descriptor %d is no socket of a Unix link", fd)
+		return nil, fmt.Errorf("file descriptor %d is not a socket of a Unix link", fd)
 	}
 	peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("file descriptor %d is no socket of a Unix link: %w", fd, err)
+		return nil, fmt.Errorf("file descriptor %d is not a socket of a Unix link: %w", fd, err)
 	case int(peer.Uid) != os.Geteuid():
 		return nil, fmt.Errorf("the other end of Unix socket %d belongs to user %d, and not to user %d", fd, peer.Uid, os.Geteuid())
 	}

@@ -97,7 +97,7 @@ func TestAdoptUnix(t *testing.T) {
 	defer null.Close()
 	x, _ := udpPair(t, link.UDPOptions{})
 	for _, fd := range []int{int(null.Fd()), x.FD(), -1} {
-		if _, err := link.AdoptUnix(fd); err == nil || !strings.Contains(err.Error(), "is no socket of a Unix link") {
+		if _, err := link.AdoptUnix(fd); err == nil || !strings.Contains(err.Error(), "is not a socket of a Unix link") {
 			t.Errorf("file descriptor %d: %v", fd, err)
 		}
 	}

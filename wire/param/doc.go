@@ -24,7 +24,7 @@
 //	form      the name of a form of its own, see [Forms]
 //	named     of a list: the key that names an item
 //	short     the key that a single value stands for, in place of a mapping
-//	parts     a mapping may stand here whose keys are fields beside it: "kind=limiter"
+//	parts     the value may be a mapping whose keys are fields next to it: "kind=limiter"
 //	least     of a list: the least number of items
 //	doc       its meaning and consequences, in sentences
 //	source    the source of the default

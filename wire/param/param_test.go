@@ -73,7 +73,7 @@ type even int
 func (even) Form() param.Form {
 	return param.Form{Wanted: "stars", Listed: true, Read: func(s string) (any, error) {
 		if n := len(strings.TrimLeft(s, "*")); n > 0 {
-			return nil, fmt.Errorf("%q is no stars", s)
+			return nil, fmt.Errorf("%q is not a number of stars", s)
 		}
 		return even(2 * len(s)), nil
 	}}

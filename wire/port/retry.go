@@ -191,7 +191,7 @@ func (p *Port) receiveRetry(now unit.Time, r *retrying, a *Arrival, lost, bad bo
 	}
 	switch {
 	case lost || bad:
-		return false // as without retry
+		return false // the same without retry
 	case f.Kind < wire.LLRAck:
 		return false
 	}

@@ -534,7 +534,7 @@ func (e *End) owe() {
 }
 
 // LinkDown notes that the link is down. It reports whether the link must start with a handshake when it is up.
-func (e *End) LinkDown(now unit.Time) (anew bool) {
+func (e *End) LinkDown(now unit.Time) (again bool) {
 	e.down = now
 	if e.profile.PCSLost > 0 {
 		return false
@@ -544,7 +544,7 @@ func (e *End) LinkDown(now unit.Time) (anew bool) {
 }
 
 // LinkUp notes that the link is up, and reports whether it begins again.
-func (e *End) LinkUp(now unit.Time) (anew bool) {
+func (e *End) LinkUp(now unit.Time) (again bool) {
 	e.news = true
 	e.stale()
 	if e.profile.PCSLost > 0 && now.Sub(e.down) <= e.profile.PCSLost {

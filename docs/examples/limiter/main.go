@@ -1,7 +1,7 @@
 // Command limiter puts two rate limiters of its own into the scenario incast.yaml, and runs
 // each on the virtual clock, where every run is the same, and over sockets in real time,
-// where the limiter gets the measured time. Its exit status is 1 when the verdict on a
-// run is that its figures do not stand.
+// where the limiter gets the measured time. Its exit status is 1 if the verdict of a
+// run says that its figures are not valid.
 package main
 
 import (

@@ -101,7 +101,7 @@ func TestPage(t *testing.T) {
 }
 
 // The same page on a terminal and as a document: sections and parts that are meant for others are left out, long
-// cells are broken, and the notes of a row stand below it.
+// cells are broken, and the notes of a row are below it.
 func TestTextAndMarkdown(t *testing.T) {
 	claims := &Table{Columns: []Column{{Head: "claim", Wrap: true}, {Head: "result", Right: true}}}
 	claims.Rows = [][]Cell{{{Lead: "C-1", Text: "the link is never idle, and the queue is short", Notes: []string{"Measured: so."}}, {Text: "97 %"}}}

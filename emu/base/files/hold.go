@@ -80,7 +80,7 @@ func takeHold(dir string, shared bool) (*Hold, error) {
 	h := &Hold{folder: folder}
 	locked, err := lockFolder(folder, shared)
 	if h.alone = locked && !shared; err == nil {
-		err = h.stands()
+		err = h.exists()
 	}
 	if err != nil {
 		h.Release()
@@ -89,8 +89,8 @@ func takeHold(dir string, shared bool) (*Hold, error) {
 	return h, nil
 }
 
-// stands returns fs.ErrNotExist if the process that had the lock before has removed the folder.
-func (h *Hold) stands() error {
+// exists returns fs.ErrNotExist if the process that had the lock before has removed the folder.
+func (h *Hold) exists() error {
 	mine, err := h.folder.Stat()
 	if err != nil {
 		return err

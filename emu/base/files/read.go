@@ -16,7 +16,7 @@ func Open(path string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no file, but %v", path, kindOf(info.Mode()))
+		err = fmt.Errorf("%s is not a file but %v", path, kindOf(info.Mode()))
 	}
 	if err != nil {
 		f.Close()

@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 		t.Skip("no large files: ", err)
 	}
 	for name, want := range map[string]string{
-		"pipe": "is no file, but a pipe", "folder": "is no file, but a directory", "sparse": "has 3221225472 bytes, and is read up to 100",
+		"pipe": "is not a file but a pipe", "folder": "is not a file but a directory", "sparse": "has 3221225472 bytes, and is read up to 100",
 		"missing": "no such file", "small": "",
 	} {
 		b, err := Read(path(name), 100)

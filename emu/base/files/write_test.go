@@ -69,7 +69,7 @@ func TestHoldOfAFolderThatIsGone(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.stands(); !errors.Is(err, os.ErrNotExist) {
+	if err := h.exists(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder that is removed: %v", err)
 	}
 	again, err := Claim(dir)
@@ -77,7 +77,7 @@ func TestHoldOfAFolderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Release()
-	if err := h.stands(); !errors.Is(err, os.ErrNotExist) {
+	if err := h.exists(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("another folder in its place: %v", err)
 	}
 }

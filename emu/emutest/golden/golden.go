@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write golden files, and parts of documents, anew")
+var update = flag.Bool("update", false, "rewrite golden files and generated parts of documents")
 
 // File compares got with a file.
 func File[T string | []byte](t testing.TB, path string, got T) {
@@ -38,7 +38,7 @@ func Part(t testing.TB, path, begin, end, got string) {
 func equal(t testing.TB, path, want, got string) {
 	t.Helper()
 	if want != got {
-		t.Errorf("%s (-want +got; go test -update writes it anew):\n%s",
+		t.Errorf("%s (-want +got; go test -update rewrites it):\n%s",
 			path, cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 	}
 }

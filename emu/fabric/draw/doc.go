@@ -6,9 +6,9 @@
 //
 // In the picture, switches are in rows by how far they are from endpoints, and
 // each endpoint at its switch. Where all switches have endpoints, those that
-// receive stand below their switch and the others above. Along a link run coloured
+// receive are below their switch and the others above. Along a link run coloured
 // strands, one for each group of flows and direction. The common properties of most
-// links stand once, in the caption; a link with a name, or that differs, has a label.
+// links are listed once, in the caption; a link with a name, or that differs, has a label.
 //
 // # Limitations
 //

@@ -34,7 +34,7 @@ type node struct {
 	note  string // switch: how it marks
 	nodes []int  // in the fabric
 	rank  int    // 0: endpoint; else how many links a switch is away from one
-	below bool   // endpoint: stands below its switch
+	below bool   // endpoint: below its switch
 	edges []int
 
 	x, y, w, h float64 // centre and size
@@ -130,7 +130,7 @@ func (p *picture) findNodes() {
 		p.nodes = append(p.nodes, node{label: m.Name, note: note, nodes: []int{i}, rank: rank[i]})
 		p.ranks = max(p.ranks, rank[i])
 	}
-	// An endpoint stands with the endpoints of its switch that are like it, if they are many.
+	// An endpoint is next to the endpoints of its switch that are like it, if they are many.
 	alike := map[string][]int{}
 	likeness := p.likeness()
 	for i, key := range likeness {

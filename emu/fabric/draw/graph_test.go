@@ -140,7 +140,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Labels of links stand apart from one another and from nodes, also where many links cross.
+// Labels of links do not touch one another and from nodes, also where many links cross.
 func TestLabelsStandApart(t *testing.T) {
 	all := sources(t)
 	all["crossing"] = []byte(`name: crossing
@@ -306,7 +306,7 @@ func TestPlan(t *testing.T) {
 		}
 		for i := range f.Nodes {
 			if n := nodes[f.Nodes[i].Name]; n != 1 {
-				t.Errorf("%s: %s stands in %d places", name, f.Nodes[i].Name, n)
+				t.Errorf("%s: %s is in %d places", name, f.Nodes[i].Name, n)
 			}
 		}
 		for i := range p.Lanes {
@@ -331,7 +331,7 @@ func TestPlan(t *testing.T) {
 		for i := range f.Flows {
 			for _, h := range f.Flows[i].Path.All() {
 				if hops[h] != 1 {
-					t.Errorf("%s: %s stands on %d lanes", name, f.LinkName(h), hops[h])
+					t.Errorf("%s: %s is on %d lanes", name, f.LinkName(h), hops[h])
 				}
 			}
 		}

@@ -43,7 +43,7 @@ func (p *picture) row(rank int) (row []int) {
 	return row
 }
 
-// level returns in which row a node stands, from the topmost on: endpoints above their
+// level returns the row of a node, counted from the top: endpoints above their
 // switches, switches by how far they are from endpoints, endpoints below.
 func (p *picture) level(i int) int {
 	switch n := &p.nodes[i]; {

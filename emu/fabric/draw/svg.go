@@ -259,8 +259,8 @@ func (p *picture) drawNode(out *svg, n *node) {
 		n.x, text, html.EscapeString(n.label))
 }
 
-// labelAt returns where the label of a link stands: on the far side of an endpoint,
-// above a link between neighbours, on any other, at a part t of its way.
+// labelAt returns the place of a link's label: on the far side of an endpoint,
+// above a link between neighbours, on any other, at a part t of its length.
 func (p *picture) labelAt(i int, t float64) (x, y float64) {
 	e := &p.edges[i]
 	a, b := &p.nodes[e.a], &p.nodes[e.b]
@@ -287,7 +287,7 @@ func (p *picture) labelAt(i int, t float64) (x, y float64) {
 	return x, y
 }
 
-// labelParts are the parts of its way at which the label of a link may stand, the best first.
+// labelParts are the possible places of a label, as parts of the link's length, the best first.
 var labelParts = [...]float64{0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8, 0.14, 0.86}
 
 // box is the area that a label covers, by its middle.
@@ -300,7 +300,7 @@ func (a box) over(b box) float64 {
 	return max(w, 0) * max(h, 0)
 }
 
-// labelBoxes returns where the labels of links stand, apart from nodes and from one another
+// labelBoxes returns the places of the labels of links, apart from nodes and from one another
 // where there is room: those that have one place first.
 func (p *picture) labelBoxes() map[int]box {
 	boxes := make(map[int]box)

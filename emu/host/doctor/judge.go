@@ -22,7 +22,7 @@ const (
 // Finding is one thing that matters.
 type Finding struct {
 	Group  string `json:"group"` // "timing", "datagrams", "rights and tools"
-	Name   string `json:"name"`  // of the thing examined; each name stands once
+	Name   string `json:"name"`  // of the thing examined, unique
 	Value  string `json:"value"` // for people; programs read the figures
 	Grade  Grade  `json:"grade"`
 	Advice string `json:"advice"` // the remedy; empty for a good finding

@@ -109,14 +109,14 @@ func (w Wanted) Agent(variable func(string) string) (*Fleet, error) {
 	f := w.fleet(variable)
 	f.Rank = -1
 	if f.Token == "" {
-		return nil, fmt.Errorf("the token of the run is wanted, in %s or by --token-file: fabemu run --placement hosts prints it",
+		return nil, fmt.Errorf("the token of the run is missing: pass the one that fabemu run --placement hosts prints, in %s or with --token-file",
 			TokenVariable)
 	}
 	if err := f.Token.Check(); err != nil {
 		return nil, err
 	}
 	if w.Join == "" {
-		return nil, errors.New("where rank 0 of the run listens is wanted: --join HOST:PORT")
+		return nil, errors.New("the address at which rank 0 listens is missing: pass --join HOST:PORT")
 	}
 	var err error
 	f.Address, err = withPort(w.Join, DefaultPort)
@@ -130,7 +130,7 @@ func withPort(address string, port int) (string, error) {
 		host, p = strings.Trim(address, "[]"), strconv.Itoa(port)
 	}
 	if n, e := strconv.Atoi(p); e != nil || n < 0 || n > 65535 || strings.ContainsAny(host, " /") {
-		return "", fmt.Errorf("%q is no address: HOST:PORT is wanted", address)
+		return "", fmt.Errorf("%q is not an address: expected HOST:PORT", address)
 	}
 	return net.JoinHostPort(host, p), nil
 }
@@ -144,14 +144,14 @@ type launch struct {
 }
 
 // launched reads the variables of a launcher. One launcher may have started
-// another: mpirun in a job of Slurm leaves srun's variables standing, with the ranks of its
+// another: mpirun in a job of Slurm keeps srun's variables, with the ranks of its
 // own daemons, so the variables of MPI come first.
 func launched(variable func(string) string, name string) (launch, error) {
 	var wrong []error
 	number := func(key string) int {
 		n, err := strconv.Atoi(variable(key))
 		if err != nil || n < 0 {
-			wrong = append(wrong, fmt.Errorf("%s=%q in the environment: a whole number from 0 on is wanted",
+			wrong = append(wrong, fmt.Errorf("%s=%q in the environment: expected a whole number of 0 or more",
 				key, variable(key)))
 		}
 		return n

@@ -91,7 +91,7 @@ func TestFind(t *testing.T) {
 		{"a rank too high", Wanted{}, with(slurm, "SLURM_PROCID", "3"), Fleet{}, "rank 3 by srun, of 3"},
 		{"no rank", Wanted{}, with(slurm, "SLURM_PROCID", "x"), Fleet{}, `SLURM_PROCID="x"`},
 		{"a list that is none", Wanted{}, with(slurm, "SLURM_STEP_NODELIST", "n[1"), Fleet{}, "SLURM_STEP_NODELIST in the environment"},
-		{"a port that is none", Wanted{Size: 2, Listen: "a:http"}, nil, Fleet{}, "HOST:PORT is wanted"},
+		{"a port that is none", Wanted{Size: 2, Listen: "a:http"}, nil, Fleet{}, "expected HOST:PORT"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f, err := x.wanted.Find(func(key string) string { return x.variables[key] }, "fab-2")

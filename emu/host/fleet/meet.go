@@ -37,7 +37,7 @@ type Peer struct {
 
 // Here returns the address that this host has on the connection: the others reach it there.
 func (p *Peer) Here() netip.Addr {
-	at, _ := netip.ParseAddrPort(p.LocalAddr().String()) // of another kind of connection it is no address
+	at, _ := netip.ParseAddrPort(p.LocalAddr().String()) // of another kind of connection it is not an address
 	return at.Addr().Unmap()
 }
 
@@ -210,7 +210,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	conn.SetDeadline(time.Now().Add(meetTimeout))
 	session := tls.Server(conn, g.config)
 	if err := session.Handshake(); err != nil {
-		return fmt.Errorf("it is no agent: %w", err)
+		return fmt.Errorf("it is not an agent: %w", err)
 	}
 	ours, wanted, err := g.fleet.Token.proofs(session.ConnectionState(), g.certificate)
 	if err != nil {
@@ -219,7 +219,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	in := bufio.NewReader(session)
 	var hi greeting
 	if err := receive(in, &hi); err != nil {
-		return fmt.Errorf("it is no agent: %w", err)
+		return fmt.Errorf("it is not an agent: %w", err)
 	}
 	switch {
 	case !hmac.Equal(hi.Proof, wanted):
@@ -330,7 +330,7 @@ func (f *Fleet) meet(ctx context.Context, conn net.Conn) (*Peer, error) {
 
 func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	if err := session.Handshake(); err != nil {
-		return nil, fmt.Errorf("it is no run of this program: %w", err)
+		return nil, fmt.Errorf("it is not a run of this program: %w", err)
 	}
 	state := session.ConnectionState()
 	wanted, ours, err := f.Token.proofs(state, state.PeerCertificates[0].Raw)
@@ -344,7 +344,7 @@ func (f *Fleet) prove(session *tls.Conn) (*Peer, error) {
 	var hi greeting
 	switch err := receive(in, &hi); {
 	case err != nil:
-		return nil, fmt.Errorf("it is no run of this program: %w", err)
+		return nil, fmt.Errorf("it is not a run of this program: %w", err)
 	case hi.Refused != "":
 		return nil, errs.Errorf("it refuses this host: %s", printable(hi.Refused))
 	case !hmac.Equal(hi.Proof, wanted):

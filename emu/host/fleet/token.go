@@ -39,7 +39,7 @@ func ReadToken(path string) (Token, error) {
 // Check refuses a token that can be guessed.
 func (t Token) Check() error {
 	if len(t) < leastToken {
-		return fmt.Errorf("a token of %d characters: at least %d are wanted, drawn at random, as by: head -c 18 /dev/urandom | base64",
+		return fmt.Errorf("a token of %d characters: it needs at least %d random ones, for example from: head -c 18 /dev/urandom | base64",
 			len(t), leastToken)
 	}
 	return nil

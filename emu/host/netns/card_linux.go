@@ -219,7 +219,7 @@ func spaceOf(identity string) (*namespace, error) {
 		}
 		n, err := openNamespace(name)
 		if err != nil {
-			continue // it is no namespace, or was removed meanwhile
+			continue // it is not a namespace, or was removed meanwhile
 		}
 		if n.ns.UniqueId() == identity {
 			return n, nil

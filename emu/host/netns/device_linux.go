@@ -27,7 +27,7 @@ type Device struct {
 
 	fd    int
 	place *place  // empty: it is not built
-	frame *frames // of an interface, which is no TUN or TAP device of this process; nil: it is one
+	frame *frames // of an interface, which is not a TUN or TAP device of this process; nil: it is one
 }
 
 // deviceType is netlink's word for TUN and TAP devices.

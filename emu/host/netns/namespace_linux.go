@@ -100,7 +100,7 @@ func openNamespace(path string) (n *namespace, err error) {
 	}
 	if n.link, err = netlink.NewHandleAt(n.ns, unix.NETLINK_ROUTE); err != nil {
 		n.close()
-		return nil, fmt.Errorf("%s is no network namespace, or cannot be entered: %w", path, explain(err))
+		return nil, fmt.Errorf("%s is not a network namespace, or cannot be entered: %w", path, explain(err))
 	}
 	return n, nil
 }

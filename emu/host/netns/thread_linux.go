@@ -44,8 +44,8 @@ func called(f func() error) (err error) {
 	return f()
 }
 
-// errNoSpace reports a file that is no network namespace.
-var errNoSpace = errors.New("it is no network namespace: ip netns list shows their names, and /proc/PID/ns/net is the one of a process")
+// errNoSpace reports a file that is not a network namespace.
+var errNoSpace = errors.New("it is not a network namespace: ip netns list shows their names, and /proc/PID/ns/net is the one of a process")
 
 // openSpace opens the network namespace of a path, and no other file: to open a pipe would wait for its other end.
 func openSpace(path string) (netns.NsHandle, error) {

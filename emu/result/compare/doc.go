@@ -2,7 +2,7 @@
 // clock and one on the wall, with ideal and with actual timing, at two dilations, with
 // two seeds.
 //
-// Dirs reads two directories of results and compares
+// Dirs reads two results directories and compares
 //
 //   - their verdicts, their settings, and the lines in which their scenarios differ;
 //   - the value of each check that both have, and the figures of each workload;

@@ -37,7 +37,7 @@ func TestDiffering(t *testing.T) {
 	}
 	for _, bad := range []string{"", "[]", "a: [", "words"} {
 		if _, err := readResolved([]byte(bad)); err == nil {
-			t.Errorf("%q is no scenario", bad)
+			t.Errorf("%q is not a scenario", bad)
 		}
 	}
 }

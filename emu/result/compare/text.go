@@ -62,7 +62,7 @@ func (t *text) table(first string, others ...string) *document.Table {
 	return document.NewTable("", slices.Concat([]string{first}, t.runs, others), nil)
 }
 
-// beyond counts the lines that --all prints besides.
+// beyond counts the lines that only --all prints.
 func (t *text) beyond(more int, kind string) {
 	if more > 0 {
 		t.Line("and %d more %s: --all", more, kind)

@@ -17,7 +17,7 @@
 // The X axis is linear. There is one axis on the left, so that curves of one figure
 // have one unit. A frame shows at most MaxCurves curves and of each at most two
 // thousand points, evenly chosen; the legend counts the curves left out. Names of
-// events that stand close together are left out of the picture. Text in SVG is set in the
+// events that are close together are left out of the picture. Text in SVG is set in the
 // reader's own sans-serif font where Liberation Sans is missing, and is stretched or
 // squeezed to the width of that. PDF has no bold text, and leaves out letters that Windows-1252 lacks.
 package plot

@@ -214,7 +214,7 @@ func TestPanels(t *testing.T) {
 		}
 	}
 	if strings.Count(svg, ">utilisation (%)</text>") != 1 || strings.Contains(svg, "not drawn") {
-		t.Error("what the axis is stands there once, and all curves are drawn")
+		t.Error("the axis is named once, and all curves are drawn")
 	}
 	golden.File(t, "testdata/panels.svg", out.Bytes())
 	var least bytes.Buffer

@@ -31,7 +31,7 @@ type RankColumn struct {
 	Best   string // which figures come first
 }
 
-// RankRow is a row. Rows of a group stand together.
+// RankRow is a row. Rows of a group are adjacent.
 type RankRow struct {
 	Group, Name string
 	Cells       []RankCell

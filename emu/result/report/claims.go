@@ -77,7 +77,7 @@ func (t Tally) Add(b scenario.Basis, o Outcome) {
 	t[b][o]++
 }
 
-// Of returns how many claims came out so.
+// Of returns the number of claims with an outcome.
 func (t Tally) Of(o Outcome) int {
 	n := 0
 	for _, outcomes := range t {
@@ -136,9 +136,9 @@ func ByBasis[T any, P interface {
 	return sourced, ours
 }
 
-// CameOut prints the value of a check, with so many digits that it does not look
+// Result prints the value of a check, with so many digits that it does not look
 // like a bound that it only comes near to.
-func (k *Check) CameOut() string {
+func (k *Check) Result() string {
 	if k.Outcome == NotMeasured {
 		return "-"
 	}
@@ -172,8 +172,8 @@ func valueTo(k *Check, v Number, digits int) string {
 // bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
 func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
 
-// Wanted prints the range of a check as it was given.
-func (k *Check) Wanted() string {
+// Accepted prints the range of a check as it was given.
+func (k *Check) Accepted() string {
 	low, high := k.Low.Known(), k.High.Known()
 	switch {
 	case low && k.Low == k.High:

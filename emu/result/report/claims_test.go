@@ -59,7 +59,7 @@ func TestPrintedFigures(t *testing.T) {
 		{"a.rate / b.rate", 0, 1, "0 to 1"}, {"a.rate / b.rate", 0.9, inf, ">= 0.9"}, {"a.rate / b.rate", -inf, inf, "any"},
 		{"a.rate", 9e8, 1.1e9, "900 MB/s to 1.1 GB/s"}, {"a.rate", 5, 5, "5 B/s"},
 	} {
-		if got := (&Check{Metric: x.metric, Judged: Judged{Low: x.low, High: x.high}}).Wanted(); got != x.want {
+		if got := (&Check{Metric: x.metric, Judged: Judged{Low: x.low, High: x.high}}).Accepted(); got != x.want {
 			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)
 		}
 	}

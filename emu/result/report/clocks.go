@@ -70,7 +70,7 @@ func clockWords(c *Clocks) string {
 	case !c.ErrorPacketTimes.Known():
 		return ", how far the clocks of the hosts drifted is not known"
 	case c.ErrorPacketTimes > limit:
-		return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time only (%s is wanted)",
+		return fmt.Sprintf(", the clocks of the hosts agree only within %s of a packet time (limit: %s)",
 			c.ErrorPacketTimes.Percent(), limit.Percent())
 	}
 	return fmt.Sprintf(", the clocks of the hosts agree within %s of a packet time", c.ErrorPacketTimes.Percent())

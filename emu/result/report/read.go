@@ -40,7 +40,7 @@ const (
 // lists all that is wrong with it.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s is no directory of results", dir)
+		return nil, fmt.Errorf("%s is not a results directory", dir)
 	}
 	d := &Dir{Result: &Result{}}
 	var missing, others []string

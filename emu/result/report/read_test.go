@@ -81,7 +81,7 @@ func TestReadDirRefuses(t *testing.T) {
 		"a figure that was changed": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, RatesFile), []byte("<svg><script>alert(1)</script></svg>"), 0o666)
 		}, []string{"is a mix of two runs, or was changed: rates.svg"}},
-		"no directory": {func(dir string) error { return os.RemoveAll(dir) }, []string{"is no directory of results"}},
+		"no directory": {func(dir string) error { return os.RemoveAll(dir) }, []string{"is not a results directory"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "copy")

@@ -43,7 +43,7 @@ type Collective struct {
 	Round              Spread      `json:"round_s"`    // from when the first rank began until the last one ended
 	LeastSeconds       Number      `json:"least_s"`    // a lower bound: the bytes that must follow one another on a link, without latencies
 	AlgorithmBandwidth Number      `json:"algbw"`      // bytes per second, of the mean round
-	BusBandwidth       Number      `json:"busbw"`      // likewise, as nccl-tests define it
+	BusBandwidth       Number      `json:"busbw"`      // the same, as nccl-tests define it
 	Stragglers         []Straggler `json:"stragglers"` // the endpoints that ended a round last, the most frequent first
 }
 

@@ -20,7 +20,7 @@ const (
 // Level is how far the figures of a run can be trusted.
 type Level string
 
-// The levels, the best first. Virtual stands apart: it has no wall time to keep.
+// The levels, the best first. Virtual is separate: it has no wall time to keep.
 const (
 	Virtual   Level = "virtual"    // virtual clock: figures in model time are exact, and there are none in wall time
 	Exact     Level = "exact"      // an observer on a link finds the gaps of the model, at the requested dilation
@@ -196,11 +196,11 @@ func faultWords(f *Figures) string {
 // BreakOff marks a run that a failure has ended before its time: it is degraded at best.
 func (v *Verdict) BreakOff(at unit.Time, why error) {
 	first, _, _ := strings.Cut(why.Error(), "\n")
-	stands := v.Reason
+	valid := v.Reason
 	if v.Level != Void {
-		v.Level, stands = Degraded, "figures are of the time before, and off by an unknown amount"
+		v.Level, valid = Degraded, "figures are of the time before, and off by an unknown amount"
 	}
-	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, stands)
+	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, valid)
 }
 
 // Comment returns the verdict for a capture of the run, which may be partial; nothing on

@@ -58,7 +58,7 @@ func TestJudge(t *testing.T) {
 		{"the latest by 100 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 100 }, Faithful, ""},
 		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "the latest frame left 1407 packet times late"},
 		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "at a dilation of 50, the clocks of the hosts agree within 5.0 % of a packet time: all"},
-		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree within 5.0 % of a packet time only (5.0 % is wanted): figures in model time"},
+		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree only within 5.0 % of a packet time (limit: 5.0 %): figures in model time"},
 		{"clocks not read at the end", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: Missing()} }, OrderOnly, "how far the clocks of the hosts drifted is not known"},
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
 		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure is valid"},

@@ -20,7 +20,7 @@ type RankWait struct {
 	File     string `json:"file,omitempty"`  // of GOAL
 	Line     int    `json:"line,omitempty"`  // in it, of the operation
 	Round    int    `json:"round,omitempty"` // of a collective operation, from 1
-	Step     int    `json:"step,omitempty"`  // likewise
+	Step     int    `json:"step,omitempty"`  // the same
 	SincePs  int64  `json:"since_ps"`
 }
 

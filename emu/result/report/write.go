@@ -31,7 +31,7 @@ const (
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
 	SlowdownFile = "slowdown.svg" // of workloads alone
-	PageFile     = "report.html"  // likewise: a report for browsers, one file that opens offline
+	PageFile     = "report.html"  // a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"
 	TraceFile    = "fabric.pftrace"
@@ -52,7 +52,7 @@ type Picture struct {
 
 // WriteDir writes the results of a run to a directory, which is made where it
 // does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
-// and result.json at last, so that where it stands everything stands. Each file
+// and result.json last, so that if it exists the others do too. Each file
 // appears whole or not at all; series.csv takes the place of the one by WritePartial. It
 // sets r.Directory. The pictures are the caller's (package summary); draw may be nil.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
@@ -150,7 +150,7 @@ func WriteSeries(w io.Writer, r *Result, series []metrics.Series) error {
 	return writeSeries(context.Background(), w, string(r.Verdict.Level), append(series[:len(series):len(series)], r.Pace...))
 }
 
-// partial stands instead of the level of the verdict, in the series of an active run or
+// partial replaces the level of the verdict, in the series of an active run or
 // was killed.
 const partial = "partial"
 

@@ -145,7 +145,7 @@ func TestWriteDir(t *testing.T) {
 	if err := WriteDir(dir, r, c, nil, plain); err != nil {
 		t.Error(err)
 	}
-	// Where a file stands no directory can be.
+	// A directory cannot replace a file.
 	if err := WriteDir(filepath.Join(dir, ResultFile), r, c, nil, plain); err == nil || !strings.HasPrefix(err.Error(), "results: ") {
 		t.Errorf("a file instead of a directory: %v", err)
 	}

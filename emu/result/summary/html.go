@@ -170,19 +170,19 @@ func cellsOf[T, R any](list []T, row func(*T) R) []R {
 func rowOf(k *report.Check) Row {
 	x := Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source),
 		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
-		Value:    k.CameOut(), Accepted: k.Wanted()}
+		Value:    k.Result(), Accepted: k.Accepted()}
 	x.Because = because(k)
 	return x
 }
 
-// WritePage writes the report of a directory of results into it, and returns its
+// WritePage writes the report of a results directory into it, and returns its
 // path.
 func WritePage(d *report.Dir) (string, error) {
 	path := filepath.Join(d.Directory, report.PageFile)
 	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
 }
 
-// WritePictures draws the pictures of a directory of results in a style, and returns their paths.
+// WritePictures draws the pictures of a results directory in a style, and returns their paths.
 func WritePictures(d *report.Dir, style *plot.Style) (paths []string, err error) {
 	for _, p := range Pictures(d.Result, d.Series) {
 		err := style.Files(strings.TrimSuffix(p.Name, ".svg"), p.Drawing.(plot.Drawing), func(name string, to func(io.Writer) error) error {

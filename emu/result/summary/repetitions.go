@@ -114,7 +114,7 @@ func means(r *seeds.Repetitions) string {
 
 // repeatedTables returns the means of checks, and those of utilisations.
 func repeatedTables(r *seeds.Repetitions) (checks, rates *document.Table) {
-	checks = document.NewTable("", []string{"check", "mean", "wanted", "pass", "claim"}, nil)
+	checks = document.NewTable("", []string{"check", "mean", "accepted", "pass", "claim"}, nil)
 	rates = document.NewTable("", []string{"utilisation", "mean"}, nil)
 	for i := range r.Figures {
 		f := &r.Figures[i]

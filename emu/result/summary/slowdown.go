@@ -118,7 +118,7 @@ func slowdownFigure(bands []sizeBand) *plot.Figure {
 		X:        plot.Axis{Label: "flow size (quantiles)", High: 1},
 		Y:        plot.Axis{Label: "slowdown", Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
 	}
-	const marks = 10 // at the most: their names need room
+	const marks = 10 // at most, because their names need room
 	for k := 0; k <= marks; k++ {
 		i := k * n / marks
 		if at := float64(i) / float64(n); k == 0 || at > f.X.Ticks[len(f.X.Ticks)-1] {

@@ -126,7 +126,7 @@ func TestBar(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(page.String(), `<p class="verdict `+x.want+`">`) {
-			t.Errorf("%s with a claim that came out as %s is not %s", x.level, x.outcome, x.want)
+			t.Errorf("%s with a claim of outcome %s is not %s", x.level, x.outcome, x.want)
 		}
 	}
 }

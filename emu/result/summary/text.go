@@ -202,15 +202,15 @@ func (t *text) claims(r *report.Result) {
 	if len(r.Checks) == 0 {
 		return
 	}
-	id, wanted, got := len("id"), len("wanted"), len("came out")
+	id, accepted, result := len("id"), len("accepted"), len("result")
 	for i := range r.Checks {
 		k := &r.Checks[i]
-		id, wanted, got = max(id, len(k.ID)), max(wanted, len(k.Wanted())), max(got, len(k.CameOut()))
+		id, accepted, result = max(id, len(k.ID)), max(accepted, len(k.Accepted())), max(result, len(k.Result()))
 	}
 	sorted, shown, tally := checksOf(r)
 	sourced, ours := report.ByBasis(sorted[:shown])
-	t.checks("Claims", "claim of the source", sourced, id, wanted, got)
-	t.checks("Checks", "expectation", ours, id, wanted, got)
+	t.checks("Claims", "claim of the source", sourced, id, accepted, result)
+	t.checks("Checks", "expectation", ours, id, accepted, result)
 	if more := len(sorted) - shown; more > 0 {
 		t.Line("  ... %d more that pass", more)
 	}
@@ -218,14 +218,14 @@ func (t *text) claims(r *report.Result) {
 }
 
 // checks writes a table of checks, unless there are none.
-func (t *text) checks(title, says string, checks []report.Check, id, wanted, got int) {
+func (t *text) checks(title, says string, checks []report.Check, id, accepted, result int) {
 	if len(checks) == 0 {
 		return
 	}
 	t.Title(title)
 	const outcome = len("UNEXPECTED PASS")
-	claim := max(20, t.Columns()-2-id-wanted-got-outcome-4*2)
-	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, wanted, "wanted", got, "came out")
+	claim := max(20, t.Columns()-2-id-accepted-result-outcome-4*2)
+	t.Line("  %-*s  %-*s  %*s  %*s", id, "id", claim, says, accepted, "accepted", result, "result")
 	for i := range checks {
 		k := &checks[i]
 		lines := terminal.Wrap(k.Claim, claim)
@@ -236,7 +236,7 @@ func (t *text) checks(title, says string, checks []report.Check, id, wanted, got
 			lines = []string{lines[0], terminal.Shorten(lines[1]+" "+lines[2], claim)}
 		}
 		t.Line("  %-*s  %-*s  %*s  %*s  %s",
-			id, k.ID, claim, lines[0], wanted, k.Wanted(), got, k.CameOut(),
+			id, k.ID, claim, lines[0], accepted, k.Accepted(), result, k.Result(),
 			t.Paint(k.Outcome.Color(), k.Outcome.Word()))
 		rest := lines[1:]
 		if k.Reason != "" && k.Outcome != report.Pass {

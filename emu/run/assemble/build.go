@@ -71,7 +71,7 @@ type builder struct {
 	loops      *drive.Loops                // nil: there is one
 	here       func(node int) bool         // which machines are made; nil: all
 	work       []*fabric.Workload          // the workloads
-	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members that stand in a file
+	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
 	goals      map[int]*schedule.Goal      // by workload, the schedule of its ranks
 	unrouted   bool                        // switches get no routes: nothing is to run
 	acksAsData bool

@@ -39,10 +39,10 @@ type Expecter interface {
 // that wait in its own (Waits), and a Merged puts the reports together.
 type Watch struct {
 	Every unit.Duration // positive
-	Word  unit.Duration // from when there is room until the sender has the report, at the most
+	Word  unit.Duration // from when there is room until the sender has the report, at most
 	// Idle ends the run when there is a deadlock, or it Drains, and nothing but flow control has moved for so
 	// long, and no machine expects anything. It counts from Settled, and from the last of
-	// the changes. 0: it goes on.
+	// the changes. 0: the run continues.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
 	Drains  bool      // the run is over when all that arrived has been delivered

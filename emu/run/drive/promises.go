@@ -52,7 +52,7 @@ func (r *partRun) leads(slot int, t unit.Time) bool {
 	return may
 }
 
-// state states how far the part is. Others may wait for that, while it goes on.
+// state publishes how far the part is. Others may wait for that while the part continues.
 func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	err := r.fill(slot, t, over)
 	if err == nil {

@@ -366,7 +366,7 @@ func (s *sockets) readLast() error {
 // collect compares the datagrams that have come back by a track with those that left.
 func (s *sockets) collect(tr *track) error {
 	if tr.in == nil {
-		return nil // it comes out elsewhere
+		return nil // it is received elsewhere
 	}
 	for stray := 0; tr.away.count > 0; {
 		b, err := tr.in.Next()

@@ -113,7 +113,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 // check refuses a fabric that w cannot run, and sets the clock.
 func (w *Wall) check(f *Setup) error {
 	if w.Dilation < 1 {
-		return fmt.Errorf("dilation %d: at least 1 is wanted", w.Dilation)
+		return fmt.Errorf("dilation %d: it must be at least 1", w.Dilation)
 	}
 	if len(w.Longest) != len(f.Wires) || w.Trunk == nil && len(w.Links) != len(f.Wires) {
 		return fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))

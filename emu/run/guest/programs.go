@@ -257,7 +257,7 @@ func (p *Programs) Value(m scenario.ProgramMetric) (value float64, why string) {
 func number(text []byte, path []string) (float64, string) {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
-		return math.NaN(), fmt.Sprintf("its output is no JSON: %v", err)
+		return math.NaN(), fmt.Sprintf("its output is not JSON: %v", err)
 	}
 	for i, key := range path {
 		at := strings.Join(path[:i+1], ".")
@@ -280,7 +280,7 @@ func number(text []byte, path []string) (float64, string) {
 	}
 	n, ok := v.(float64)
 	if !ok {
-		return math.NaN(), strings.Join(path, ".") + " is no number in its output"
+		return math.NaN(), strings.Join(path, ".") + " is not a number in its output"
 	}
 	return n, ""
 }

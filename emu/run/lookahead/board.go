@@ -140,7 +140,7 @@ func NewBoard(f Fabric, rank []int, run uint32, node int, words []uint64) (*Boar
 		numbers: make([]uint64, len(c.parts)), sums: make([]uint64, len(c.parts)),
 	}
 	if len(words) < b.layout.all {
-		return nil, fmt.Errorf("it has %d words, and %d are wanted", len(words), b.layout.all)
+		return nil, fmt.Errorf("it has %d words instead of %d", len(words), b.layout.all)
 	}
 	if node >= 0 {
 		b.me = part[node]

@@ -352,7 +352,7 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	case hello:
 		var hi greeting
 		if err := json.Unmarshal(payload, &hi); err != nil || hi.Part != s.Part || hi.Run != s.Run || hi.Fabemu != s.Fabemu {
-			return fmt.Errorf("the process that has joined is of part %q, run %08x, version %s; wanted run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.Run, s.Fabemu)
+			return fmt.Errorf("the process that joined is part %q of run %08x, version %s: expected run %08x, version %s", hi.Part, hi.Run, hi.Fabemu, s.Run, s.Fabemu)
 		}
 		s.ready, s.boardless = true, hi.Boardless
 	case events:

@@ -71,7 +71,7 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 	}
 	var x lab
 	if err := yaml.Unmarshal([]byte(plain), &x); err != nil {
-		return nil, nil, errs.Errorf("%s: this is no containerlab topology: %w", file, err)
+		return nil, nil, errs.Errorf("%s: this is not a containerlab topology: %w", file, err)
 	}
 	names := x.Name
 	if x.Prefix != nil {
@@ -79,7 +79,7 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 	}
 	switch {
 	case x.Name == "" || len(x.Topology.Nodes) == 0:
-		return nil, nil, errs.Errorf("%s: this is no containerlab topology: it has no name, or no topology.nodes", file)
+		return nil, nil, errs.Errorf("%s: this is not a containerlab topology: it has no name, or no topology.nodes", file)
 	case strings.Contains(names, "$"):
 		return nil, nil, errs.Errorf("%s: the name or the prefix, %s, has a variable without a value: set it in the environment", file, names)
 	case strings.Contains(names, "__git"):
@@ -176,7 +176,7 @@ func (e *labEnd) fields(taken map[string]bool) (own string, left []string) {
 				why = err.Error()
 			}
 		} else if p, err := netip.ParsePrefix(text); err != nil || p.Addr().BitLen() != a.bits || !p.Addr().IsGlobalUnicast() {
-			why = "it is no address of a host with a length, such as 10.0.0.1/24"
+			why = "it is not a host address with a prefix length, such as 10.0.0.1/24"
 		} else if slices.Contains(addressed, e.kind) {
 			why = "containerlab writes it into the configuration of kind " + e.kind + ": write it there"
 		}
@@ -241,7 +241,7 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 		n, there := x.Topology.Nodes[e.node]
 		switch {
 		case slices.Contains([]string{"host", "mgmt-net", "macvlan", "dummy", "vxlan"}, e.node) && !there:
-			return nil, fmt.Sprintf("its end %v is no node", v)
+			return nil, fmt.Sprintf("its end %v is not a node", v)
 		case !there:
 			return nil, fmt.Sprintf("the topology has no node of its end %v", v)
 		}

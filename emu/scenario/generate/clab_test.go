@@ -102,8 +102,8 @@ func TestClabDevices(t *testing.T) {
 		"cisco_iol:Ethernet0/4": "of kind cisco_iol", "cisco_iol:eth0": "of kind cisco_iol", "cisco_iol:Gi1": "of kind cisco_iol",
 		"cisco_csr1000v:Gi1": "of kind cisco_csr1000v", "vr-sros:1/1/c1/2": "of kind vr-sros", "vr-sros:2/1/1": "of kind vr-sros",
 		"mikrotik_ros:ether99999999999999999999": "of kind mikrotik_ros", "juniper_vmx:ge-0/0/": "of kind juniper_vmx",
-		"linux:eth0/1": "is no name of a device", "linux:": "is no name of a device", "linux:eth0123456789abc": "is no name of a device",
-		"nokia_srlinux:ethernet-1/0": "is no name of a device", "nokia_srsim:1/1": "is no name of a device",
+		"linux:eth0/1": "is not the name of a device", "linux:": "is not the name of a device", "linux:eth0123456789abc": "is not the name of a device",
+		"nokia_srlinux:ethernet-1/0": "is not the name of a device", "nokia_srsim:1/1": "is not the name of a device",
 	} {
 		kind, name, _ := strings.Cut(names, ":")
 		if got, err := generate.Device(kind, name); err == nil || !strings.HasPrefix(err.Error(), want) {

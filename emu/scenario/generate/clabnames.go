@@ -77,7 +77,7 @@ func device(kind, name string) (string, error) {
 		return "", fmt.Errorf("of kind %s is not one of %s eth#", kind, a.names)
 	}
 	if name == "" || len(name) > longestDevice || strings.ContainsAny(name, "/:\t\n") {
-		return "", fmt.Errorf("is no name of a device in a container, such as eth1")
+		return "", fmt.Errorf("is not the name of a device in a container, such as eth1")
 	}
 	return name, nil
 }

@@ -134,7 +134,7 @@ func choices(algorithms []rp.Algorithm, points []cp.Point) []choiceOf {
 type reference struct {
 	pages   []Page
 	lists   map[string]string   // by the key of a choice, what can be chosen
-	names   map[string][]string // likewise, the links to their pages
+	names   map[string][]string // the links to their pages
 	objects map[string]string   // by what is written about an object, the link to it
 	written []section
 }

@@ -47,7 +47,7 @@ func shardOfTask(of int, environment func(string) string) (index, shards int, er
 	}
 	switch {
 	case len(mine) == 0:
-		return 0, 0, fmt.Errorf("this is no task of an array: none of %s is set; give the shard and their number, such as 1/4",
+		return 0, 0, fmt.Errorf("this is not a task of an array job: none of %s is set; give the shard and their number, such as 1/4",
 			strings.Join(names, ", "))
 	case len(mine) > 1:
 		return 0, 0, fmt.Errorf("%s are set: give the shard and their number, such as 1/4", strings.Join(set, " and "))
@@ -60,7 +60,7 @@ func (a *array) shard(of int, environment func(string) string) (index, shards in
 	number := func(name string) int {
 		n, err := strconv.Atoi(environment(name))
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s is %q: a whole number is wanted", name, environment(name)))
+			wrong = append(wrong, fmt.Errorf("%s is %q: expected a whole number", name, environment(name)))
 		}
 		return n
 	}

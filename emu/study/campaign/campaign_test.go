@@ -54,11 +54,11 @@ func TestParseShare(t *testing.T) {
 		{cell: "x", shard: "5/3", wrong: []string{`"x" is not the ID`, "--shard 5/3: shards are counted from 1 to 3"}},
 		{shard: "0/3", wrong: []string{"counted from 1 to 3"}},
 		{shard: "-1/3", wrong: []string{"counted from 1 to 3"}},
-		{shard: "1/0", wrong: []string{`"0" shards: a whole number, 1 or more`}},
-		{shard: "2", wrong: []string{"which shard of how many is wanted"}},
-		{shard: "a/3", wrong: []string{"which shard of how many is wanted"}},
+		{shard: "1/0", wrong: []string{`"0" shards: expected a whole number of 1 or more`}},
+		{shard: "2", wrong: []string{"expected the number of a shard"}},
+		{shard: "a/3", wrong: []string{"expected the number of a shard"}},
 		{shard: "1/3/4", wrong: []string{`"3/4" shards`}},
-		{shard: "auto", wrong: []string{"no task of an array: none of SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, PBS_ARRAY_INDEX, SGE_TASK_ID is set"}},
+		{shard: "auto", wrong: []string{"not a task of an array job: none of SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, PBS_ARRAY_INDEX, SGE_TASK_ID is set"}},
 		{shard: "auto", environment: map[string]string{"JOB_COMPLETION_INDEX": "0"}, wrong: []string{"Kubernetes does not give the number of tasks"}},
 		{shard: "auto", environment: map[string]string{"PBS_ARRAY_INDEX": "1"}, wrong: []string{"PBS does not give the number of tasks"}},
 		{shard: "auto/3", environment: map[string]string{"PBS_ARRAY_INDEX": "0"}, wrong: []string{"the tasks for 3 shards start with 1"}},
@@ -382,7 +382,7 @@ func TestExportMistakes(t *testing.T) {
 	j.Shards, j.CPUs, j.Memory, j.Time, j.Image, j.Claim = 4, 0, 0, time.Second, "", "a b"
 	j.Dir, j.Scenario.Path = "a\nb", "/scenario/a b.yaml"
 	err := Export(&bytes.Buffer{}, Kubernetes, j)
-	for _, want := range []string{"--shards 4: 1 to 3", "--cpus 0", "--memory", "--time 1s", "--image", `--claim "a b"`, "line break", "cannot be a key of a ConfigMap"} {
+	for _, want := range []string{"--shards 4: expected 1 to 3", "--cpus 0", "--memory", "--time 1s", "--image", `--claim "a b"`, "line break", "cannot be a key of a ConfigMap"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

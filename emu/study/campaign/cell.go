@@ -147,14 +147,14 @@ func parseShard(text string, environment func(string) string) (index, of int, er
 	first, second, slash := strings.Cut(text, "/")
 	if slash {
 		if of, err = strconv.Atoi(second); err != nil || of < 1 {
-			return 0, 0, fmt.Errorf("%q shards: a whole number, 1 or more, is wanted", second)
+			return 0, 0, fmt.Errorf("%q shards: expected a whole number of 1 or more", second)
 		}
 	}
 	if first == "auto" {
 		return shardOfTask(of, environment)
 	}
 	if index, err = strconv.Atoi(first); err != nil || !slash {
-		return 0, 0, errors.New("which shard of how many is wanted, such as 1/4, or auto in an array of a batch system")
+		return 0, 0, errors.New("expected the number of a shard and of all shards, such as 1/4, or auto in an array job")
 	}
 	if index < 1 || index > of {
 		return 0, 0, fmt.Errorf("shards are counted from 1 to %d", of)

@@ -65,20 +65,20 @@ func (j *Job) check(e Engine) error {
 	}
 	report(len(j.Cells) == 0, "there is no cell to do")
 	report(j.Shards < 1 || j.Shards > max(1, len(j.Cells)),
-		"--shards %d: 1 to %d are wanted, as many as there are cells", j.Shards, len(j.Cells))
-	report(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: 1 to 4096 are wanted", j.CPUs)
-	report(j.Memory < 1, "--memory: at least 1 MiB is wanted")
-	report(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: a minute at least is wanted", j.Time)
+		"--shards %d: expected 1 to %d, at most one for each cell", j.Shards, len(j.Cells))
+	report(j.CPUs < 1 || j.CPUs > 4096, "--cpus %d: expected 1 to 4096", j.CPUs)
+	report(j.Memory < 1, "--memory: it must be at least 1 MiB")
+	report(j.Time < 0 || j.Time > 0 && j.Time < time.Minute, "--time %v: it must be at least a minute", j.Time)
 	for _, w := range append([]string{j.Name, j.Dir, j.Image, j.Claim}, j.Command...) {
 		report(strings.ContainsAny(w, "\n\r\x00"), "%q has a line break, which %s cannot take", w, e)
 	}
 	if e == Kubernetes {
-		report(j.Image == "", "--image: which image has the program is wanted, such as registry.example/fabemu:1.0")
-		report(!label.MatchString(j.Claim), "--claim %q: the name of a PersistentVolumeClaim is wanted", j.Claim)
+		report(j.Image == "", "--image: name the image that contains fabemu, such as registry.example/fabemu:1.0")
+		report(!label.MatchString(j.Claim), "--claim %q: expected the name of a PersistentVolumeClaim", j.Claim)
 		if s := j.Scenario; s != nil {
 			report(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
 			report(!configKey.MatchString(path.Base(s.Path)),
-				"the name of %s cannot be a key of a ConfigMap: letters, digits, '-', '_' and '.' are wanted", s.Path)
+				"the name of %s cannot be a key of a ConfigMap: use only letters, digits, '-', '_' and '.'", s.Path)
 		}
 	}
 	return errors.Join(wrong...)

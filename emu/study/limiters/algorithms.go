@@ -51,7 +51,7 @@ func algorithmOf(l rp.Algorithm) *Subject {
 }
 
 // pointsOf returns the maker of the congestion points of an algorithm. They have the name of the algorithm, or are ECM's,
-// on which E2CM stands.
+// on which E2CM is based.
 func pointsOf(algorithm string) func(cp.Site) (cp.Notifier, error) {
 	for _, p := range cp.Points() {
 		if p.Name == algorithm && p.Notifier != nil {

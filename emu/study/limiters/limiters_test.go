@@ -225,7 +225,7 @@ func TestTheRestGoesOn(t *testing.T) {
 	}
 }
 
-// Where nobody listens any more, what was measured stands, and the cases not run are named; so it
+// If the reader is gone, what was measured is kept, and the cases not run are named; so it
 // is where the bench is ended.
 func TestEndedEarly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "socket")
@@ -279,7 +279,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{unknown, `there is no limiter "token-buckett" (did you mean "token-bucket"?): there are inter-packet-delay, token-bucket, lipd, `},
 		{noCase, `there is no case "unsteady": there are steady/700Mbps, `},
-		{pattern, `"[" is no pattern`},
+		{pattern, `"[" is not a pattern`},
 		{noProgram, "start /not/there: "},
 		{isAlgorithm, "the program is a reaction point, which takes feedback: it is tried with --replay FILE"},
 	} {
@@ -330,7 +330,7 @@ func built(t *testing.T) string {
 	return binary
 }
 
-// The table in docs has fabemu's own limiters as they come out on the virtual clock.
+// The table in docs has fabemu's own limiters on the virtual clock.
 func TestModelDocuments(t *testing.T) {
 	for _, s := range limiters.Ours() {
 		r, err := limiters.Run(context.Background(), s, limiters.Options{Clock: mode.VirtualClock})

@@ -78,7 +78,7 @@ func TestReplay(t *testing.T) {
 func TestReplayVerdict(t *testing.T) {
 	ctx, r := context.Background(), recording(t)
 	for script, want := range map[string]string{
-		`read x; echo law 1000000000 never mine; read x || exit 0; echo NaN never`: `gives a rate that is no whole number of bits per second; its line is "NaN never"`,
+		`read x; echo law 1000000000 never mine; read x || exit 0; echo NaN never`: `gives a rate that is not a whole number of bits per second; its line is "NaN never"`,
 		`read x; echo law -1 never mine`:                                           "gives a rate that is negative",
 		`read x; echo limiter 5 mine; read x || exit 0; echo ok; read x; exit 3`:   "exit status 3",
 	} {

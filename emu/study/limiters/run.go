@@ -187,7 +187,7 @@ func pick[T any](all []T, nameOf func(T) string, patterns []string) (out []T, er
 		for i, name := range names {
 			matches, err := path.Match(p, name)
 			if err != nil {
-				return nil, errs.Errorf("%q is no pattern: %w", p, err)
+				return nil, errs.Errorf("%q is not a pattern: %w", p, err)
 			}
 			if matches || strings.HasPrefix(name, strings.TrimSuffix(p, "/")+"/") {
 				picked[i], found = true, true

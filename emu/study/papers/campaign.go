@@ -59,7 +59,7 @@ func NewCampaign(name, only string, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// inputs names what the results of all runs depend on, besides their scenarios: the program, the clock, and the
+// inputs names what the results of all runs depend on in addition to their scenarios: the program, the clock, and the
 // figures, which choose the measurements of a run.
 func (o *Options) inputs(figures string) string {
 	link := emu.Carrier("")

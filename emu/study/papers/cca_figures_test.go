@@ -10,7 +10,7 @@ import (
 )
 
 // Where the CCTI settles, which timers and tables are long enough, and the fabric of
-// HPL-2002-224, of one seed: all claims come out as they are expected to.
+// HPL-2002-224, of one seed: all claims are as expected.
 func TestFiguresOfCCA(t *testing.T) {
 	p := paperNamed("cca")
 	var figures []*Figure
@@ -34,7 +34,7 @@ func TestFiguresOfCCA(t *testing.T) {
 				want = report.UnexpectedPass
 			}
 			if c.Outcome != want {
-				t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())
+				t.Errorf("%s is %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.Result(), c.Accepted())
 			}
 		}
 	}

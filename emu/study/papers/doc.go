@@ -23,7 +23,7 @@
 // a text {x} stands for a value, {x:%.2f} for one with two digits. A row with each stands for several, one
 // for each item. Go stays where a measurement is an algorithm.
 //
-// In addition to the range of a claim stands its null result (Null), as null-result in
+// In addition to its range a claim has a null result (Null), as null-result in
 // words/PAPER.yaml: the value if the scheme does nothing, or if all is equal. The
 // range excludes it, or the row gives a reason for its absence; a test checks each claim. It
 // is argued, {value: 1, how: Equal shares.}, in the unit of the range in its file; or

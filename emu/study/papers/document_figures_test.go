@@ -33,12 +33,12 @@ func TestFiguresOfDocuments(t *testing.T) {
 			}
 			_, section, _ := strings.Cut(part.String(), "\n## "+r.Figures[0].heading())
 			if !strings.Contains(string(text), section) {
-				t.Errorf("%s comes out as\n%s", d.quick, section)
+				t.Errorf("the result of %s is\n%s", d.quick, section)
 			}
 			for _, x := range r.Figures[0].Pictures {
 				if to := linked(d.paper, d.pictures)(x.Name); to != "" {
 					if picture, err := os.ReadFile("../../../docs/papers/" + to); err != nil || !bytes.Equal(picture, svg(t, x)) {
-						t.Errorf("the picture %s is not what comes out: %v", to, err)
+						t.Errorf("the picture %s is not the result: %v", to, err)
 					}
 				}
 			}

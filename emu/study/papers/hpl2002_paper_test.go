@@ -30,13 +30,13 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 	all := map[string]ClaimResult{}
 	for _, c := range f.Claims {
 		all[c.ID] = c
-		t.Logf("%-10s %-18s %-16s %-8s %s", c.ID, c.CameOut(), c.Accepted(), c.Outcome, c.Says)
+		t.Logf("%-10s %-18s %-16s %-8s %s", c.ID, c.Result(), c.Accepted(), c.Outcome, c.Says)
 		want := report.Pass
 		if slices.Contains([]string{"IB-7c", "IB-8b4", "IB-13", "IB-20c", "IB-20g", "IB-20h", "IB-21a", "IB-27", "IB-18/fimd"}, c.ID) {
 			want = report.Differs
 		}
 		if c.Outcome != want {
-			t.Errorf("%s comes out as %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.CameOut(), c.Accepted())
+			t.Errorf("%s is %s, want %s: %s is %s, accepted is %s", c.ID, c.Outcome, want, c.Measured, c.Result(), c.Accepted())
 		}
 	}
 	return all

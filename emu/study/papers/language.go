@@ -107,7 +107,7 @@ func (s scope) value(e ast.Expr) any {
 	case *ast.CallExpr:
 		return s.call(e)
 	}
-	fault("this is no expression: %T", e)
+	fault("this is not an expression: %T", e)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func functions() map[string]any {
 			r.Seeds = true
 			return r
 		},
-		"edited": func(r Run, old, text string) Run { // in the scenario's text something else stands
+		"edited": func(r Run, old, text string) Run { // a run with another text in its scenario
 			r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
 			return r
 		},

@@ -7,12 +7,12 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// Null is the null result of a claim: the value that comes out if the scheme does nothing, or if
+// Null is the null result of a claim: its value if the scheme does nothing, or if
 // all is equal. A claim means something only if its range excludes that value.
 type Null struct {
 	Value *float64 // argued, in the unit of the range; NaN: nothing is there to measure
 	Set   []string // or measured: the same quantity of the same runs with these changes, one seed each
-	How   string   // why it comes out so
+	How   string   // why it has this value
 	None  string   // or why the claim has none
 }
 

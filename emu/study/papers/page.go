@@ -135,7 +135,7 @@ func rowsOf(claims []ClaimResult) []summary.Row {
 	rows := make([]summary.Row, len(claims))
 	for i := range claims {
 		c := &claims[i]
-		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, c.Source), Measured: c.Measured, Value: c.CameOut(), Accepted: c.Accepted() + c.Range.mark(), Committed: c.Range.says()}
+		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, c.Source), Measured: c.Measured, Value: c.Result(), Accepted: c.Accepted() + c.Range.mark(), Committed: c.Range.says()}
 		if c.Null != nil {
 			rows[i].Null, rows[i].NullWhy = c.Null.value(c), c.Null.why()
 		}
@@ -176,7 +176,7 @@ func (t *TableResult) parts() []document.Part {
 func (c *ClaimResult) marked() string {
 	switch {
 	case !c.judged():
-		return c.CameOut()
+		return c.Result()
 	case c.Outcome == report.Pass:
 		return c.print(float64(c.Value), 3) + " ✓"
 	}

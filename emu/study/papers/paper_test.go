@@ -270,7 +270,7 @@ func TestClaimsOfHPL2002(t *testing.T) {
 				versions++
 			}
 			if c.ID == "IB-7c" && c.Reason == "" {
-				t.Error("that the rates are about equal (second version) does not come out")
+				t.Error("that the rates are about equal (second version) does not hold")
 			}
 		}
 	}

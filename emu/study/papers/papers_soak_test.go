@@ -31,7 +31,7 @@ func TestWholePapers(t *testing.T) {
 			}
 			t.Log(text.String())
 			if n := r.Tally().Of(report.Fail) + r.Tally().Of(report.UnexpectedPass); n > 0 || r.Verdict.Level != report.Virtual {
-				t.Errorf("%d claims do not come out as expected; verdict %s", n, r.Verdict.Level)
+				t.Errorf("%d claims are not as expected; verdict %s", n, r.Verdict.Level)
 			}
 			link := linked(d.paper, d.pictures)
 			var doc bytes.Buffer

@@ -147,7 +147,7 @@ func (r *Result) runsIn() string {
 	return s
 }
 
-// Tally counts how the claims came out.
+// Tally counts the outcomes of the claims.
 func (r *Result) Tally() report.Tally {
 	t := report.Tally{}
 	for _, f := range r.Figures {
@@ -162,8 +162,8 @@ func (r *Result) Tally() report.Tally {
 	return t
 }
 
-// CameOut prints the value, with its deviation over the seeds.
-func (c *ClaimResult) CameOut() string {
+// Result prints the value, with its deviation over the seeds.
+func (c *ClaimResult) Result() string {
 	s := c.print(float64(c.Value), 3)
 	if c.Seeds > 1 && c.Value.Known() {
 		scale := c.Unit.scale()

@@ -91,7 +91,7 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("%d runs; at last %+v", len(r.Runs), last)
 	}
 	seeds := r.Figures[0].Claims[5]
-	if seeds.Seeds != 3 || !(seeds.Deviation > 0) || !strings.Contains(seeds.CameOut(), "±") {
+	if seeds.Seeds != 3 || !(seeds.Deviation > 0) || !strings.Contains(seeds.Result(), "±") {
 		t.Errorf("%+v", seeds)
 	}
 	if r.Verdict.Level != report.Virtual || r.Partial || r.Machine.Go == "" {
@@ -196,7 +196,7 @@ func TestMistakesOfAPaper(t *testing.T) {
 	}
 }
 
-// On the wall clock the same figures come out: the events are those of the virtual
+// On the wall clock the figures are the same: the events are those of the virtual
 // clock.
 func TestOnTheWallClock(t *testing.T) {
 	p, figures := little()
@@ -237,7 +237,7 @@ func TestPrinting(t *testing.T) {
 		{ClaimResult{Judged: report.Judged{Value: 0, Low: 3, High: 3}}, "0", "3"},
 		{ClaimResult{Judged: report.Judged{Value: 1.0516, Low: 1, High: 1.0524}}, "1.05", "1 to 1.0524"},
 	} {
-		if out, accepted := test.c.CameOut(), test.c.Accepted(); out != test.out || accepted != test.accepted {
+		if out, accepted := test.c.Result(), test.c.Accepted(); out != test.out || accepted != test.accepted {
 			t.Errorf("%+v: %q, %q; want %q, %q", test.c, out, accepted, test.out, test.accepted)
 		}
 	}

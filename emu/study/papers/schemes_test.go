@@ -29,7 +29,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 	}
 	for _, l := range tables.Algorithms {
 		if !strings.Contains(sets, "defaults.flow.control.law="+l.Name+" ") {
-			t.Errorf("the law %s is not tried: its row has no trial that goes with a congestion point", l.Name)
+			t.Errorf("the algorithm %s is not tried: its row has no trial with a congestion point", l.Name)
 		}
 	}
 	for _, p := range tables.Points {
@@ -37,7 +37,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 			continue // a transport answers what is lost, and no algorithm
 		}
 		if !strings.Contains(sets, "defaults.switch.marking.scheme="+p.Name+" ") {
-			t.Errorf("the congestion point %s is not tried: no law goes with it", p.Name)
+			t.Errorf("the congestion point %s is not tried: no algorithm works with it", p.Name)
 		}
 	}
 	for _, want := range []string{

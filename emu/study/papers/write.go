@@ -18,7 +18,7 @@ const (
 	DocumentFile = "claims.md"
 	PageFile     = report.PageFile
 	MatrixFile   = "matrix.csv" // where something is compared
-	OverviewName = "overview"   // of a picture, likewise
+	OverviewName = "overview"   // of a picture
 )
 
 // Files returns the names of all files that WriteDir writes for figures. The first is ClaimsFile: where
@@ -42,7 +42,7 @@ func Files(figures []*Figure) []string {
 
 // WriteDir writes the result into a directory, which is made where it does not exist:
 // pictures in a style, claims.csv, claims.md, report.html, and
-// claims.json at last, so that where it stands everything stands. It sets r.Directory.
+// claims.json last, so that if it exists the others do too. It sets r.Directory.
 func (r *Result) WriteDir(dir string, style plot.Style) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)

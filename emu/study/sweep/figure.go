@@ -89,7 +89,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		notes = append(notes, fmt.Sprintf("%d more curves: see %s", more, TableFile))
 	}
 	if x.Names != nil {
-		besides(f.Curves)
+		spread(f.Curves)
 	}
 	f.Note = strings.Join(notes, "; ")
 	return f
@@ -165,8 +165,8 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	return x, at
 }
 
-// besides moves the curves of a figure with named positions apart, so that none hides another.
-func besides(curves []plot.Curve) {
+// spread moves the curves of a figure with named positions apart, so that none hides another.
+func spread(curves []plot.Curve) {
 	step := min(0.15, 0.6/float64(len(curves)))
 	for i := range curves {
 		for k := range curves[i].X {

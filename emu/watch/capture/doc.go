@@ -21,7 +21,7 @@
 // both ends. Of data the first Options.Snap bytes are kept.
 //
 // InfiniBand packets are ERF records of type 21. Flow control packets are ERF records of type 25,
-// filled up to 64 bytes, because Wireshark can open those. Frames of Ethernet stand as they are,
+// filled up to 64 bytes, because Wireshark can open those. Frames of Ethernet are unchanged,
 // with their FCS. Time stamps are in nanoseconds of model time, from 1970 on, or of wall time.
 // Comments have the words of the event log:
 //

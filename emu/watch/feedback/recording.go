@@ -198,7 +198,7 @@ func (p *parser) family(text string) wire.Family {
 func (p *parser) whole(what, text string, low int64) int64 {
 	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || v < low {
-		p.add("%s is %q; a whole number from %d on is wanted", what, text, low)
+		p.add("%s is %q: expected a whole number of %d or more", what, text, low)
 		return low
 	}
 	return v

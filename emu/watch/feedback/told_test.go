@@ -138,14 +138,14 @@ colour blue
 	want := `told.txt:1: a recording starts with "fabemu told 1", and this file with "fabemu told 2"
 told.txt:3: flow occurs twice
 told.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
-told.txt:5: line is "fast"; a whole number from 1 on is wanted
+told.txt:5: line is "fast": expected a whole number of 1 or more
 told.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line starts with an instant in ps
-told.txt:8: rate is "-1"; a whole number from 0 on is wanted
+told.txt:8: rate is "-1": expected a whole number of 0 or more
 told.txt:9: 4 is before the instant of the line before, 5
 told.txt:10: "6 rate 1 2": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
 told.txt:11: fb cannot be 900
 told.txt:12: "8 shout": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
-told.txt:13: the instant is "-9"; a whole number from 0 on is wanted
+told.txt:13: the instant is "-9": expected a whole number of 0 or more
 told.txt:13: 0 is before the instant of the line before, 8
 told.txt:14: "10 end" follows the end
 told.txt:14: the head has no packet`

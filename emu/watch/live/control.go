@@ -101,7 +101,7 @@ func (c *Control) Request() observe.Request {
 	return observe.Request{Observer: c, Ask: c.asks}
 }
 
-// wake has all that wait for a standing look again.
+// wake makes all that wait for a state look again.
 func (c *Control) wake() {
 	if c.fresh != nil {
 		close(c.fresh)
@@ -174,7 +174,7 @@ func happened(s *scenario.Scenario, inFile int, now unit.Time) (all []Event) {
 	return all
 }
 
-// set makes a standing the latest one.
+// set makes a state the latest one.
 func (c *Control) set(x state) {
 	slices.SortStableFunc(x.events, func(a, b Event) int { return cmp.Compare(a.AtPs, b.AtPs) })
 	if x.status.Phase == Ended {
@@ -202,7 +202,7 @@ func (c *Control) End() {
 	c.set(x)
 }
 
-// next returns a standing of an instant after the call, with all changes that were made before, or the last
+// next returns a state of an instant after the call, with all changes that were made before, or the last
 // one. Where the Control does not observe the run, it is the latest.
 func (c *Control) next(ctx context.Context) (state, error) {
 	c.mu.Lock()
@@ -369,7 +369,7 @@ func (c *Control) serveChange(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// changeOf returns the event in the body of a request. A JSON object is an item of events as it stands, since
+// changeOf returns the event in the body of a request. A JSON object is an item of events without changes, because
 // YAML has JSON in it.
 func changeOf(body []byte) (change string, ok bool) {
 	if json.Unmarshal(body, &change) == nil {

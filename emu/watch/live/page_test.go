@@ -24,7 +24,7 @@ import (
 	"fabemu/emu/scenario/generate"
 )
 
-var update = flag.Bool("update", false, "write the pictures anew")
+var update = flag.Bool("update", false, "rewrite the pictures")
 
 // congested returns the main scenario and moments of it: ten flows and a victim wait for a port.
 func congested(t testing.TB) (*Scene, []*Moment) {
@@ -188,7 +188,7 @@ func TestDeadlockFlashes(t *testing.T) {
 	b.fine()
 }
 
-// TestVoidIsRed: the strip is red as soon as no figure stands.
+// TestVoidIsRed: the strip is red as soon as no figure is valid.
 func TestVoidIsRed(t *testing.T) {
 	c, moments := congested(t)
 	moments[1].Verdict, moments[1].Why = "void", "Frames were lost."

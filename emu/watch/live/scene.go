@@ -79,7 +79,7 @@ type Work struct {
 	Collective bool   `json:"collective,omitempty"` // it has rounds
 }
 
-// WorkMoment is how a workload stands: numbers of transfers, and of the ended ones the completion in seconds and the
+// WorkMoment is the state of a workload: numbers of transfers, and of the ended ones the completion in seconds and the
 // slowdown. Null is not known.
 type WorkMoment struct {
 	Rate       Figure `json:"rate"` // bytes per second since the moment before
@@ -119,11 +119,11 @@ func (x *WorkMoment) setTransfers(completion, slowdown *report.Spread, bands []r
 
 // Check is an expectation.
 type Check struct {
-	ID     string `json:"id"`
-	Claim  string `json:"claim"`
-	Metric string `json:"metric"`
-	ToPs   int64  `json:"to_ps"`  // when it can be decided
-	Wanted string `json:"wanted"` // the range
+	ID       string `json:"id"`
+	Claim    string `json:"claim"`
+	Metric   string `json:"metric"`
+	ToPs     int64  `json:"to_ps"`    // when it can be decided
+	Accepted string `json:"accepted"` // the range
 }
 
 // Moment is how things are at an instant. The slices have the order of the scene's lines,
@@ -215,10 +215,10 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	}
 	for i := range s.Expect {
 		e := &s.Expect[i]
-		wanted := (&report.Check{Metric: e.Metric,
-			Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Wanted()
+		accepted := (&report.Check{Metric: e.Metric,
+			Judged: report.Judged{Low: report.Number(e.Low), High: report.Number(e.High)}}).Accepted()
 		c.Checks = append(c.Checks,
-			Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Wanted: wanted})
+			Check{ID: e.ID, Claim: e.Claim, Metric: e.Metric, ToPs: int64(e.During[1]), Accepted: accepted})
 	}
 	for _, e := range s.Events {
 		c.Events = append(c.Events, report.Event{AtPs: int64(e.At), What: e.Text()})

@@ -142,7 +142,7 @@ func (s *Server) Show(m *Moment) {
 }
 
 // End notifies all pages and programs, present and future, that no more moments come, in a line of words. The
-// first words stand.
+// first words are kept.
 func (s *Server) End(words string) {
 	if s.options.Control != nil {
 		s.options.Control.End()

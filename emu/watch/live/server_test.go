@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 		if slices.Contains([]int{400, 405, 413, 415, 422}, status) && !strings.HasPrefix(body, `{"error":"`) {
-			t.Errorf("%s: the answer is no JSON: %s", name, body)
+			t.Errorf("%s: the answer is not JSON: %s", name, body)
 		}
 		if status != 200 && strings.Contains(body, s.token) {
 			t.Errorf("%s: the answer tells the token", name)

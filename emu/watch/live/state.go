@@ -30,7 +30,7 @@ type State struct {
 	Dropped   map[string]int64 `json:"dropped,omitempty"` // frames, by the reason
 }
 
-// ActiveFault is a fault that goes on, or a storm that a watchdog has found.
+// ActiveFault is a fault that has not ended, or a storm that a watchdog has found.
 type ActiveFault struct {
 	SincePs int64  `json:"since_ps"`
 	Text    string `json:"text"`
@@ -112,7 +112,7 @@ func stateOf(s *observe.Snapshot) State {
 func (x *State) decide(k *report.Check, decided bool) {
 	c := CheckStatus{ID: k.ID, Metric: k.Metric, Value: report.Number(math.NaN())}
 	if decided {
-		c.State, c.Value, c.Came = k.Outcome, k.Value, k.CameOut()
+		c.State, c.Value, c.Came = k.Outcome, k.Value, k.Result()
 	}
 	x.Checks = append(x.Checks, c)
 }

@@ -31,7 +31,7 @@ type Listener struct {
 func Listen(address string) (*Listener, error) {
 	at, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no address such as 127.0.0.1:8080: %w", address, err)
+		return nil, fmt.Errorf("%q is not an address such as 127.0.0.1:8080: %w", address, err)
 	}
 	at = cmp.Or(at, "127.0.0.1")
 	l, err := net.Listen("tcp", net.JoinHostPort(at, port))

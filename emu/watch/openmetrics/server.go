@@ -46,7 +46,7 @@ func Listen(address string, names Names) (*Server, error) {
 		address = ":" + address
 	}
 	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
-		return nil, errs.Errorf("--metrics %s: a port, or an address such as 127.0.0.1:9464, is wanted", address)
+		return nil, errs.Errorf("--metrics %s: expected a port, or an address such as 127.0.0.1:9464", address)
 	}
 	if err := errs.Unknown("metrics-as", names, Own, NodeExporter); err != nil {
 		return nil, err

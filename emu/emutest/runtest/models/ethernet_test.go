@@ -65,7 +65,7 @@ func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
 	return r
 }
 
-// Every claim of every scenario of Ethernet comes out, and no promise of the fabric is
+// Every claim of every scenario of Ethernet holds, and no promise of the fabric is
 // broken.
 func TestModelEthernetScenarios(t *testing.T) {
 	for _, name := range ethernet(t) {

@@ -44,7 +44,7 @@ func shortRun(t *testing.T, name, dilation string) {
 	}
 }
 
-// claimsHold says which claims did not come out as they were expected to, and whether
+// claimsHold says which claims were not as expected, and whether
 // the fabric broke a promise.
 func claimsHold(t *testing.T, r *emu.Result) {
 	t.Helper()

@@ -24,7 +24,7 @@ faults:
   - {name: noise, link: "*", corruption: 0.005, burst: 4}
 `
 
-// Retry stands below any flow control, which sees a link that loses nothing: no frame of a flow, and none of flow
+// Retry is below any flow control, which sees a link that loses nothing: no frame of a flow, and none of flow
 // control, is reported as lost; all come once and in order, and no promise is broken.
 func TestRetryBelowFlowControl(t *testing.T) {
 	for _, c := range []struct{ control, kind, more string }{

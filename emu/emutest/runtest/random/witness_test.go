@@ -441,7 +441,7 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
 			for id, n := range w.own[int(e.Node)] {
 				if n > 0 {
-					w.say(e, "begins anew, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
+					w.say(e, "begins again, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
 				}
 			}
 			clear(w.own[int(e.Node)])

@@ -150,7 +150,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	}
 }
 
-// A sum of zero stands as FFFF in UDP, where zero would be none.
+// A sum of zero is FFFF in UDP, where zero would be none.
 func TestChecksumOfUDPIsNotZero(t *testing.T) {
 	b := make([]byte, HeaderSize+8, HeaderSize+10)
 	b[atFlags] = needsChecksum

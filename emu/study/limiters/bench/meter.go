@@ -43,7 +43,7 @@ type meter struct {
 	lowest unit.Rate // lowest rate since there is a packet
 	set    unit.Time // when the rate was set, or the last start
 	came   float64   // bytes that came in at the set rates, from the last start until set
-	last   unit.Time // last start; at first the begin
+	last   unit.Time // last start; at first the beginning
 	wants  unit.Time // since when a packet waits; unit.Never: the limiter was asked for none
 	due    unit.Time // when the packet may start, by the last answer; unit.Never: unknown
 	let    bool      // the packet may start

@@ -52,7 +52,7 @@ type slower struct{ *node.InterPacketDelay }
 
 func (l slower) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRate(now, r*9/10) }
 
-// On a machine that is busy nobody is blamed for it, and what was measured stands.
+// A busy machine is not blamed on a limiter, and what was measured is kept.
 func TestRealOnABusyComputer(t *testing.T) {
 	c := RealCases()[1]
 	r, err := measureReal(context.Background(), func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 3000) }, &c, false, nil,

@@ -66,7 +66,7 @@ func (p *Program) connect(t *Talk) error {
 		return nil
 	}
 	if len(p.Command) == 0 {
-		return errors.New("a program, or the path of a socket, is wanted")
+		return errors.New("neither a program nor the path of a socket is given")
 	}
 	var stderr io.Writer = &t.stderr
 	if p.Stderr != nil {

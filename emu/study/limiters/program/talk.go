@@ -378,7 +378,7 @@ func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
 	r, err := whole(rate)
 	switch {
 	case err != nil:
-		t.fail("gives a rate that is no whole number of bits per second", answer)
+		t.fail("gives a rate that is not a whole number of bits per second", answer)
 	case r < 0:
 		t.fail("gives a rate that is negative", answer)
 	default:

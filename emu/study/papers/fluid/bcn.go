@@ -69,7 +69,7 @@ func (c BCN) Solve(during, step unit.Duration) (*BCNCourse, error) {
 func (c *BCN) check(during, step unit.Duration) error {
 	switch {
 	case len(c.Capacity) == 0 || len(c.Paths) == 0:
-		return fmt.Errorf("fluid: %d links and %d sources: both are wanted", len(c.Capacity), len(c.Paths))
+		return fmt.Errorf("fluid: %d links and %d sources: it needs at least one of each", len(c.Capacity), len(c.Paths))
 	case c.Start != nil && len(c.Start) != len(c.Paths):
 		return fmt.Errorf("fluid: %d starts of %d sources", len(c.Start), len(c.Paths))
 	case slices.Min(c.Capacity) <= 0 || c.Line <= 0 || c.Initial <= 0 || c.MinRate <= 0 || c.Memory <= 0 || c.Delay < 0:
@@ -297,7 +297,7 @@ func (c BCN) Ascend(from []float64, during, step unit.Duration) (*Ascent, error)
 		return nil, err
 	}
 	if len(from) != len(c.Paths) || slices.Min(from) <= 0 {
-		return nil, fmt.Errorf("fluid: rates of %v for %d sources: one above 0 is wanted for each", from, len(c.Paths))
+		return nil, fmt.Errorf("fluid: rates of %v for %d sources: each source needs one above 0", from, len(c.Paths))
 	}
 	out := &Ascent{Step: step, Rate: make([][]float64, len(from))}
 	rates, size := make([]float64, len(from)), c.Spread*math.Sqrt(2/math.Pi)

@@ -440,7 +440,7 @@ local function whole(tvb, pinfo, tree)
   return true
 end
 
--- train dissects a packet of UDP or of a veth pair: a datagram, or a train of them. Behind the datagrams of a train stand the length of
+-- train dissects a packet of UDP or of a veth pair: a datagram, or a train of them. After the datagrams of a train come the length of
 -- each in two bytes, their number in one, and a zero.
 local function train(tvb, pinfo, tree)
   local size = tvb:reported_length_remaining()
@@ -732,7 +732,7 @@ function say.dissector(tvb, pinfo, tree)
     local stamped = { [0xC4] = "RC SEND only", [0xD1] = "RC ACK" }
     local all, name = { vendor() }, not lrh() and stamped[opcode().value]
     local stamp = all[#all] -- the whole of it comes last
-    if name and stamp and stamp.len >= (opcode().value == 0xD1 and 20 or 12) then -- likewise
+    if name and stamp and stamp.len >= (opcode().value == 0xD1 and 20 or 12) then
       sub:add(s.sent, stamp.range(4, 8))
       local size = opcode().value == 0xD1 and 20 or 12
       if size == 20 then sub:add(s.held, stamp.range(12, 8)) end

@@ -29,7 +29,7 @@ const (
 // Kinds returns all kinds of checks.
 func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags, Probes} }
 
-// Incomplete is the kind of a problem that is no mistake: something is missing from the capture.
+// Incomplete is the kind of a problem that is not a mistake: something is missing from the capture.
 const Incomplete Kind = "incomplete"
 
 // Gap is a reason for which a capture does not prove all that it could.

@@ -45,7 +45,7 @@ type Packet struct {
 	again    bool      // the retry of its link retransmits it
 
 	snapped bool // the capture has only its begin
-	ofRun   bool // the capture of a run has it: it is no other program's
+	ofRun   bool // the capture of a run has it: it was not written by another program
 	have    int  // bytes of the frame itself that the capture has
 }
 
@@ -134,7 +134,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		}
 		if text, ok := bytes.CutPrefix(c, []byte("missing: ")); ok {
 			n, _, _ := bytes.Cut(text, []byte(" "))
-			missing, _ := strconv.Atoi(string(n)) // 0 if that is no number
+			missing, _ := strconv.Atoi(string(n)) // 0 if that is not a number
 			out.Missing = max(out.Missing, missing)
 		}
 	}

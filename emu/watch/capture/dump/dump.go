@@ -144,7 +144,7 @@ func (s *Summary) begin(in *pcapng.Reader) {
 			title = c
 		}
 		if text, ok := strings.CutPrefix(c, "part "); ok {
-			part, _ = strconv.Atoi(text) // 0 if that is no number
+			part, _ = strconv.Atoi(text) // 0 if that is not a number
 		}
 	}
 	if part > 0 && (part != s.part+1 || part > 1 && title != s.title) {

@@ -557,7 +557,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// What a tap on a link has lost is no mistake of the fabric. A word that it has lost may
+// What a tap on a link has lost is not a mistake of the fabric. A word that it has lost may
 // be the one by which all was right: what follows from the ones before is in doubt until
 // the next datagram of that port shows by its number that none is missing.
 func TestKernelDrops(t *testing.T) {
@@ -810,7 +810,7 @@ func TestFramesWithoutFCS(t *testing.T) {
 	}
 }
 
-// However little was captured of each frame, that is no mistake of the fabric, and it is
+// However little was captured of each frame, that is not a mistake of the fabric, and it is
 // said what it does not prove.
 func TestCaptureOfFewBytes(t *testing.T) {
 	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})})

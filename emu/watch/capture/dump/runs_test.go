@@ -91,8 +91,8 @@ func TestLanesAreShown(t *testing.T) {
 	}
 }
 
-// What becomes of links and switches stands in a capture too: a pause ends with its link,
-// credit begins anew. What is dropped with them is missing only where nobody sends it again.
+// A capture also contains what becomes of links and switches: a pause ends with its link,
+// credit begins again. What is dropped with them is missing only where nobody sends it again.
 func TestModelRunsWithEventsAreProvedRight(t *testing.T) {
 	const fabric = `
 switches: {A: {}, B: {}}

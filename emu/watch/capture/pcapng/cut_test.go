@@ -39,6 +39,6 @@ func TestCut(t *testing.T) {
 		}
 	}
 	if err := pcapng.Cut(&bytes.Buffer{}, bytes.NewReader([]byte("no capture at all")), 0, 1); err == nil {
-		t.Error("what is no capture is cut")
+		t.Error("what is not a capture is cut")
 	}
 }

@@ -71,7 +71,7 @@ function drawFabric() {
       draw("path", {class: "tip", d: `M${t[0]} ${t[1]}L${t[0] - d[0] * 11 + n[0] * 6.5} ${t[1] - d[1] * 11 + n[1] * 6.5}L${t[0] - d[0] * 11 - n[0] * 6.5} ${t[1] - d[1] * 11 - n[1] * 6.5}Z`}, g);
       draw("path", {class: "touch", d: path}, g);
       if (l.lines.some(k => scene.lines[k].room > 0)) {
-        // The buffer stands on the side away from the lane of the other direction, and fills from the machine on.
+        // The buffer is on the side away from the lane of the other direction, and fills from the machine on.
         const other = beside.get([l.from, l.to].sort().join()).map(k => scene.lanes[k]).find(x => x !== l && x.from === l.to);
         const side = other && (other.way[0][0] - c[3][0]) * n[0] + (other.way[0][1] - c[3][1]) * n[1] > 0 ? -1 : 1;
         const o = [c[3][0] + n[0] * 8 * side - d[0] * 3, c[3][1] + n[1] * 8 * side - d[1] * 3];
@@ -246,7 +246,7 @@ const names = list => el("div", {class: "links"}, ...list.slice(0, 24).flatMap((
 function renderFollowed() {
   const box = $("followed"), m = moments[view], keep = document.activeElement && box.contains(document.activeElement) ? document.activeElement.id : "";
   box.replaceChildren(el("h2", {id: "h-followed"}, "Followed"));
-  if (!followed) { box.append(el("p", {class: "hint"}, "Nothing yet. " + (scene.knobs ? "What is followed can be changed while the run goes on: a link slowed down, a switch restarted." : "Choose a link, a machine or a flow."))); return; }
+  if (!followed) { box.append(el("p", {class: "hint"}, "Nothing yet. " + (scene.knobs ? "What is followed can be changed during the run: a link slowed down, a switch restarted." : "Choose a link, a machine or a flow."))); return; }
   const rows = el("table", {class: "table"});
   const knobs = el("div", {class: "knobs"});
   const said = el("p", {class: "said", role: "alert", id: "said"});
@@ -366,7 +366,7 @@ function showChecks(m) {
     if (!li) return;
     set(li, "class", s.state || "open");
     put(li.firstChild, MARK[s.state] || "○");
-    put(li.querySelector(".came"), s.state ? `${s.state.replace("-", " ")}: ${c.metric} is ${s.came}, wanted ${c.wanted}` : `open${c.to_ps ? " until " + ms(c.to_ps) : ""}: ${c.metric}, wanted ${c.wanted}`);
+    put(li.querySelector(".came"), s.state ? `${s.state.replace("-", " ")}: ${c.metric} is ${s.came}, accepted: ${c.accepted}` : `open${c.to_ps ? " until " + ms(c.to_ps) : ""}: ${c.metric}, accepted: ${c.accepted}`);
   });
 }
 // The workloads: a table for each, and a chart of their open transfers.
@@ -631,7 +631,7 @@ addEventListener("keydown", e => {
   if (e.key === " " && !/^(BUTTON|INPUT|A|SELECT)$/.test(e.target.tagName)) { $("live").click(); e.preventDefault(); }
 });
 
-// Showing: once in each frame of the browser at the most.
+// Showing: at most once per frame of the browser.
 let due = false, chartsAt = 0, chartsDue = 0, frames = 0;
 function show() {
   if (due || !scene) return;
