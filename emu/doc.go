@@ -11,7 +11,7 @@
 //
 // Open takes a path as well as a name; package scenario builds scenarios from parts.
 //
-// A program puts limiters and algorithms of its own into any scenario by Options.Schemes:
+// A program puts its own limiters and algorithms into any scenario by Options.Schemes:
 //
 //	own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return mine.New(line) }}
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own})
@@ -25,5 +25,5 @@
 //
 // # Limitations
 //
-// Schemes of the calling program run in this process alone.
+// Schemes of the calling program run only in this process.
 package emu

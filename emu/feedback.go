@@ -14,7 +14,7 @@ import (
 	"fabemu/node"
 )
 
-// checkTold refuses names that are of no flow, or of one that has no rate limiter of its own.
+// checkTold refuses names that are not of a flow, or of one without its own rate limiter.
 func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	var names []string
 	for i := range f.Flows {

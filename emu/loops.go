@@ -37,7 +37,7 @@ func (r *recording) nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int,
 	return f, n, why, err
 }
 
-// alone returns why one loop must run all machines; empty: more can.
+// alone returns why one loop must run all nodes; empty: more can.
 func (r *recording) alone(s *assemble.Schemes) string {
 	guests, _ := r.fabric.Scenario.Guests()
 	switch {
@@ -57,7 +57,7 @@ func (r *recording) alone(s *assemble.Schemes) string {
 	return ""
 }
 
-// partition shares the machines between loops, or returns why that is of no use.
+// partition shares the nodes between loops, or returns why that is of no use.
 func (r *recording) partition(loops int) (of []int, why string) {
 	loops = min(loops, len(r.fabric.Nodes))
 	if loops < 2 {
@@ -74,8 +74,8 @@ func (r *recording) partition(loops int) (of []int, why string) {
 // it waits for the others: to wait takes as long as one or two.
 const leastBetween = 30
 
-// shared is the record of a run whose machines several loops share. Each loop counts the events
-// that are apart (metrics.collector.CountApart) itself, and condenses the events of its machines.
+// shared is the record of a run whose nodes several loops share. Each loop counts the events
+// that are apart (metrics.collector.CountApart) itself, and condenses the events of its nodes.
 // It notes the others, which are put into the order of the run when all loops have met. With a
 // log, or a sink that needs that order, it notes all.
 type shared struct {

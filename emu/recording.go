@@ -27,7 +27,7 @@ import (
 // log, the capture and the trace. It belongs to the goroutine of the run.
 type recording struct {
 	collector *metrics.Collector
-	events    *trace.Batch // takes the reports of machines
+	events    *trace.Batch // takes the reports of nodes
 
 	fabric  *fabric.Fabric
 	options *Options
@@ -35,7 +35,7 @@ type recording struct {
 	log     *report.EventLog // nil: none is wanted
 	tap     *capture.Capture // nil: nothing is captured
 	trace   *perfetto.Trace  // nil: none is wanted
-	hub     *observe.Hub     // nil: nobody is shown the run
+	hub     *observe.Hub     // nil: the run has no observers
 	told    []*feedback.Writer
 	stop    func() error // ends the calls of Options.Course; nil: there are none
 	missed  int64        // frames that other processes could not report
@@ -109,7 +109,7 @@ func (o *Options) comment(s *scenario.Scenario) string {
 	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, o.Link.Over(o.Packing), o.Timing)
 }
 
-// attach has the record receive the frames on links and the rate limits of machines, and begins to
+// attach has the record receive the frames on links and the rate limits of nodes, and begins to
 // show the run.
 func (r *recording) attach(f *drive.Setup) {
 	for _, m := range f.Nodes {

@@ -71,7 +71,7 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 	return r, events.String(), dir
 }
 
-// A scheme is two files and two rows: what it has of its own runs from YAML on both
+// A scheme is two files and two rows: its own code runs from YAML on both
 // clocks, and is in the event log and in what compares two runs.
 func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
 	r, events, dir := runToy(t, emu.Options{Clock: emu.VirtualClock, Codec: true, Digest: true})

@@ -74,7 +74,7 @@ func (a answers) Send(now unit.Time) (f wire.Frame, ok bool) {
 	return wire.Frame{Kind: wire.Message, PSN: 9}, true
 }
 
-// A reaction point sends frames of its own when they are due, to where its flow goes and in
+// A reaction point sends its own frames when they are due, to where its flow goes and in
 // its priority, before data that waits; and what answers a flow goes back to its source, no
 // faster than it says.
 func TestSchemesSendFramesOfTheirOwn(t *testing.T) {

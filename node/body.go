@@ -29,7 +29,7 @@ type BodySource interface {
 	Take(now unit.Time, room int) (wire.Body, bool)
 }
 
-// BodyTimer is a BodySource that has something to do at instants of its own, whether or not its packets can leave:
+// BodyTimer is a BodySource that also has something to do at other instants, whether or not its packets can leave:
 // the timers of its protocol.
 type BodyTimer interface {
 	BodySource

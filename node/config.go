@@ -16,7 +16,7 @@ import (
 // Config describes an endpoint.
 type Config struct {
 	Index  int          // of the node in the fabric, for events
-	Outbox *port.Outbox // where its frames wait for the driver; may be shared with other nodes; nil: one of its own
+	Outbox *port.Outbox // where its frames wait for the driver; may be shared with other nodes; nil: its own
 	LID    wire.LID     // its address
 	Port   port.Config  // its one port
 	Flows  []Flow       // the flows that begin here
@@ -160,7 +160,7 @@ func (k *Sink) check(kind port.FlowControl) error {
 	return nil
 }
 
-// answers reports whether the destination sends frames of its own accord.
+// answers reports whether the destination sends frames by itself.
 func (k *Sink) answers() bool { return k.Answer != nil || k.Transport.streams() }
 
 // addSource makes the source of a flow.

@@ -9,7 +9,7 @@
 //  1. source.go: the source of a flow offers a packet when its traffic (package node/traffic)
 //     has one: always, or when a packet arrives, or the packets of a transfer; packets.go numbers
 //     them, and the window of transport.go decides whether one more may be in flight;
-//  2. pacer.go: the flow's Pacer, which belongs to the flow alone or to several flows that take
+//  2. pacer.go: the flow's Pacer, which belongs to one flow or to several flows that take
 //     turns, asks its RateLimiter;
 //  3. limiter.go, tokenbucket.go: the limiter decides when the packet may start;
 //  4. endpoint.go: the packet waits for the link; when the link is idle and has credit, the
@@ -37,7 +37,7 @@
 // the fabric to real traffic.
 //
 // An Endpoint is a pure state machine: it receives the time and frames, and returns frames. The
-// rules between it and its driver are documented on the type Machine of package emu/run/drive.
+// rules between it and its driver are documented on the type Node of package emu/run/drive.
 //
 // # Limitations
 //

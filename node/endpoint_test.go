@@ -174,7 +174,7 @@ func TestACKsGoBeforeData(t *testing.T) {
 	}
 }
 
-// ACKs have a lane of their own: they go while data has no credit, and data goes
+// ACKs have their own lane: they go while data has no credit, and data goes
 // while ACKs have none.
 func TestACKsAndDataDoNotWaitForEachOthersCredit(t *testing.T) {
 	b := newBench(t, greedy(t, 7, gigabyte))

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Feedback for the scheme of a flow, and the frames that the scheme sends of its own.
+// Feedback for the scheme of a flow, and the frames that the scheme itself sends.
 
 // Listener receives the feedback for the source of a flow that has its own rate limiter, as it arrives. It must not
 // keep anything of a frame that it receives.
@@ -124,7 +124,7 @@ func (e *Endpoint) answer(now unit.Time, s *sink) {
 	e.sendOf(now, s.answer, to)
 }
 
-// deadline returns when something answers the flow of its own accord.
+// deadline returns when something answers the flow by itself.
 func (s *sink) deadline() unit.Time {
 	t := s.receiver.deadline()
 	if s.answer != nil {

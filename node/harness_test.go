@@ -25,7 +25,7 @@ const (
 
 func at(d unit.Duration) unit.Time { return unit.Time(d) }
 
-// A bench holds one endpoint and plays its peer, in model time of its own: it gives
+// A bench holds one endpoint and plays its peer, in its own model time: it gives
 // frames, keeps what the endpoint sends and reports, and watches after every call
 // that the contract between a node and its driver is kept.
 type bench struct {

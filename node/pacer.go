@@ -24,7 +24,7 @@ type Pacer struct {
 	Controller rp.Controller
 }
 
-// pacer is a rate limiter and its reaction point at work. A flow has one of its own; it is
+// pacer is a rate limiter and its reaction point at work. A flow has its own; it is
 // under that, or under one that it shares.
 type pacer struct {
 	limiter    RateLimiter
@@ -126,7 +126,7 @@ func (g *pacer) next(now unit.Time) {
 	}
 }
 
-// advance lets the controller do all that is due. The endpoint asks it for frames of its own (probe).
+// advance lets the controller do all that is due. The endpoint asks it for its own frames (probe).
 func (g *pacer) advance(now unit.Time, rec *trace.Recorder) {
 	if g.due <= now {
 		g.controller.Advance(now)

@@ -32,13 +32,13 @@ type Flow struct {
 	Pacer      *Pacer            // may govern it instead of Limiter and Controller; nil: none
 }
 
-// sends reports whether a reaction point of the flow sends frames of its own.
+// sends reports whether a reaction point of the flow sends its own frames.
 func (f *Flow) sends() bool {
 	return rp.ExtrasOf(f.Controller).Sender != nil || f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Sender != nil
 }
 
 // Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the endpoint, which
-// has no traffic of its own.
+// has no traffic itself.
 type Spread struct {
 	Traffic traffic.Generator
 	Flows   []int // indices in Config.Flows

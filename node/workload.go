@@ -240,7 +240,7 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return e.workloadSink(now, f)
 }
 
-// workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no sink of its own.
+// workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no other sink.
 func (e *Endpoint) workloadSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.workloadOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != p.Flow.Transport.streams() {

@@ -19,8 +19,8 @@
 #                                        clock, COUNT times (default 1), in wall and CPU
 #                                        seconds; the limit is 60 s on two cores
 #                               peers    no benchmark of the tree: what a hop costs on the
-#                                        virtual clock beside a bare loop of events in Go,
-#                                        and beside htsim and ns-3 where their sources are
+#                                        virtual clock compared with a bare loop of events in Go,
+#                                        and with htsim and ns-3 where their sources are
 #                                        given (scripts/peers.sh), COUNT pairs in turns
 #                                        (default 3)
 #                               wall     no benchmark of the tree: late frames, pace and
@@ -30,7 +30,7 @@
 #                               processes  the same of runs in processes, and of actual timing
 #                               repeats  how often a run on the wall clock is how good
 #                                        (scripts/wall.sh); for these three:
-#                                        --load N  beside N busy shells
+#                                        --load N  next to N busy shells
 #                                        --cpus C  with the time of C processors, such as 0.5,
 #                                                  as in a container with that limit (root)
 #                               shards   no benchmark of the tree: reproduce hpl2002 by one

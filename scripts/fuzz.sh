@@ -14,7 +14,7 @@
 # A line for each target reports its executions. New inputs are kept as they are found: Go would take up to a minute
 # for each to make it smaller, and no other input runs meanwhile (-test.fuzzminimizetime).
 #
-# What a target finds is written to testdata/fuzz beside it: commit it there, and
+# What a target finds is written to testdata/fuzz next to it: commit it there, and
 # it is a test from then on. All targets run, even after one has failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -3,7 +3,7 @@
 
     release-image.py VERSION ARCH BINARY COMMON LEVEL IMAGE
 
-The image is an archive in the layout of the OCI, with the manifest of docker save beside it, so that podman load and
+The image is an archive in the layout of the OCI, with the manifest of docker save next to it, so that podman load and
 docker load take it. Its commands are those of fabemu; they read and write /work. The same files make the same bytes:
 times are SOURCE_DATE_EPOCH.
 """

@@ -188,7 +188,7 @@ class Site:
                 anchor, heading = found.group(1), text_of(re.sub(r'<a class="here".*?</a>', "", found.group(2), flags=re.S))
                 continue
             text = text_of(part)
-            if (text or heading) and path != "gallery.md":  # its topics have pages of their own
+            if (text or heading) and path != "gallery.md":  # its topics have their own pages
                 first = not anchor or heading == self.titles[path]
                 self.index.append([self.titles[path], "" if first else heading, here + ("" if first else "#" + anchor), text, weight])
         return body
@@ -300,7 +300,7 @@ class Site:
         self.documents["README.md"] += "\n".join(["", "## Scenarios to look at", "", '<div class="cards">', *(cards[c] for c in CHOSEN), "</div>", "", "[All scenarios](gallery.md)", ""])
 
     def card(self, picture):
-        """Write a picture without its words, which nobody could read on a card."""
+        """Write a picture without its words, which are illegible on a card."""
         drawn = (self.out / picture).read_text(encoding="utf-8")
         to = picture.replace(".svg", "-card.svg")
         self.write(to, re.sub(r"<text\b.*?</text>", "", drawn, flags=re.S))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # A Slurm of one node for a command: its own munge with its own key, its own slurmctld and
-# slurmd on ports of their own, all of its state in a new folder. A Slurm that is there
+# slurmd on separate ports, all of its state in a new folder. A Slurm that is there
 # already is not touched. When the command has ended, in whatever way, so have the daemons
 # and what they have started, and the folder is gone.
 #
@@ -28,7 +28,7 @@ finish() {
 	for ((i = ${#daemons[@]} - 1; i >= 0; i--)); do
 		kill -TERM "${daemons[i]}" 2>/dev/null || true
 	done
-	# slurmstepd, which is a session of its own, ends with its job; it is known by our folder.
+	# slurmstepd, which is a separate session, ends with its job; it is known by our folder.
 	for i in $(seq 50); do
 		left=
 		for pid in "${daemons[@]}" $(steps); do
@@ -57,7 +57,7 @@ steps() {
 	done
 }
 
-# free prints a port that nobody listens to.
+# free prints an unused port.
 free() {
 	local port
 	while port=$((20000 + RANDOM % 12000)); do

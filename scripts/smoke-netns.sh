@@ -137,7 +137,7 @@ grep -q "run $dead is dead" cleanup.log || fail "the dead run is not listed"
 grep -q "run $id is running as process $slow and was not touched" cleanup.log || fail "the run that lives is not listed"
 has_namespaces "$dead" 0 || fail "something of the dead run is left"
 has_namespaces "$id" 4 || fail "the run that lives has lost namespaces"
-ip netns list | grep -q "^$foreign" || fail "a namespace of somebody else is gone"
+ip netns list | grep -q "^$foreign" || fail "a foreign namespace is gone"
 
 echo "== an interrupt ends the other, and takes its namespaces along"
 run kill -INT "$slow"

@@ -87,7 +87,7 @@ go build -o "$tmp/fabemu" ./cmd/fabemu
 
 echo "+ go test -tags soak -run TestWallSoakBesideHogs ./emu/study/limiters/bench"
 go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/limiters/bench >"$out/limiters.txt" 2>&1 ||
-	failed+=("rate limiters beside hogs: see $out/limiters.txt")
+	failed+=("rate limiters next to hogs: see $out/limiters.txt")
 
 echo "+ go test -tags soak -run TestWallObserver ./emu"
 go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
@@ -125,7 +125,7 @@ go test -tags soak -run 'TestKubernetesTakesTheJobs|TestSlurm' -v ./cmd/fabemu >
 	failed+=("the Jobs for Kubernetes, or shares by Slurm: see $out/engines.txt")
 
 echo "+ scripts/tcp-kernel.sh -l 20s"
-scripts/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP beside the kernel's: see $out/tcp-kernel.txt")
+scripts/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP compared with the kernel's: see $out/tcp-kernel.txt")
 
 echo "+ go test -tags soak -run TestRelease ./scripts"
 go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# Our TCP beside the kernel's over the same bottleneck. The kernel's is Reno of Linux in
+# Our TCP compared with the kernel's over the same bottleneck. The kernel's is Reno of Linux in
 # three network namespaces, over veth pairs and a qdisc (tbf, with bfifo or RED), segments as
 # frames (no GSO, TSO, GRO), with TCP_INFO sampled each millisecond; ours is a flow of a
 # fabric on the wall clock at dilation 1. It prints throughput, the period of the window's

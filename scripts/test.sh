@@ -222,7 +222,7 @@ first() {
 		sort -k1n -k2n | cut -d' ' -f3
 }
 
-# say WORDS: says what runs from now on, beside the events.
+# say WORDS: says what runs from now on, in addition to the events.
 say() { echo "+ $*  ($SECONDS s)" >&2; }
 
 # Each pass runs, whether or not those before it failed. What it runs goes to stderr, its events to stdout.
@@ -295,7 +295,7 @@ skips=$(count)
 read -r passed failed skipped <"$tmp/counts"
 
 # again: runs the tests that failed once more, each alone, and succeeds if all pass. A computer that takes the processors
-# away for a while fails tests of real time, and other tests beside them take processors, too.
+# away for a while fails tests of real time, and other tests at the same time take processors, too.
 again() {
 	local package pass name tests
 	# The roots of failed tests, with the package and the pass; a package that fails without one is no matter of time.
@@ -305,13 +305,13 @@ again() {
 		return 1
 	fi
 	while read -r package pass name; do
-		say "go test -run ^$name\$ $package, alone: it failed beside others"
+		say "go test -run ^$name\$ $package, alone: it failed next to others"
 		if [ "$pass" = raced ]; then
 			CGO_ENABLED=${#race[@]} go test -vet=off -count=1 "${race[@]}" -exec "env CGO_ENABLED=0" -run "^$name\$" "$package"
 		else
 			go test -vet=off -count=1 -run "^$name\$" "$package"
 		fi </dev/null | tee "$tmp/again" && ! grep -q 'no tests to run' "$tmp/again" || return 1
-		echo "test: failed beside others, and passes alone: $package $name"
+		echo "test: failed next to others, and passes alone: $package $name"
 	done <<<"$tests"
 }
 if [ "$failed" -gt 0 ] && [ "$checked" = 0 ] && FABEMU_TEST_PROGRAM=$bin/fabemu again; then

@@ -10,7 +10,7 @@
 #   processes  fig3b in 24 processes and in two
 #   repeats    how often a run is how good: README's first command, the example of a limiter with actual timing, a
 #              limiter's test in real time, a run that is stopped for 200 ms ten times; and the progress of two busy
-#              shells beside a run
+#              shells next to a run
 #   COUNT  how many rounds (default 3); the table has medians
 #   OLD    a git revision to compare with; without one the program as it is runs alone
 #

@@ -14,7 +14,7 @@ import (
 // OutputQueuedConfig describes a switch with a shared memory and queues at its outputs.
 type OutputQueuedConfig struct {
 	Index   int           // of the node in the fabric, for events
-	Outbox  *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: one of its own
+	Outbox  *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: its own
 	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
 	Routes  []Routes      // the first is used until port.RoutesChange names another
 	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed

@@ -54,7 +54,7 @@ func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 	}
 }
 
-// offer lets an output start a waiting frame, without any flow control of its own. It returns when the output should
+// offer lets an output start a waiting frame, without flow control. It returns when the output should
 // be looked at again.
 func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
 	wake = unit.Never

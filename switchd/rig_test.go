@@ -83,7 +83,7 @@ type peer struct {
 	busy   unit.Time           // its own line
 	free   unit.Time           // the switch's line, towards it
 	due    unit.Time           // of the last frame towards it
-	closed bool                // it gives no credit of its own accord
+	closed bool                // it gives no credit by itself
 }
 
 // account is one direction of a lane.

@@ -15,7 +15,7 @@ import (
 // Config describes an input-buffered switch.
 type Config struct {
 	Index  int           // of the node in the fabric, for events
-	Outbox *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: one of its own
+	Outbox *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: its own
 	Ports  []port.Config // Room is each input's buffer
 	Routes []Routes      // the first is used until port.RoutesChange names another
 	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed

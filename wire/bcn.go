@@ -62,7 +62,7 @@ func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) 
 //
 // The EtherType of BCN messages is not known: 88B5 is for local experiments, and the version
 // separates them from data frames. The fields up to the time stamp are from US patent
-// 8,792,352, their widths ours. No law reads the time stamp; it is 0. Bottleneck is Jain's
+// 8,792,352, their widths ours. No algorithm reads the time stamp; it is 0. Bottleneck is Jain's
 // enhancement ("Need to add bottleneck rate to the BCN message", slides of July 2006).
 func appendBCN(b []byte, f *Frame, _ Body) []byte {
 	s, of := f.Sampled(), f.sampled()

@@ -65,7 +65,7 @@ func (f *Frame) etherType() uint16 {
 type MAC uint64
 
 // ControlAddress is where MAC control frames and control ordered sets go: the station at the other end of
-// the link, whatever its address is, and nobody behind it (IEEE 802.3, 31B.1).
+// the link, whatever its address is, and no node behind it (IEEE 802.3, 31B.1).
 const ControlAddress MAC = 0x0180C2000001
 
 // localMAC is the part of a MAC that is the same for all nodes of a fabric: an
@@ -76,7 +76,7 @@ const localMAC MAC = 0x020000000000
 // 02:00:00:00 and l, the high byte first.
 func (l LID) MAC() MAC { return localMAC | MAC(l) }
 
-// LID returns the node whose address m is, and false if it is nobody's.
+// LID returns the node whose address m is, and false if there is none.
 func (m MAC) LID() (LID, bool) { return LID(m), m&^0xFFFF == localMAC }
 
 func (m MAC) String() string {
@@ -88,7 +88,7 @@ func appendMAC(b []byte, m MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// macAt reads the address of a node that starts at b[at], and reports false if it is nobody's.
+// macAt reads the address of a node that starts at b[at], and reports false if there is no such node.
 func macAt(b []byte, at int) (LID, bool) {
 	return (MAC(binary.BigEndian.Uint16(b[at:]))<<32 | MAC(binary.BigEndian.Uint32(b[at+2:]))).LID()
 }
@@ -113,7 +113,7 @@ const (
 
 // CNTag is the flow identifier in the congestion notification tag of IEEE 802.1Qau: 4 bytes behind
 // the 802.1Q tag, the EtherType 22E9 and the identifier, the high byte first. The identifier means
-// something to the source alone, which finds it again in the notifications that its frames have
+// something only to the source, which finds it again in the notifications that its frames have
 // caused.
 type CNTag uint16
 

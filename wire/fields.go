@@ -28,7 +28,7 @@ type Field struct {
 	Mask   uint64   // which bits of these bytes it is; 0: all
 	Type   string   // of its value, as Wireshark names types, if it is not that of all these bytes
 	Names  []string // of its values
-	ByHand bool     // it is absent from some headers or moves: the add-on has code of its own to show it
+	ByHand bool     // it is absent from some headers or moves: the add-on has its own code to show it
 }
 
 // Form is how the value of a Field is printed.

@@ -29,7 +29,7 @@ type form struct {
 	payload bool               // and the payload
 	more    func(f *Frame) int // and how many more, if that is not all
 	around  int                // how many bytes are around the content, without tags and padding
-	apart   bool               // PaperFraming counts the content alone, not the frame
+	apart   bool               // PaperFraming counts only the content, not the frame
 
 	append func(b []byte, f *Frame, body Body) []byte
 	parse  func(f *Frame, body *Body, b []byte, at int) error // of an Ethernet frame: its content starts at b[at]

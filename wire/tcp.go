@@ -40,7 +40,7 @@ type SACKBlock struct{ Left, Right uint32 }
 // (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame, and
 // the ports from the flow: they name it at both ends.
 //
-// Data goes in one direction. Options are where they count, in an order of their own: maximum
+// Data goes in one direction. Options are where they count, in their own order: maximum
 // segment size, SACK permitted and window scale in segments with SYN; SACK blocks in other
 // segments without payload.
 type Segment struct {

@@ -69,7 +69,7 @@ type Trailer struct {
 	Preamble  Preamble      // of the frame
 }
 
-// Secret is shared by the nodes of one run and nobody else. It is in no file,
+// Secret is shared by the nodes of one run only. It is in no file,
 // and on the virtual clock it is zero.
 type Secret [2]uint64
 

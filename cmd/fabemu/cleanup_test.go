@@ -85,7 +85,7 @@ func apart(t *testing.T) bool {
 	return false
 }
 
-// withOwnRun returns a command that will have a /run of its own.
+// withOwnRun returns a command that will have its own /run.
 func withOwnRun(name string, args ...string) *exec.Cmd {
 	c := exec.Command("/bin/sh", append([]string{"-c", `mount -t tmpfs tmpfs /run && exec "$0" "$@"`, name}, args...)...)
 	c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

@@ -45,7 +45,7 @@ func dumpCommand() *cobra.Command {
 			}
 			err = errors.Join(err, out.Flush())
 			if errors.Is(err, syscall.EPIPE) {
-				return nil // nobody reads any more
+				return nil // the reader is gone
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", strings.Join(args, " "), err)

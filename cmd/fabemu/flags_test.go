@@ -86,7 +86,7 @@ func flagLines(t *testing.T, file *ast.File) (lines []string) {
 			text, _, _ := strings.Cut(field.Doc.Text(), "\n\n")
 			text = strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ".")
 			if text == "" || len(field.Names) > 1 {
-				t.Errorf("%s has a flag: it needs a comment of its own above it", name)
+				t.Errorf("%s has a flag: it needs its own comment above it", name)
 			}
 			lines = append(lines, name+": "+text+"\n")
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// goOnWithoutReaders makes a write to a pipe that nobody reads any more an error of that
+// goOnWithoutReaders makes a write to a pipe without a reader an error of that
 // write: without it the runtime of Go ends the program there.
 func goOnWithoutReaders() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
@@ -22,7 +22,7 @@ const sameAgain = 100 * time.Millisecond
 
 // untilEnded returns the context of a command that runs something. It is done at the first
 // of SIGINT (Ctrl-C), SIGTERM, SIGQUIT (Ctrl-\) and SIGHUP (the terminal is closed), or
-// when something is written to standard output or standard error and nobody reads it any
+// when something is written to standard output or standard error that has no reader any
 // more: the measurements so far are written, everything that was made is removed, and nothing
 // more is run. Afterwards another SIGINT ends the program at once, and another SIGQUIT shows
 // the stacks of its goroutines; SIGTERM and SIGHUP, which come twice as a rule, have no effect

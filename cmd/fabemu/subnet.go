@@ -27,7 +27,7 @@ import (
 // subnetFile is the file in the folder of a run with the variables for programs of InfiniBand.
 const subnetFile = "subnet.env"
 
-// subnetCache is the folder beside it where opensm remembers LIDs: those of an earlier run are not those of this one.
+// subnetCache is the folder next to it where opensm remembers LIDs: those of an earlier run are not those of this one.
 const subnetCache = "opensm"
 
 // subnetEvery is how often counters follow the run, in wall time.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// number is the version of the program. It is in this file alone: packages, the manual page and the wheel
+// number is the version of the program. It is only in this file: packages, the manual page and the wheel
 // take it from here (scripts/release.sh).
 //
 //go:embed version.txt

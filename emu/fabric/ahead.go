@@ -11,7 +11,7 @@ import (
 // node at the other end may act on it. Promises about a link depend on it. It is at least
 // the propagation, which is positive: no latency in a model is zero. It holds at all rates
 // of the scenario's events, for all frames that the line can carry. If events may come
-// during the run, which may set any rate, it is the propagation alone.
+// during the run, which may set any rate, it is only the propagation.
 func (f *Fabric) Least(k, end int) unit.Duration {
 	w := &f.Wires[k]
 	least := w.Link.Propagation

@@ -67,7 +67,7 @@ func (w *Wire) side(node int) int {
 	return 1
 }
 
-// addFlow adds a flow of the scenario with its addresses, its start and its ways.
+// addFlow adds a flow of the scenario with its addresses, its start and its paths.
 func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 	flow := &f.Scenario.Flows[i]
 	k := scenario.Key{Src: f.Paths.Index[flow.From], Dst: f.Paths.Index[flow.To], QP: uint32(i + FirstQP)}
@@ -89,7 +89,7 @@ type place struct {
 	scenario.Place
 }
 
-// pathOf returns the first way of a flow, and its way in each later epoch in which it changes.
+// pathOf returns the first path of a flow, and its path in each later epoch in which it changes.
 func (f *Fabric) pathOf(k scenario.Key, known map[place]*Path) (path *Path, later []*Path, err error) {
 	last := path
 	for _, e := range f.Paths.Epochs {
@@ -107,7 +107,7 @@ func (f *Fabric) pathOf(k scenario.Key, known map[place]*Path) (path *Path, late
 	return path, later, nil
 }
 
-// lead returns the way of a flow in a state of the links. At a place with a known way it takes the rest from
+// lead returns the path of a flow in a state of the links. At a place with a known path it takes the rest from
 // there.
 func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Path) (*Path, error) {
 	var hops []Hop

@@ -1,5 +1,5 @@
 // Package fabric lays out a scenario as a fabric: nodes with numbers and
-// addresses, ports, wires between them, routes, and the way of each flow.
+// addresses, ports, wires between them, routes, and the path of each flow.
 //
 // Build turns a scenario.Scenario into a Fabric. Packages that run, measure or draw
 // a fabric start from it: it also has the names of links (LinkName)

@@ -19,7 +19,7 @@ type Fabric struct {
 	Flows    []Flow // in the order of the scenario's flows
 	Paths    *scenario.PathTable
 
-	roots []paths.Step // for each node, the last node on all ways to it, and the link from there
+	roots []paths.Step // for each node, the last node on all paths to it, and the link from there
 }
 
 // Node is a switch or an endpoint.

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Ideal computes how long transfers take that have the fabric for themselves. It keeps the ways that it has found.
+// Ideal computes how long flows take that have the fabric to themselves. It keeps the paths that it has found.
 type Ideal struct {
 	fabric   *Fabric
 	stagesOf map[[2]int][]stage
@@ -49,7 +49,7 @@ func (a *Ideal) stages(src, dst int, qp uint32) []stage {
 	return all
 }
 
-// Time returns how long a transfer of this many bytes of payload takes alone, from its arrival at one node to the
+// Time returns the ideal time of a flow of this many bytes of payload, from its arrival at one node to the
 // delivery of its last byte at another: all packets leave back to back at the rate of the link. Windows, limiters and
 // flow control take no time of it. 0: there is no way.
 func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Path is the directed wires that a flow crosses, in order. It does not change: ways to one
-// destination that meet share the rest. So the ways of a long chain take no more memory
-// than the chain. nil is a way of no hops.
+// Path is the directed wires that a flow crosses, in order. It does not change: paths to one
+// destination that meet share the rest. So the paths of a long chain take no more memory
+// than the chain. nil is a path of no hops.
 type Path struct {
 	Hop  Hop   // the first
 	Rest *Path // after it
 }
 
-// PathOf returns the way of some hops, with a rest behind them.
+// PathOf returns the path of some hops, with a rest behind them.
 func PathOf(hops []Hop, rest *Path) *Path {
 	all := make([]Path, len(hops))
 	for i, h := range slices.Backward(hops) {
@@ -23,7 +23,7 @@ func PathOf(hops []Hop, rest *Path) *Path {
 	return rest
 }
 
-// All returns the hops of a way, with their places from 0 on.
+// All returns the hops of a path, with their places from 0 on.
 func (w *Path) All() iter.Seq2[int, Hop] {
 	return func(yield func(int, Hop) bool) {
 		for i, at := 0, w; at != nil; i, at = i+1, at.Rest {
@@ -34,7 +34,7 @@ func (w *Path) All() iter.Seq2[int, Hop] {
 	}
 }
 
-// Hops returns the hops of a way as a list of the caller's.
+// Hops returns the hops of a path as a list of the caller's.
 func (w *Path) Hops() (hops []Hop) {
 	for _, h := range w.All() {
 		hops = append(hops, h)

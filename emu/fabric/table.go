@@ -10,7 +10,7 @@ import (
 // Table is the routes of a switch.
 type Table struct {
 	// To has the port towards each LID, indexed by it; NoRoute if there is none. Values
-	// from the number of ports on stand for several equal ways: the entries of Equal.
+	// from the number of ports on stand for several equal paths: the entries of Equal.
 	To    []port.ID
 	Equal [][]port.ID
 }

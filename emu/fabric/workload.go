@@ -36,7 +36,7 @@ func (f *Fabric) Workloads() (all []*Workload) {
 	return all
 }
 
-// Transfer returns the index of the pool of a queue pair, and the machine that sends with it; -1: it is not a transfer of a
+// Transfer returns the index of the pool of a queue pair, and the node that sends with it; -1: it is not a transfer of a
 // workload.
 func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	for k, p := range workloads {
@@ -48,7 +48,7 @@ func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 }
 
 // spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
-// changed, with any choice among equal ways.
+// changed, with any choice among equal paths.
 func (f *Fabric) spread(p *Workload, carries [][2]bool) {
 	for _, e := range f.Paths.Epochs {
 		for _, dst := range p.Members {

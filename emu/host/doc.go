@@ -5,5 +5,5 @@
 // # Limitations
 //
 // Priorities, the processor time of this process and the handing over of sockets work on
-// Linux alone; elsewhere they do nothing.
+// Linux only; elsewhere they do nothing.
 package host

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unread reports whether a file is a pipe, a socket or a terminal that nobody reads any
+// Unread reports whether a file is a pipe, a socket or a terminal that has no reader any
 // more.
 func Unread(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}

@@ -33,7 +33,7 @@ func (c *Collector) Ports(node int32) (counts []trace.Counts, forwards bool, joi
 func (c *Collector) Bin() (from, to unit.Time) { return c.lo, c.next }
 
 // Several goroutines may count for a Collector, each the events of its own nodes, as far as
-// these are apart: an event is apart if it counts for a port of its node alone. All others come
+// these are apart: an event is apart if it counts only for a port of its node. All others come
 // one at a time and in the order of the run, while no goroutine is at the events of the bin before or
 // after: the figures of a flow depend on the reports of both of its ends.
 

@@ -48,7 +48,7 @@ type Collector struct {
 	lost      bool           // the queues of such switches cannot be found
 	flows     []flowState
 	lives     []life // by flow
-	switches  int32  // machines from here on are endpoints
+	switches  int32  // nodes from here on are endpoints
 	patience  unit.Duration
 	silences  []Silence // that are over
 	storms    []Storm
@@ -63,7 +63,7 @@ type Collector struct {
 	perWindow int64
 	longest   unit.Duration // a bin that ended so long ago has all of its frames
 	asked     chan struct{} // requests for the course of the run; nil: there are none
-	courses   chan *Course  // has room for one: nobody asks again before it is taken
+	courses   chan *Course  // has room for one: there is no second request before it is taken
 
 	objects    *objects
 	capacities [][]capacity // of each wire, by time

@@ -4,7 +4,7 @@
 // A Collector is a trace.Sink. Its Record is the hot path of the whole program:
 // it adds to counters that lie in one slice and never allocates, looks up a map
 // or divides. The counters only grow. At every edge of the time bins they are
-// copied into a row of their own. So the growth between two edges is the
+// copied into their own row. So the growth between two edges is the
 // difference of two rows, and no check has to read the run again.
 //
 // The edges are the multiples of a twentieth of the scenario's measure.window,

@@ -26,7 +26,7 @@ const (
 	flowTarget                                      // the rate that its reaction point wants back, as flowLimit
 	flowWanted                                      // the target over time, as flowAllowed
 	flowDrops                                       // data frames that were discarded on the path
-	flowProbes                                      // frames that its reaction point has sent of its own
+	flowProbes                                      // frames that its reaction point itself has sent
 	flowAnswers                                     // answers to probes taken in by the source
 	flowColumns
 )

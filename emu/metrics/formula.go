@@ -210,7 +210,7 @@ func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
 
 // share returns the highest rate of the flows of the object together, in bytes per second: the rate of
 // the slowest link that all of them cross, or, if there is none, the sum of the rates that each could
-// have alone.
+// have exclusively.
 func (t taken) share() float64 {
 	slowest := func(hops iter.Seq2[int, fabric.Hop]) float64 {
 		least := math.Inf(1)

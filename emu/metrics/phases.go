@@ -96,7 +96,7 @@ func (c *Collector) rateAndShare(x object, rate, share formula, over Interval) (
 
 // Bottleneck is a direction of a link and the flows for which it is the
 // narrowest: where the capacity divided by the number of flows is the least on
-// their way.
+// their path.
 type Bottleneck struct {
 	Hop   fabric.Hop
 	Flows []int

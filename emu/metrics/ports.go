@@ -59,7 +59,7 @@ type portState struct {
 	columns columns
 }
 
-// unstalled are the columns for the time in which nothing stalls a port: nobody asks for them.
+// unstalled are the columns for the time in which nothing stalls a port; no metric uses them.
 const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
 
 // pausingState has the further states of a port of Ethernet, by priority; without PFC there
@@ -123,7 +123,7 @@ type place struct {
 }
 
 // findQueues finds the places where the frames of each flow wait in switches with input buffers. Such a
-// switch reports the amounts in its inputs, and no queues of outputs. Where frames may change their way,
+// switch reports the amounts in its inputs, and no queues of outputs. Where frames may change their path,
 // or are lost in a switch, the queues cannot be found: there are none then.
 func (c *Collector) findQueues() {
 	for _, e := range c.scenario.Events {

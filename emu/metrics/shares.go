@@ -87,7 +87,7 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 }
 
 // maxMinRates returns the max-min fair rates of flows: no flow can have more unless another flow has
-// less that has no more than the first. ways lists the rooms of each flow. All rates rise together
+// less that has no more than the first. paths lists the rooms of each flow. All rates rise together
 // until a room is full; the flows in it keep their rates (D. Bertsekas, R. Gallager, Data Networks,
 // section 6.5.2: progressive filling).
 func maxMinRates(paths [][]int, room []float64) []float64 {
@@ -137,7 +137,7 @@ func maxMinRates(paths [][]int, room []float64) []float64 {
 // proportionalRates returns the rates of flows that are proportionally fair: of all that fit
 // the sum of their logarithms is the greatest (F. Kelly, Charging and rate control for
 // elastic traffic, 1997). Each room has a price, and a flow has one over the sum of those on
-// its way; a price is 0, or so that its room is full. They are set one after another until
+// its path; a price is 0, or so that its room is full. They are set one after another until
 // none moves any more.
 func proportionalRates(paths [][]int, room []float64) []float64 {
 	price := make([]float64, len(room))

@@ -23,7 +23,7 @@ type Silence struct {
 
 	// Block is the cause that kept the flow, as far as it can be found. For a silence that lasts it is
 	// the cause at the end. For another it is a link that was down in the middle of it, an output on its
-	// way that flow control stopped for most of it, or the cause that kept its source for the longest.
+	// path that flow control stopped for most of it, or the cause that kept its source for the longest.
 	// Open or Idle: no cause was found.
 	Block port.Block
 	By    *fabric.Hop // the last output on the path of the flow that was kept; nil: its source
@@ -31,7 +31,7 @@ type Silence struct {
 }
 
 // Patience returns for how long a flow must have delivered nothing to be silent: a tenth of the
-// scenario, and at least twice the time that a packet takes on the longest way.
+// scenario, and at least twice the time that a packet takes on the longest path.
 func (c *Collector) Patience() unit.Duration { return c.patience }
 
 // bear computes the patience of a run.

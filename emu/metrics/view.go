@@ -39,7 +39,7 @@ func NewMirror(c *Collector) *Mirror {
 
 // Update shares the rows that are new, and copies the states of ports and flows. It belongs to the
 // goroutine of the run, and allocates nothing unless a flow has been active more often than ever.
-// Nobody may read States at the same time.
+// States may not be read at the same time.
 func (m *Mirror) Update() {
 	c, d := m.from, &m.copied
 	d.cur = c.settled()

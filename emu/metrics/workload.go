@@ -32,7 +32,7 @@ type Done struct {
 	Missing  uint32        // packets that were lost on the path; 0: it is whole
 }
 
-// Slowdown returns how many times as long the transfer took as alone, at least 1.
+// Slowdown returns the time that the flow took over its ideal time, at least 1.
 func (d *Done) Slowdown() float64 {
 	return max(1, float64(d.Ended.Sub(d.Arrived))/float64(max(d.Ideal, 1)))
 }

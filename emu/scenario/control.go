@@ -76,7 +76,7 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	}
 }
 
-// checkAlgorithms refuses laws that receive no feedback, and parameters that do not fit the links of
+// checkAlgorithms refuses algorithms that receive no feedback, and parameters that do not fit the links of
 // their flows.
 func (r *resolver) checkAlgorithms() {
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -119,7 +119,7 @@ func (r *resolver) checkAlgorithms() {
 	}
 }
 
-// checkTelemetry refuses a way with more switches than telemetry has room for, and outputs of a rate that it
+// checkTelemetry refuses a path with more switches than telemetry has room for, and outputs of a rate that it
 // cannot describe, now or after an event.
 func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
 	for _, epoch := range r.paths.Epochs {
@@ -230,7 +230,7 @@ func (r *resolver) busy() map[*crossing]int {
 	return flows
 }
 
-// bottleneck sets the busiest link of a way, and the share of frames that the way marks in
+// bottleneck sets the busiest link of a path, and the share of frames that the path marks in
 // congestion.
 func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 	r.paths.Visit(k, func(at int, step paths.Step) {
@@ -244,8 +244,8 @@ func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 	})
 }
 
-// lintAssumed warns of parameters of a flow's law whose values the congestion points on
-// the way do not have.
+// lintAssumed warns of parameters of a flow's algorithm whose values the congestion points on
+// the path do not have.
 func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
 		for _, key := range keys {

@@ -40,7 +40,7 @@ func (r *resolver) findPaths() {
 	}
 }
 
-// key returns the key by which the ways of a flow are chosen.
+// key returns the key by which the paths of a flow are chosen.
 func (r *resolver) key(of origin) Key {
 	f := &r.s.Flows[of.index]
 	return Key{Src: r.paths.Index[f.From], Dst: r.paths.Index[f.To], QP: uint32(of.index + FirstQP)}

@@ -46,7 +46,7 @@
 // links that frames really cross.
 //
 // With routing: {recompute: 1ms} all switches change at one instant to routes for the links as they
-// were 1 ms before. Until then frames for a link that is down wait. Then they take the new way,
+// were 1 ms before. Until then frames for a link that is down wait. Then they take the new path,
 // behind the frames that wait there. Otherwise they would hold the memory, and stop the senders,
 // as long as the link is down. Frames on a link stay there. If no way is left, frames wait for the
 // link.

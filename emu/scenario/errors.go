@@ -87,7 +87,7 @@ type spot struct {
 	path string
 }
 
-// field returns the spot of a field that is missing, or has no place of its own, in the object at s.
+// field returns the spot of a field that is missing, or has no place, in the object at s.
 func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)} }
 
 // add reports a mistake at a place.

@@ -73,7 +73,7 @@ var noAddress = Address{netip.PrefixFrom(netip.IPv4Unspecified(), 0)}
 // MAC is a hardware address; 0: none.
 type MAC struct{ wire.MAC }
 
-// String prints the address; of a device without one of its own, nothing.
+// String prints the address; of a device without one, nothing.
 func (m MAC) String() string {
 	if m.MAC == 0 {
 		return ""

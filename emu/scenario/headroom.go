@@ -18,7 +18,7 @@ import (
 // endpoint, with watermarks to compute or to check.
 type account struct {
 	node      string
-	kind      string // of the machine: switch or endpoint
+	kind      string // of the node: switch or endpoint
 	owner     *nodeRef
 	room      unit.Size
 	called    string // the room in messages

@@ -204,7 +204,7 @@ func (r *resolver) checkLanes() {
 	}
 }
 
-// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their way.
+// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their path.
 func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map[[4]int]bool) {
 	r.paths.Visit(k, func(from int, step paths.Step) {
 		l := &r.s.Links[step.Link]

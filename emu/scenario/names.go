@@ -9,7 +9,7 @@ import (
 	"fabemu/wire"
 )
 
-// machine is a switch or an endpoint of the file.
+// nodeRef is a switch or an endpoint of the file.
 type nodeRef struct {
 	spot
 	name     string

@@ -200,7 +200,7 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 			again = false
 			value := r.node(v, at.field(k.Value).path)
 			if value.kind == null {
-				value.at = at.at // a missing value has no place of its own
+				value.at = at.at // a missing value has no place
 			}
 			out.entries = append(out.entries, entry{k.Value, at.at, value})
 			keys[k.Value] = at.at

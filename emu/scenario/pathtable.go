@@ -31,13 +31,13 @@ type Epoch struct {
 	State int // of the links: epochs with the same state have the same routes
 }
 
-// Key identifies a flow where ways are chosen (wire.Choose). Nodes are numbers.
+// Key identifies a flow where paths are chosen (wire.Choose). Nodes are numbers.
 type Key struct {
 	Src, Dst int
 	QP       uint32
 }
 
-// PathTableOf returns the ways of a scenario: those that Load has found if it has not changed.
+// PathTableOf returns the paths of a scenario: those that Load has found if it has not changed.
 func PathTableOf(s *Scenario) *PathTable {
 	if s.loaded.is(s) && s.loaded.paths != nil {
 		return s.loaded.paths
@@ -129,7 +129,7 @@ func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
 // Seed returns the seed of a switch for wire.Choose.
 func (w *PathTable) Seed(node int) uint64 { return w.seeds[node] }
 
-// Root returns the machine before an endpoint on all ways from all nodes in all states of the links, and
+// Root returns the node before an endpoint on all paths from all nodes in all states of the links, and
 // the step from there. If there is none, it returns the endpoint.
 func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	for _, g := range w.graphs {
@@ -172,10 +172,10 @@ func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	return steps[0], true
 }
 
-// Shared reports whether ways to one destination that meet go on together: they do if flows do not choose.
+// Shared reports whether paths to one destination that meet go on together: they do if flows do not choose.
 func (w *PathTable) Shared() bool { return !w.ecmp }
 
-// Leap is the distance of the hops at which ways are remembered. Short ways are not remembered, and long
+// Leap is the distance of the hops at which paths are remembered. Short paths are not remembered, and long
 // ones take little memory.
 const Leap = 16
 
@@ -190,7 +190,7 @@ var (
 )
 
 // Walk visits the steps of a flow's frames from a node to their destination, or until visit returns
-// false. Each step comes with the machine that it leaves. An error is ErrNoPath or ErrRound; at is the
+// false. Each step comes with the node that it leaves. An error is ErrNoPath or ErrRound; at is the
 // node where it occurred.
 func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step) bool) (at int, err error) {
 	for hops := 0; from != k.Dst; hops++ {
@@ -233,7 +233,7 @@ func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s pa
 	return at, err
 }
 
-// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its way and,
+// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its path and,
 // after each change of the routes, the steps from all nodes that frames may have reached.
 func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
@@ -256,7 +256,7 @@ func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err 
 }
 
 // Used reports for each of so many links whether frames of flows may cross it, in any state of the
-// links and with any choice among equal ways.
+// links and with any choice among equal paths.
 func (w *PathTable) Used(flows []Key, links int) []bool {
 	used := make([]bool, links)
 	sources := map[int][]int{} // by root
@@ -276,7 +276,7 @@ func (w *PathTable) Used(flows []Key, links int) []bool {
 }
 
 // Flood visits each step from some nodes to another that frames may take in a state of the links, with any
-// choice among equal ways. Each step comes with the machine that it leaves.
+// choice among equal paths. Each step comes with the node that it leaves.
 func (w *PathTable) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
 	var steps []paths.Step
 	been := make([]bool, len(w.Index))

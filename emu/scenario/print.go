@@ -73,7 +73,7 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 	p.lineRate("%s: {%s}", key, fieldsOf(of, v, ", "))
 }
 
-// writeList writes a list, each item on a link; some sections need not be there. The arithmetic of a flow's law
+// writeList writes a list, each item on a line; some sections need not be there. The arithmetic of a flow's algorithm
 // is before it. A link has its ends as one field, and its name if it has its own. Checks have long texts, and
 // a line for each field.
 func writeList[T any](p *printer, section string, all []T) {

@@ -82,7 +82,7 @@ type Scenario struct {
 
 // loaded is a scenario as it was loaded.
 type loaded struct {
-	scenario Scenario // with lists of its own
+	scenario Scenario // with its own lists
 	paths    *PathTable
 	programs []Error // with the places of the commands of programs
 	derived  []Threshold
@@ -439,7 +439,7 @@ type Transport struct {
 // Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2.
 func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok }
 
-// collects reports whether packets collect telemetry: RoCEv2, for some laws.
+// collects reports whether packets collect telemetry: RoCEv2, for some algorithms.
 func (t Transport) collects() bool {
 	p, ok := t.Params.(nodes.RoCEParams)
 	return ok && p.Telemetry != wire.NoTelemetry

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Schemes are the tables that a scenario chooses from by name: laws of reaction points,
+// Schemes are the tables that a scenario chooses from by name: algorithms of reaction points,
 // and congestion points.
 type Schemes struct {
 	Algorithms []rp.Algorithm
@@ -27,7 +27,7 @@ func BuiltIn() Schemes { return Schemes{Algorithms: rp.Algorithms(), Points: cp.
 // WithSchemes has Load choose from other tables than BuiltIn.
 func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
 
-// Algorithm returns the row of a flow's law. It is empty if the scenario was built in Go and is not right.
+// Algorithm returns the row of a flow's algorithm. It is empty if the scenario was built in Go and is not right.
 func (s *Scenario) Algorithm(f *Flow) rp.Algorithm {
 	l, _ := rowOf(s.choices().Algorithms, func(l *rp.Algorithm) bool { return l.Name == f.Control.Algorithm })
 	return l
@@ -76,7 +76,7 @@ func (s *Scenario) choices() Schemes {
 	return *s.Schemes
 }
 
-// The tables of the program, made once. Nobody may add to them.
+// The tables of the program, made once. They must not be changed.
 var (
 	ownRows    = sync.OnceValue(BuiltIn)
 	transports = sync.OnceValue(nodes.Transports)

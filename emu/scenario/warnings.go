@@ -36,7 +36,7 @@ func (r *resolver) lint() {
 }
 
 // lintLosses warns of flows that may wait for an ACK forever: a link goes down on the
-// way of their packets or ACKs, and they send nothing again.
+// path of their packets or ACKs, and they send nothing again.
 func (r *resolver) lintLosses() {
 	if !r.s.Loses() {
 		return

@@ -15,7 +15,7 @@ import (
 //	unmarked ACK   r := min(r + (m-1) Rmin^2 / r, Rmax)
 //
 // A mark at a high rate takes longer than 1/Rmin to be made good: of the three
-// laws this one is the slowest to take back bandwidth.
+// algorithms this one is the slowest to take back bandwidth.
 type AIMD struct{ multiplicative }
 
 // AIMDParams are the parameters of AIMD.
@@ -31,7 +31,7 @@ func aimdAlgorithm() Algorithm {
 		func(p AIMDParams, s Site) Controller { return newAIMD(p, s) })
 }
 
-// NewAIMD returns the law for one flow, which starts at the highest rate.
+// NewAIMD returns the algorithm for one flow, which starts at the highest rate.
 func NewAIMD(p AIMDParams, s Site) (*AIMD, error) { return checked(p, s, newAIMD) }
 
 func newAIMD(p AIMDParams, s Site) *AIMD { return &AIMD{newMultiplicative(p.Ratio, p.Factor, s)} }

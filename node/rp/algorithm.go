@@ -51,7 +51,7 @@ type Feedback uint8
 const (
 	Nothing       Feedback = iota
 	Echoes                 // marks that ACKs carry back
-	Notifications          // frames of their own, from congestion points
+	Notifications          // their own frames, from congestion points
 	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
 	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the Controller is an Acknowledged
 )
@@ -60,7 +60,7 @@ const (
 type Site struct {
 	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
 	Length unit.Size    // of a packet on the link; positive
-	Random *unit.Random // the generator that it uses; nil: one of its own
+	Random *unit.Random // the generator that it uses; nil: its own
 	Hops   int          // switches on the path; 0: unknown
 	Beside Answerer     // of an Answerer: one of the same algorithm at the same endpoint, nil for the first
 
@@ -92,7 +92,7 @@ type Traits struct {
 
 	// Sends returns the frames that an algorithm with Answer itself sends about data frames like f, and their
 	// answers, each with its priority. Nil: a wire.Message of the priority of f in both directions, or, for an
-	// algorithm with Marks on RoCEv2, no frames of its own and a CNP of the priority of f.
+	// algorithm with Marks on RoCEv2, no frames and a CNP of the priority of f.
 	Sends func(f *wire.Frame) (probe, answer wire.Frame)
 
 	// Telemetry is the form of the telemetry that packets collect and their ACKs carry back, for an algorithm with
@@ -173,7 +173,7 @@ func checked[P, C any](p P, s Site, make func(P, Site) C) (c C, err error) {
 	return make(p, s), nil
 }
 
-// Ratio is the parameter of the laws of Santos, Turner and Janakiraman: how low a rate
+// Ratio is the parameter of the algorithms of Santos, Turner and Janakiraman: how low a rate
 // may become.
 type Ratio struct {
 	// Sender's link rate over the minimum rate; at least 1.
@@ -189,7 +189,7 @@ func (r Ratio) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// Factor is the parameter of the laws that divide: m.
+// Factor is the parameter of the algorithms that divide: m.
 type Factor struct {
 	M float64 `key:"factor" def:"2" low:"above 1" doc:"Divisor of the rate per mark."`
 }

@@ -179,7 +179,7 @@ func bcnAlgorithm() Algorithm {
 //
 // where the slide prints "Min{0," for "max(0,". The first message with an Fb below 0 installs
 // a limiter. While it is there the frames of the flow carry the tag of the congestion point
-// that last lowered the rate, and an increase is taken from that point alone. It goes when
+// that last lowered the rate, and an increase is taken only from that point. It goes when
 // the rate reaches the rate of the link. A message of zeros, BCN(0,0), stops the flow for a
 // random time ("It asks source to stop and restart at 1/100th of the link capacity after
 // some random interval").

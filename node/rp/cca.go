@@ -137,7 +137,7 @@ func (p *CCAParams) Complete(given func(key string) bool) {
 	}
 }
 
-// Traits puts flows under one reaction point that have no CCTI of their own: the flows of a
+// Traits puts flows under one reaction point that have no CCTI: the flows of a
 // service level, or all of them.
 func (p CCAParams) Traits() Traits {
 	t := Traits{Warns: p.warns}
@@ -179,7 +179,7 @@ func rateAfter(s Site, e wire.CCTEntry) unit.Rate {
 }
 
 // warns doubts tables and timers with which sources cannot get below the share of a link.
-// All flows that cross the busiest link of the way are taken to send at once.
+// All flows that cross the busiest link of the path are taken to send at once.
 func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	doubt := func(key, format string, args ...any) {
 		doubts = append(doubts, Doubt{key, fmt.Sprintf(format, args...)})

@@ -74,7 +74,7 @@ func TestCCAStories(t *testing.T) {
 		{"a BECN starts a timer that does not run, and no other", usual, "B +100 B +53 +1", "1 1 2 2 1"},
 		{"timer-start becn: it restarts it", func(p *rp.CCAParams) { p.TimerStart = rp.StartBECN }, "B +100 B +53 +1 +99 +1", "1 1 2 2 2 2 1"},
 		{"timer-start becn: while BECNs come sooner the CCTI only rises", func(p *rp.CCAParams) { p.TimerStart = rp.StartBECN }, "B +150 B +150 B +150 B", "1 1 2 2 3 3 4"},
-		{"a timer of its own", func(p *rp.CCAParams) { p.Timer = 1 }, "B B +1 +0.1 +1", "1 2 2 1 0"},
+		{"its own timer", func(p *rp.CCAParams) { p.Timer = 1 }, "B B +1 +0.1 +1", "1 2 2 1 0"},
 		{"ccti_timer is in units of 1.024 usec", func(p *rp.CCAParams) { p.Timer = 1000 }, "B +1023.9 +0.2", "1 1 0"},
 	} {
 		if got := play(ccaOf(t, tc.change), tc.story); got != tc.want {

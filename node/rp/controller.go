@@ -64,7 +64,7 @@ func ExtrasOf(c Controller) (x Extras) {
 type Targeted interface{ Target() unit.Rate }
 
 // Limiting is a Controller that limits at some times and does not at others: where flows
-// share it, each comes under it only with feedback of its own, and all leave when it no
+// share it, each comes under it only with its own feedback, and all leave when it no
 // longer limits.
 type Limiting interface{ Active() bool }
 
@@ -76,7 +76,7 @@ type Joined interface{ Join(qp uint32, params any) }
 // the feedback that it took in last, if anything.
 type Logger interface{ Log() (level int, ok bool) }
 
-// Sender sends frames of its own, on Ethernet: a Controller its probes, an Answerer
+// Sender sends frames by itself, on Ethernet: a Controller its probes, an Answerer
 // its answers. Send returns the next one that is to leave now; it is asked, when anything
 // has happened to the Sender, until there is none, and must come to an end. Kind and content
 // are those that it gives; where the frame goes and its flow are set by the endpoint: those
@@ -123,7 +123,7 @@ type Ack struct {
 type Answerer interface {
 	Sender
 	// Receive takes in a frame of the flow that has come whole: data, or a frame that the
-	// Controller has sent of its own.
+	// Controller itself has sent.
 	Receive(now unit.Time, f wire.Frame)
 	// Deadline returns when Send has something without another frame; unit.Never if it
 	// has not.
@@ -141,8 +141,8 @@ type Heir interface {
 // that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
-// ackClocked is the common part of the laws that change only when an ACK comes: nothing else has an effect. Those that are
-// Acknowledged receive ACKs by Acked, and the others by a Feedback of their own. After Lost, the packets that are sent again
+// ackClocked is the common part of the algorithms that change only when an ACK comes: nothing else has an effect. Those that are
+// Acknowledged receive ACKs by Acked, and the others by their own Feedback. After Lost, the packets that are sent again
 // are measured, too.
 type ackClocked struct{}
 

@@ -169,7 +169,7 @@ func dcqcnAlgorithm() Algorithm {
 }
 
 // DCQCN is the reaction point of a flow (the paper's section 3.1, "RP algorithm"). It has a
-// current rate RC, a target rate RT, and alpha, an estimate of how congested the way is:
+// current rate RC, a target rate RT, and alpha, an estimate of how congested the path is:
 //
 //	with a CNP:            RT = RC;  RC = RC (1 - alpha/2);  alpha = (1-g) alpha + g
 //	each K without:        alpha = (1-g) alpha

@@ -28,7 +28,7 @@
 //   - an Acknowledged: it receives each ACK, and limits the bytes in flight
 //   - a Judge: it refuses some feedback; an Answerer may be one, too
 //   - a Tagger: it changes data frames; Traits.Frame has their greatest length
-//   - a Sender of frames of its own, such as probes; Traits.Sends declares them
+//   - a Sender of its own frames, such as probes; Traits.Sends declares them
 //   - a Limiting, and a Joined: it governs a group of flows, which Traits.By and Traits.Key form
 //   - an Heir: during a run it takes over the state of the one before it
 //   - a Targeted, and a Logger: results show its target rate, and its log of congestion

@@ -15,7 +15,7 @@ import (
 // From the answers to two probes in a row the source computes how much of the flow is in the fabric:
 //
 //	Rx = B(Pn) / (Tdst(Pn) - Tdst(Pn-1))       throughput (modification 1)
-//	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the way (modification 2)
+//	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the path (modification 2)
 //	q  = Rx Lf                                 queue of the flow
 //	Fb = (Qeq - q) - W (q - qold)              as ECM: bounded by Qeq, and by 2 Qeq
 //	Fb > 0:  R = R + Gi Fb Ru
@@ -51,7 +51,7 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; a lost probe costs one answer. destination: counts arriving payload, and latency is one-way, less the minimum;
+	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; a lost probe costs one answer. destination: counts arriving payload, and latency is one-path, less the minimum;
 	// this requires a common clock, which the model has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
 	// A limited flow sends a probe after this many bytes.

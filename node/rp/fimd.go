@@ -28,7 +28,7 @@ func fimdAlgorithm() Algorithm {
 		func(p FIMDParams, s Site) Controller { return newFIMD(p, s) })
 }
 
-// NewFIMD returns the law for one flow, which starts at the highest rate.
+// NewFIMD returns the algorithm for one flow, which starts at the highest rate.
 func NewFIMD(p FIMDParams, s Site) (*FIMD, error) { return checked(p, s, newFIMD) }
 
 func newFIMD(p FIMDParams, s Site) *FIMD { return &FIMD{newMultiplicative(p.Ratio, p.Factor, s)} }

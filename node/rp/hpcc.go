@@ -125,7 +125,7 @@ func (h *HPCC) set(w float64) {
 	h.rate = min(unit.Rate(math.Round(h.window*8/h.c.BaseRTT.Seconds())), h.line)
 }
 
-// Acked takes in an ACK with its telemetry. The first one, and the first of a way with another number of
+// Acked takes in an ACK with its telemetry. The first one, and the first of a path with another number of
 // switches, only gives the state to compare with.
 func (h *HPCC) Acked(_ unit.Time, a Ack) {
 	if len(a.Hops) == 0 || len(a.Hops) > len(h.hops) {

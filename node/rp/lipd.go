@@ -33,7 +33,7 @@ func lipdAlgorithm() Algorithm {
 		func(p LIPDParams, s Site) Controller { return newLIPD(p, s) })
 }
 
-// NewLIPD returns the law for one flow, which starts at the highest rate.
+// NewLIPD returns the algorithm for one flow, which starts at the highest rate.
 func NewLIPD(p LIPDParams, s Site) (*LIPD, error) { return checked(p, s, newLIPD) }
 
 func newLIPD(p LIPDParams, s Site) *LIPD {

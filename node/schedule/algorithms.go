@@ -91,7 +91,7 @@ func (c Collective) ring(rank, step int) exchange {
 // halvingDoubling works on p ranks and p chunks, where p is the largest power of two that is
 // at most n. In the first half of the steps, a rank halves the part of the vector that it
 // holds, and exchanges halves with the rank that holds the same part; in the second half it
-// goes the same way back. The n-p other ranks, p and above, send their whole vectors to ranks
+// goes the same path back. The n-p other ranks, p and above, send their whole vectors to ranks
 // 0 and above before, and get the result after.
 func (c Collective) halvingDoubling(rank, step int) exchange {
 	p := c.power()

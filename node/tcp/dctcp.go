@@ -69,7 +69,7 @@ func (s *Sender) afterMark(flight uint64) uint64 {
 
 // echoes takes in whether a segment with data came marked. With DCTCP an ACK has ECE if and only if the
 // segments that it acknowledges were marked: where that changes, the segments before are acknowledged
-// by an ACK of their own (RFC 8257, section 3.2).
+// by a separate ACK (RFC 8257, section 3.2).
 func (r *Receiver) echoes(g *wire.Segment) {
 	if r.p.Congestion != DCTCP {
 		r.echo = (r.echo && g.Flags&wire.CWR == 0) || g.CE // RFC 3168, section 6.1.3

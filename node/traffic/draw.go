@@ -20,7 +20,7 @@ func (d *draw) to() int {
 	return int(d.random.Below(d.destinations))
 }
 
-// exponential draws from the exponential distribution of mean 1, with comparisons alone:
+// exponential draws from the exponential distribution of mean 1, only with comparisons:
 // the first of a run of falling numbers is the fraction if the run has an odd length;
 // each run that has not adds one to the whole (J. von Neumann, "Various techniques used
 // in connection with random digits", 1951).

@@ -145,7 +145,7 @@ func (g *mesh) Next() Arrival {
 			break
 		}
 		if to, sends := g.destination(); sends {
-			g.waiting-- // of Next alone, which Waiting has counted
+			g.waiting-- // of Next, which Waiting has counted
 			return Arrival{At: at, To: to, Size: g.Sizes.draw(g.own.random)}
 		}
 	}

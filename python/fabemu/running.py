@@ -50,7 +50,7 @@ class Running(Control):
 
     def __init__(self, command: list[str], text: Optional[str]) -> None:
         self._report = tempfile.TemporaryFile()  # a pipe would want a reader
-        # A group of its own: an interrupt of Python does not reach it, and cancel does.
+        # A separate group: an interrupt of Python does not reach it, and cancel does.
         group: dict[str, Any] = (
             {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
             if os.name == "nt" else {"start_new_session": True}

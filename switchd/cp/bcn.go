@@ -80,7 +80,7 @@ func (p BCNParams) Traits() Traits {
 	}}
 }
 
-// Least returns qeq: a shorter queue notifies the sources that have a tag of it, and longer ones alone give tags.
+// Least returns qeq: a shorter queue notifies the sources that have a tag of it, and only longer ones give tags.
 func (p BCNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) { return "qeq", p.Qeq }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.

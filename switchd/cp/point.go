@@ -43,7 +43,7 @@ type Site struct {
 	Ports    int
 	Hosts    []bool          // by port: it leads to an endpoint
 	Address  wire.LID        // of the switch, the source of its notifications
-	Random   *unit.Random    // the generator that they use; nil: one of their own
+	Random   *unit.Random    // the generator that they use; nil: their own
 	Recorder *trace.Recorder // the recorder that they report to
 }
 

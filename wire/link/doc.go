@@ -9,7 +9,7 @@
 //   - Unix: a pair of SOCK_SEQPACKET sockets without names, in one process or in two of one host.
 //     It loses nothing: where the buffer is full, Send refuses.
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
-//     namespace of its own as a rule (emu/host/netns makes them). Frames of Ethernet are
+//     separate namespace as a rule (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
 //   - Train: an end of one of these that sends several datagrams in one packet, with one call of the
 //     system (TrainPair, UnixTrainPair, VethTrain). A capture shows them in one packet.
@@ -28,7 +28,7 @@
 //
 // # Limitations
 //
-// UDP, Unix and veth links are for Linux. Each end has one owner: no two calls of Recv or of Send, nor Close beside any other
+// UDP, Unix and veth links are for Linux. Each end has one owner: no two calls of Recv or of Send, nor Close at the same time as any other
 // call, may run at the same time on the same end of one of these. A datagram has at least one
 // byte and at most MaxDatagram.
 package link

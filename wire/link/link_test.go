@@ -100,7 +100,7 @@ func send(t testing.TB, l link.Link, b []byte) {
 }
 
 // patience is how long the kernel may take to deliver. It need not have delivered when Send
-// returns: on a busy machine a thread of its own does, when it has its turn.
+// returns: on a busy machine a separate thread does, when it has its turn.
 const patience = time.Minute
 
 // recv returns the next datagram.

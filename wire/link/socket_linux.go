@@ -80,7 +80,7 @@ func (p *plain) leaveAs(packet []byte) error { return p.Send(packet) }
 // Foreign returns 0: the kernel refuses what others send.
 func (p *plain) Foreign() uint64 { return 0 }
 
-// receive reads the next datagram into b, and the control data beside it. It returns the length, or 0 where
+// receive reads the next datagram into b, with its control data. It returns the length, or 0 where
 // none waits. An empty datagram is none of ours.
 func (s *socket) receive(b []byte) (n int, err error) {
 	s.vector.Base = unsafe.SliceData(b)

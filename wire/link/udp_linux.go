@@ -64,7 +64,7 @@ func pairAt(first, second netip.AddrPort, opts UDPOptions) (a, b *UDP, err error
 	return a, b, nil
 }
 
-// onLoopback opens something at 127.0.0.1, or at ::1 where the loopback interface has that alone.
+// onLoopback opens something at 127.0.0.1, or at ::1 where the loopback interface has only that.
 func onLoopback(open func(at netip.Addr) error) error {
 	err := open(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 	switch {

@@ -11,7 +11,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Unix is one end of a pair of SOCK_SEQPACKET sockets of the AF_UNIX family. It has no name, so nobody else can reach
+// Unix is one end of a pair of SOCK_SEQPACKET sockets of the AF_UNIX family. It has no name, so other processes cannot reach
 // it. Where the other end has not read what fills the buffer, Send returns ErrFull: nothing is lost.
 type Unix struct{ plain }
 

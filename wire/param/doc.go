@@ -21,7 +21,7 @@
 //	omit      "usual": it is not printed if it is the default or zero
 //	own       "true": it belongs to one item, and has no place under the defaults
 //	values    a description of them, in place of the description of its kind
-//	form      the name of a form of its own, see [Forms]
+//	form      the name of its own form, see [Forms]
 //	named     of a list: the key that names an item
 //	short     the key that a single value stands for, in place of a mapping
 //	parts     the value may be a mapping whose keys are fields next to it: "kind=limiter"

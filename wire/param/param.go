@@ -74,7 +74,7 @@ type by struct {
 	usual map[string]any // by word, read
 }
 
-// Form is a way of writing of its own.
+// Form is a notation of values.
 type Form struct {
 	Wanted  string
 	Pattern string // a regular expression of the whole text; it accepts all texts that Read accepts

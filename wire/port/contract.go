@@ -12,7 +12,7 @@ type ID uint16
 // AnyPort stands for all ports.
 const AnyPort ID = 0xFFFF
 
-// End identifies a port of a machine in a fabric.
+// End identifies a port of a node in a fabric.
 type End struct {
 	Node int
 	Port ID

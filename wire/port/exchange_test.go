@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// An exchange is two ports, a and b, joined by a link, with model time of its own.
+// An exchange is two ports, a and b, joined by a link, with its own model time.
 // A test queues frames at an end, says how far time goes, and reads what came; with
 // -v the story is told line by line. After every step the credits are counted.
 type exchange struct {

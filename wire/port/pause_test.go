@@ -13,7 +13,7 @@ const tenGigabit = 10_000_000_000 * unit.BitPerSecond
 
 // A pair is two Ethernet ports, joined: tx sends data of the priorities in order
 // whenever it may, rx stores what comes in a buffer for each class, stops and releases it
-// by their watermarks, and sends frames of its own whenever it may.
+// by their watermarks, and sends its own frames whenever it may.
 type pair struct {
 	t       *testing.T
 	now     unit.Time

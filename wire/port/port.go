@@ -323,7 +323,7 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if s, ok := p.control.(*pausing); ok {
 			s.unwarned, s.warned = s.wanted(), unit.Never
 		}
-	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the machine makes it
+	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the node makes it
 	case StormStart, StormStop:
 		if p.kind == Credits {
 			return

@@ -84,7 +84,7 @@ type Profile struct {
 }
 
 // AckTime returns how long after the tail of a frame the ACK of it is there at the latest, on a link of a rate and
-// a propagation whose largest frames take this many bytes of the link: the way there and back, the spacing of
+// a propagation whose largest frames take this many bytes of the link: the path there and back, the spacing of
 // ACKs, a frame that has just begun in the other direction, and the ordered set.
 func (p *Profile) AckTime(rate unit.Rate, propagation unit.Duration, largest unit.Size) unit.Duration {
 	return 2*propagation + rate.Serialise(p.Spacing+largest+orderedSet)

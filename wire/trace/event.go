@@ -32,7 +32,7 @@ const (
 	Limit              // the reaction point of Flow, one that has a target, changed its rate
 	Timeout            // the ACK of the oldest packet of Flow that awaits one, PSN, did not come in time
 	Violation          // a promise of the fabric is broken
-	Message            // a scheme sends a frame of its own, by Port or for Flow
+	Message            // a scheme sends its own frame, by Port or for Flow
 	Window             // the congestion window of Flow, or its slow start threshold, changed
 	RoundTrip          // the source of Flow measured a round trip
 	Retransmit         // the source of Flow sends a TCP segment again, or a window probe, or packets at a NAK
@@ -56,7 +56,7 @@ const (
 	Overrun               // violated: a frame came that its buffer has no room for
 	CreditOverrun         // violated: a frame was sent without credit
 	OutOfOrder            // violated: a frame came before one that was sent earlier
-	NoRoute               // dropped: nobody has this destination
+	NoRoute               // dropped: no node has this address
 	NotForUs              // dropped: an endpoint got a frame for another one
 	UnknownFlow           // dropped: an endpoint has no such queue pair
 	BadFlowControl        // dropped: a flow control packet with a reserved operand
@@ -109,7 +109,7 @@ var reasonNames = [...]string{
 	"too-many-hops", "retry-discard", "lifetime-over",
 }
 
-// OfFault reports whether a frame was discarded by a fault that somebody has asked for, as its consequence, or by
+// OfFault reports whether a frame was discarded by a requested fault, as its consequence, or by
 // a watchdog.
 func (r Reason) OfFault() bool { return r >= LostOnLink && r <= NotStopped || r == RetryDiscard }
 
@@ -165,7 +165,7 @@ func NewRecorder(node int, sink Sink) Recorder {
 	return r
 }
 
-// Emit reports e; its Machine and Seq are set here.
+// Emit reports e; its Node and Seq are set here.
 func (r *Recorder) Emit(e Event) {
 	if b := r.batch; b != nil {
 		written, n := b.place()

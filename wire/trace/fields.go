@@ -91,7 +91,7 @@ func (f Field) meaning(doc string) Field {
 	return f
 }
 
-// kinds has the fields of each kind of event: the meanings of its A and B are here alone.
+// kinds has the fields of each kind of event: the meanings of its A and B are only here.
 var kinds = [...]about{
 	Start: {"start", "the port starts to send a frame", always, with(frame,
 		Field{Key: "credit_blocks", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "credit left on its lane; absent on lanes without credit"})},

@@ -44,5 +44,5 @@ func (b *Batch) Enter(k Key) {
 }
 
 // Keys returns the drivers' events of the events that a sink is being handed, in their order;
-// there are none where nobody has given them.
+// there are none where none are given.
 func (b *Batch) Keys() []Since { return b.keys }

@@ -1,4 +1,4 @@
-// Command aimd puts a reaction point of its own into the scenario incast.yaml, and runs it
+// Command aimd puts its own reaction point into the scenario incast.yaml, and runs it
 // on the virtual clock, where every run is the same, and over sockets in real time. Its exit
 // status is 1 if the verdict of a run says that its figures are not valid.
 package main

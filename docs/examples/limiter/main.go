@@ -1,4 +1,4 @@
-// Command limiter puts two rate limiters of its own into the scenario incast.yaml, and runs
+// Command limiter puts its own two rate limiters into the scenario incast.yaml, and runs
 // each on the virtual clock, where every run is the same, and over sockets in real time,
 // where the limiter gets the measured time. Its exit status is 1 if the verdict of a
 // run says that its figures are not valid.

@@ -15,10 +15,10 @@ import (
 var ErrHeld = errors.New("a run is going on there")
 
 // Hold is the lock of a folder of results. The system gives it back when the process
-// ends, in whatever way.
+// ends, for whatever reason.
 type Hold struct {
 	folder *os.File
-	alone  bool // the file system has locks, and nobody else has this one
+	alone  bool // the file system has locks, and no other process has this one
 }
 
 // Claim makes a folder unless it is there, takes its lock, and sees that files can be
@@ -69,7 +69,7 @@ func probe(dir string) error {
 }
 
 // TakeHold takes the lock of a folder. The error is ErrHeld if another process has
-// it. Where the system or the file system has no locks nobody is kept out.
+// it. Where the system or the file system has no locks, other processes are not kept out.
 func TakeHold(dir string) (*Hold, error) { return takeHold(dir, false) }
 
 func takeHold(dir string, shared bool) (*Hold, error) {

@@ -61,7 +61,7 @@ func Fabric() (*fabric.Fabric, *scenario.Scenario) {
 		Measure: scenario.Measure{Window: 2 * unit.Millisecond},
 		Expect: []scenario.Check{
 			{ID: "IB-5a", Source: "section 4", Claim: "the inter-switch link stays highly utilised", Basis: scenario.Quoted, Metric: "trunk.A-B.utilisation", During: during, Low: 0.9, High: 1},
-			{ID: "IB-5b", Basis: scenario.Ours, Claim: "the victim flow gets a high throughput, since nothing on its own way is congested and the switch does not mark what is about to leave", Metric: "victim.utilisation", During: during, Low: 0.8, High: 1},
+			{ID: "IB-5b", Basis: scenario.Ours, Claim: "the victim flow gets a high throughput, since nothing on its own path is congested and the switch does not mark what is about to leave", Metric: "victim.utilisation", During: during, Low: 0.8, High: 1},
 			{ID: "IB-6", Claim: "remote flows get their share", Basis: scenario.Derived, Source: "section 4", From: "equal shares of the trunk", Metric: "remote.rate / local.rate", During: during, Low: 0.28, High: 0.45},
 			{ID: "IB-7", Basis: scenario.Ours, Claim: "equal rates", Metric: "remote.rate / local.rate", During: during, Low: 0.9, High: 1.1, Expected: "differs", Reason: "with a buffer of four packets a threshold of eight is hardly ever reached, so that mostly the input trigger acts"},
 			{ID: "IB-8", Basis: scenario.Ours, Claim: "an end that was not foreseen", Metric: "local.rate", During: during, Low: 7e8, High: 7.5e8, Expected: "differs", Reason: "measured otherwise by others"},

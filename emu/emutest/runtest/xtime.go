@@ -10,7 +10,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// xtime is golang.org/x/time/rate as a limiter: a bucket of somebody else, which reckons
+// xtime is golang.org/x/time/rate as a limiter: a bucket by others, which computes
 // in time.Time, and to which a clock that runs backwards gives tokens twice.
 type xtime struct{ *rate.Limiter }
 

@@ -1,5 +1,5 @@
 // Package draw draws a scenario: its nodes, the links between them with
-// rates and buffers, and the ways of its flows.
+// rates and buffers, and the paths of its flows.
 //
 // [SVG] makes a picture that needs nothing else; [DOT] and [Mermaid] make texts
 // for Graphviz and for documents that render Mermaid.

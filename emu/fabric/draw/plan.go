@@ -37,7 +37,7 @@ type Lane struct {
 	To    int           `json:"to"`
 	Hops  []fabric.Hop  `json:"-"`               // that it stands for
 	Lines []int         `json:"lines"`           // their numbers, in the order of the lanes
-	Curve [4][2]float64 `json:"way"`             // a cubic Bézier curve, as frames go
+	Curve [4][2]float64 `json:"curve"`           // a cubic Bézier curve, as frames go
 	Label string        `json:"label,omitempty"` // the special properties of the link; in its first lane
 	At    [2]float64    `json:"at"`              // where the label is, its middle; of the first lane of a link
 	Links []int         `json:"-"`               // in the first lane: the links, by their numbers in the fabric

@@ -138,7 +138,7 @@ func (p *picture) legend() []string {
 	return lines
 }
 
-// curve is the way of an edge: a cubic Bézier curve, with the shift of a strand.
+// curve is the path of an edge: a cubic Bézier curve, with the shift of a strand.
 type curve [4][2]float64
 
 // curve returns the curve of an edge, shifted to the side by so much.
@@ -154,7 +154,7 @@ func (p *picture) curve(i int, shift float64) curve {
 			{e.bx - shift, e.by}}
 	default:
 		// A shift to the right on the steep parts becomes a shift up or down where the
-		// way goes to the side, so that strands stay apart.
+		// path goes to the side, so that strands stay apart.
 		aside, down := e.bx-e.ax, e.by-e.ay
 		turn := min(math.Abs(aside/down), 1)
 		if aside*down > 0 {
@@ -178,7 +178,7 @@ func (c curve) path() string {
 		c[0][0], c[0][1], c[1][0], c[1][1], c[2][0], c[2][1], c[3][0], c[3][1])
 }
 
-// at returns the point at a part t of the way, and the direction there in degrees.
+// at returns the point at a part t of the path, and the direction there in degrees.
 func (c curve) at(t float64) (x, y, degrees float64) {
 	u := 1 - t
 	weigh := func(k int) float64 {
@@ -207,7 +207,7 @@ func (p *picture) drawStrands(out *svg, i int) {
 		c := p.curve(i, p.aside(e, k))
 		out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="2.4"><title>%s</title></path>`,
 			c.path(), colour(st.group), html.EscapeString(p.groups[st.group].Name))
-		at, turn := 0.54, 0.0 // an arrow's head in the middle, or where the way ends
+		at, turn := 0.54, 0.0 // an arrow's head in the middle, or where the path ends
 		if st.arrives {
 			at = 1
 		}

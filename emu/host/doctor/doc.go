@@ -6,5 +6,5 @@
 //
 // # Limitations
 //
-// Linux only. Namespaces are tried for the network alone.
+// Linux only. Only network namespaces are tried.
 package doctor

@@ -36,7 +36,7 @@ func TestQuota(t *testing.T) {
 		"sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us":        "50000\n",
 		"sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us":       "100000\n",
 	}
-	// In a namespace of its own a container sees its group as the root.
+	// In its own namespace a container sees its group as the root.
 	inside := map[string]string{
 		"proc/self/mountinfo":   mountsV2,
 		"proc/self/cgroup":      "0::/\n",

@@ -2,10 +2,10 @@
 // is (Fleet, from a launcher such as srun or from flags), and a connection from each to the
 // first, over which both sides have proved that they have the run's token (Gather, Join).
 //
-// A connection is TLS 1.3, with a certificate that rank 0 makes for the run and nobody has
+// A connection is TLS 1.3, with a certificate that rank 0 makes for the run and no authority has
 // signed. The token shows instead that a host of the run is at its other end: each side sends the
 // HMAC-SHA256, under the token, of its own role, of keying material that is exported from
-// the TLS session (RFC 5705, RFC 8446 section 7.5) and of the certificate. Somebody in
+// the TLS session (RFC 5705, RFC 8446 section 7.5) and of the certificate. An attacker in
 // the middle has two sessions, whose keying material differs, and can hand no proof on.
 //
 // # Limitations

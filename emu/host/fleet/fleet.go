@@ -140,7 +140,7 @@ type launch struct {
 	launcher   string
 	rank, size int    // size 0: it is not given
 	first      string // the host of rank 0; empty: it is not given
-	port       int    // of its own; 0: none
+	port       int    // of this process; 0: none
 }
 
 // launched reads the variables of a launcher. One launcher may have started

@@ -74,7 +74,7 @@ type Gathering struct {
 	mu     sync.Mutex
 	there  map[int]*Peer // by rank
 	all    chan struct{} // closed when all are there
-	closed bool          // nobody is taken in any more
+	closed bool          // no more hosts are admitted
 }
 
 // Gather listens for the others of a fleet. Close ends it.
@@ -130,7 +130,7 @@ func (g *Gathering) invite() {
 // Port returns the port at which it listens.
 func (g *Gathering) Port() int { return g.listener.Addr().(*net.TCPAddr).Port }
 
-// Close takes in nobody any more, not even a host that is about to prove its token. The
+// Close admits no more hosts, not even one that is about to prove its token. The
 // connections stay.
 func (g *Gathering) Close() error {
 	g.mu.Lock()
@@ -254,7 +254,7 @@ func (g *Gathering) meet(conn net.Conn) error {
 	return nil
 }
 
-// seat returns the rank of a host that needs one, or the lowest that is free.
+// takeRank returns the rank of a host that needs one, or the lowest that is free.
 func (g *Gathering) takeRank(wanted int) (int, error) {
 	switch {
 	case g.closed:
@@ -317,7 +317,7 @@ func (f *Fleet) meet(ctx context.Context, conn net.Conn) (*Peer, error) {
 	keepWatch(conn)
 	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })()
 	conn.SetDeadline(time.Now().Add(meetTimeout))
-	// The certificate is checked by the proofs, which hold for this session alone.
+	// The certificate is checked by the proofs, which are valid only for this session.
 	session := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true})
 	p, err := f.prove(session)
 	if err != nil {

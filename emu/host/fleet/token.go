@@ -20,7 +20,7 @@ type Token string
 // 75 bits and more.
 const leastToken = 16
 
-// ReadToken reads a token from a file, of which nobody else may read.
+// ReadToken reads a token from a file that no other user may read.
 func ReadToken(path string) (Token, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // virtual networks, and may be a large segment of TCP (package offload). The kernel removes
 // the device with its namespace, or when this process ends. One goroutine at a time uses it.
 type Device struct {
-	Name      string // of the guest's machine
+	Name      string // of the guest's node
 	Namespace string // the path of the network namespace; empty: the guest is an interface
 
 	fd    int
@@ -299,7 +299,7 @@ func (d *Device) close() error {
 	return d.closeFile()
 }
 
-// closeFile closes the file of the device, which nobody waits for then.
+// closeFile closes the file of the device, and ends all waits for it.
 func (d *Device) closeFile() error {
 	fd := d.fd
 	if d.fd = -1; fd < 0 {

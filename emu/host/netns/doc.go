@@ -1,5 +1,5 @@
 // Package netns lays a fabric out in the kernel: a network namespace for each
-// machine, and for each link a veth pair between two of them. It is the one place
+// node, and for each link a veth pair between two of them. It is the one place
 // that changes the network of the host, and the one that undoes it.
 //
 // Build makes a Topology from a Plan. For each end of each link it has a Port, which
@@ -19,9 +19,9 @@
 //
 // A run has an id of eight hexadecimal digits. A process that builds holds a lock on
 // /run/fabemu/ID as long as it lives: the kernel releases it however the process ends.
-// A namespace is named fabemu-ID-MACHINE, so that
+// A namespace is named fabemu-ID-NODE, so that
 //
-//	ip netns exec fabemu-ID-MACHINE tcpdump -i fab0
+//	ip netns exec fabemu-ID-NODE tcpdump -i fab0
 //
 // works, and carries the label "fabemu run ID ..." as the alias of its loopback
 // interface; each interface of ours carries a label that names its link. A namespace

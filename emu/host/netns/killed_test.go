@@ -41,7 +41,7 @@ const (
 	apartVariable   = "FABEMU_TEST_APART"
 )
 
-// TestMain runs the tests with a /run of their own: the runs of others, who clean up
+// TestMain runs the tests with their own /run: the runs of others, who clean up
 // too, are out of sight, and nothing stays whatever happens to a test.
 func TestMain(m *testing.M) {
 	if text := os.Getenv(anotherVariable); text != "" {

@@ -88,7 +88,7 @@ type lock struct {
 	name string
 }
 
-// makeRunDir makes runDir, for its owner alone: a process that can open a file can lock it,
+// makeRunDir makes runDir, for its owner only: a process that can open a file can lock it,
 // and the lock of a file shows that a run lives.
 func makeRunDir() error {
 	if err := os.MkdirAll(runDir, 0o700); err != nil {
@@ -175,7 +175,7 @@ func seize(ctx context.Context, run uint32) (*lock, error) {
 	}
 }
 
-// tryLock locks the file, if nobody else has.
+// tryLock locks the file, if no other process has.
 func (l *lock) tryLock() error {
 	err := unix.FcntlFlock(l.file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart})
 	if err != nil {
@@ -220,7 +220,7 @@ func attachedTo(run uint32) []string {
 func (l *lock) release() error { return l.file.Close() }
 
 // inspect reads the file of a run: whether it exists, whether it is locked, and the label
-// in it. It takes no lock, so it is in nobody's way. The error is errOthers for a file
+// in it. It takes no lock, so it blocks no other process. The error is errOthers for a file
 // with something else in it. An empty file was made to remove the traces of its run.
 func inspect(run uint32) (there, held bool, l label, err error) {
 	f, err := os.OpenFile(lockName(run), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)

@@ -116,7 +116,7 @@ func newNamespace(name string, l label) (*namespace, error) {
 		if n.link, err = netlink.NewHandle(unix.NETLINK_ROUTE); err != nil {
 			return fmt.Errorf("open a netlink socket: %w", explain(err))
 		}
-		// Some modules of the kernel put interfaces of their own into every namespace.
+		// Some kernel modules put their own interfaces into every namespace.
 		all, err := settled(n.link.LinkList)
 		if err != nil {
 			return fmt.Errorf("list its interfaces: %w", explain(err))
@@ -138,7 +138,7 @@ func newNamespace(name string, l label) (*namespace, error) {
 	return n, nil
 }
 
-// setIPv6Off keeps the kernel from sending frames of its own on the future interfaces of
+// setIPv6Off keeps the kernel from sending its own frames on the future interfaces of
 // the network namespace of the calling thread.
 func setIPv6Off() error {
 	for _, which := range []string{"all", "default"} {

@@ -178,7 +178,7 @@ func TestTopologyIsAsPlanned(t *testing.T) {
 					t.Errorf("%s has no %s", node, name)
 				}
 			}
-			// No address: the kernel sends nothing of its own.
+			// No address: the kernel itself sends nothing.
 			if b, err := os.ReadFile("/proc/thread-self/net/if_inet6"); err == nil && len(b) > 0 {
 				t.Errorf("%s has IPv6 addresses:\n%s", node, b)
 			}

@@ -20,10 +20,10 @@ type Plan struct {
 	YesThisOne bool // an interface may be a guest that carries the default route
 }
 
-// Guest turns the namespace of a machine into a guest: programs in it reach all others by
+// Guest turns the namespace of a node into a guest: programs in it reach all others by
 // a device that this process reads and writes (Device).
 type Guest struct {
-	Node       int            // index in Plan.Machines
+	Node       int            // index in Plan.Nodes
 	At         string         // path of a namespace that is there, instead of a new one
 	Card       string         // in place of a device, an interface of this process's own namespace
 	Virtual    bool           // Card is a persistent TAP device to make, which a virtual machine opens
@@ -42,7 +42,7 @@ type Guest struct {
 // guestInterface is the name of the device in the namespace of a guest that is new.
 const guestInterface = interfacePrefix + "0"
 
-// attached returns the guest of a machine whose namespace is there already, or nil.
+// attached returns the guest of a node whose namespace is there already, or nil.
 func (p *Plan) attached(node int) *Guest {
 	for i := range p.Guests {
 		if g := &p.Guests[i]; g.Node == node && (g.At != "" || g.Card != "") {
@@ -52,15 +52,15 @@ func (p *Plan) attached(node int) *Guest {
 	return nil
 }
 
-// Link is a link between two machines.
+// Link is a link between two nodes.
 type Link struct {
 	Name string
 	Ends [2]End
 }
 
-// End is a port of a machine.
+// End is a port of a node.
 type End struct {
-	Node int // index in Plan.Machines
+	Node int // index in Plan.Nodes
 	Port int // at most one link has it
 }
 
@@ -115,7 +115,7 @@ type LiveGuest struct {
 	Hosts     []Host // all guests of the run
 }
 
-// check returns an error for the names of machines that no namespace can have. The fabric guarantees that
+// check returns an error for the names of nodes that no namespace can have. The fabric guarantees that
 // names and ports are unique and exist.
 func (p *Plan) check() error {
 	var wrong []error
@@ -138,7 +138,7 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 // longestName is how many bytes the name of a file may have: NAME_MAX of Linux.
 const longestName = 255
 
-// namespaceName returns the name of the namespace of a machine.
+// namespaceName returns the name of the namespace of a node.
 func namespaceName(run uint32, node string) string {
 	return fmt.Sprintf("%s%08x-%s", namespacePrefix, run, node)
 }

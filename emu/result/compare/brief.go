@@ -13,7 +13,7 @@ import (
 const (
 	shownInputs = 40 // inputs that differ
 	shownChecks = 12 // checks, and more where their outcomes differ
-	shownAlone  = 12 // checks and series of one run alone
+	shownAlone  = 12 // checks and series of only one run
 	shownOfKind = 2  // series of a kind: those that are the furthest apart
 )
 
@@ -189,7 +189,7 @@ func andLike(name string, count int) string {
 	return name
 }
 
-// aloneLines returns the checks and series of one run alone, like ones in one line, and how many lines more there are.
+// aloneLines returns the checks and series of only one run, like ones in one line, and how many lines more there are.
 func aloneLines(alone []string, whole bool) (lines []string, more int) {
 	if whole {
 		return alone, 0

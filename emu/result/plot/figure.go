@@ -354,7 +354,7 @@ func (f *Figure) rows() [][]string {
 	return all
 }
 
-// limits sets where the axes begin and end. A Y axis that nobody has bounded
+// limits sets where the axes begin and end. A Y axis without bounds
 // begins at zero, unless something is below, and leaves room above.
 func (f *Figure) limits(p *plot.Plot) {
 	xs, ys := []float64{}, []float64{0}

@@ -188,7 +188,7 @@ func TestTextKeepsItsWidth(t *testing.T) {
 	}
 }
 
-// In frames of their own curves have the axes of all of them: each frame has the mark that only
+// In separate frames curves have the axes of all of them: each frame has the mark that only
 // one of the curves needs. All are drawn, however many.
 func TestPanels(t *testing.T) {
 	f := sample()

@@ -190,7 +190,7 @@ type events []Event
 
 var eventLine = draw.LineStyle{Color: faint, Width: 0.8, Dashes: []vg.Length{3, 2}}
 
-// Plot draws the lines, and beside each its name where there is room for it
+// Plot draws the lines, and next to each its name where there is room for it
 // (plot.Plotter).
 func (e events) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)

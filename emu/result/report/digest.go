@@ -61,7 +61,7 @@ func fold(x, y uint64) uint64 {
 	return (hi ^ lo) + x + bits.RotateLeft64(y, 32)
 }
 
-// Sum returns the digest of all machines' logs so far, 32 hexadecimal digits.
+// Sum returns the digest of all nodes' logs so far, 32 hexadecimal digits.
 func (d *Digest) Sum() string {
 	all := state{a: seedA, b: seedB}
 	for _, s := range d.nodes {

@@ -3,7 +3,7 @@
 // claim (JudgeClaim), and whether a run on the wall clock kept its time (Judge). Package summary
 // writes the results for people.
 //
-// The way of a run's figures: the machines' events go through a trace.Batch to a
+// The path of a run's figures: the nodes' events go through a trace.Batch to a
 // metrics.Collector, a Digest and, where asked for, an EventLog (package emu). At the
 // end New makes a Result of the collector. The driver's measurements (FiguresOf) go
 // through Judge into its Verdict. WriteDir or WriteJSON write it down, and ReadDir reads

@@ -17,7 +17,7 @@ import (
 )
 
 // EventLog is a trace.Sink that writes the log of a run, one JSON object a line,
-// in the order of (time, node, number in the machine).
+// in the order of (time, node, number in the node).
 //
 // A run in one process reports its events in the order of time, but the events of one
 // instant in the order in which they were run, where a node may come twice.
@@ -67,7 +67,7 @@ func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	return l
 }
 
-// Choose has the log take the events of a choice alone. An error is the user's to mend.
+// Choose restricts the log to the events of a choice. An error is the user's to mend.
 func (l *EventLog) Choose(c *Choice, f *fabric.Fabric) (err error) {
 	if !c.All() {
 		l.chosen, err = c.of(f)

@@ -59,7 +59,7 @@ type Result struct {
 	Deadlocks   []Deadlock      `json:"deadlocks,omitempty"`
 	Silences    []Silence       `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
 	RankWaits   []RankWait      `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue
-	PatiencePs  int64           `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest way
+	PatiencePs  int64           `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest path
 	EndedPs     int64           `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
 	Machine     host.Computer   `json:"machine"`
 	Began       time.Time       `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
@@ -81,7 +81,7 @@ type Result struct {
 
 	Subnet *Subnet `json:"subnet,omitempty"` // of a run with a subnet manager
 
-	// Files are the SHA-256 sums of the files of this run beside result.json, by their
+	// Files are the SHA-256 sums of the other files of this run, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
 	Files map[string]string `json:"files,omitempty"`
 
@@ -450,7 +450,7 @@ func phasesOf(c *metrics.Collector) []Phase {
 	return phases
 }
 
-// aggregates returns the links whose rates are worth a line of their own: those
+// aggregates returns the links whose rates are worth a separate line: those
 // that carry data and have a name, or join two switches.
 func aggregates(f *fabric.Fabric) []fabric.Hop {
 	var hops []fabric.Hop

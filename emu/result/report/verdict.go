@@ -63,7 +63,7 @@ func (v *Verdict) Sentence() string {
 	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
 }
 
-// Figures are the measurements that a driver makes of its own run. A frame leaves late if it is sent after its due
+// Figures are a driver's measurements of its run. A frame leaves late if it is sent after its due
 // wall time. T is the time of the scenario's longest data frame on the link in question. A Number that was not
 // measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {

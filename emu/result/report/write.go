@@ -30,7 +30,7 @@ const (
 	SeriesFile   = "series.csv"
 	ResolvedFile = "resolved.yaml"
 	RatesFile    = "rates.svg"
-	SlowdownFile = "slowdown.svg" // of workloads alone
+	SlowdownFile = "slowdown.svg" // only of workloads
 	PageFile     = "report.html"  // a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
 	CaptureFile  = "fabric.pcapng"

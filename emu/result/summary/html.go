@@ -128,7 +128,7 @@ func flowTables(r *report.Result) (tables []document.Part) {
 				return []string{*g, fmt.Sprint(len(of[*g])), rate, fmt.Sprint(frames), fmt.Sprint(marked)}
 			})).Long())
 	}
-	return append(tables, document.NewTable("Flows", []string{"flow", "way", "rate while active", "limit at the end", "frames", "marked"},
+	return append(tables, document.NewTable("Flows", []string{"flow", "path", "rate while active", "limit at the end", "frames", "marked"},
 		cellsOf(r.Flows, func(f *report.Flow) []string {
 			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
 				fmt.Sprint(f.Marked)}

@@ -168,7 +168,7 @@ func addSlowdown(f *plot.Figure, name string, bands, scale []sizeBand) {
 }
 
 // place returns the share of transfers that are smaller than a size, between 0 and 1, by the borders of bands with
-// equal numbers of transfers. Where a part of the scale has this size alone, rank selects a point in the part.
+// equal numbers of transfers. Where a part of the scale has only this size, rank selects a point in the part.
 func place(borders []float64, size, rank float64) float64 {
 	n := float64(len(borders) - 1)
 	least := sort.SearchFloat64s(borders, size)

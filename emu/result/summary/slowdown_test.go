@@ -99,8 +99,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// Beside another run, a point stands at its sizes on the axis of the first: transfers that are larger than all of the
-// first run's stand at its end.
+// Compared with another run, a point is at its sizes on the axis of the first: transfers that are larger than all of the
+// first run's are at its end.
 func TestSlowdownsBeside(t *testing.T) {
 	a, b := banded(), banded()
 	b.Workloads[0].Sizes = []report.SizeBand{{Transfers: 8, From: 550, To: 550, P99: 7}, {Transfers: 8, From: 9e6, To: 9e6, P99: 8}}

@@ -41,7 +41,7 @@ func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup
 }
 
 // Check returns an error if the nodes of a fabric cannot be made. It makes no tables of routes, which
-// are most of the work in a large fabric: the way of each flow is already known.
+// are most of the work in a large fabric: the path of each flow is already known.
 func Check(f *fabric.Fabric) error {
 	b := newBuilder(f, Schemes{}, nil)
 	b.unrouted = true
@@ -64,12 +64,12 @@ type builder struct {
 	framing    wire.Framing
 	largest    fabric.Sizes // of data frames
 	events     *trace.Batch
-	begin      [][]int                     // by machine, the flows that begin there
+	begin      [][]int                     // by node, the flows that begin there
 	end        [][]int                     // and those that end there
 	reroutes   []drive.Change              // of routes
-	outs       []outbox                    // by loop, of all its machines: the loop empties it after each call
+	outs       []outbox                    // by loop, of all its nodes: the loop empties it after each call
 	loops      *drive.Loops                // nil: there is one
-	here       func(node int) bool         // which machines are made; nil: all
+	here       func(node int) bool         // which nodes are made; nil: all
 	work       []*fabric.Workload          // the workloads
 	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
 	goals      map[int]*schedule.Goal      // by workload, the schedule of its ranks

@@ -143,7 +143,7 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
 	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
-	if f.Path != nil && b.scenario.Algorithm(f.Flow).Feedback == rp.Delays { // the ways of a long chain are long together
+	if f.Path != nil && b.scenario.Algorithm(f.Flow).Feedback == rp.Delays { // the paths of a long chain are long together
 		for range f.Path.Rest.All() {
 			site.Hops++
 		}

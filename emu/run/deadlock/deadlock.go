@@ -41,7 +41,7 @@ type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender has the report, at most
 	// Idle ends the run when there is a deadlock, or it Drains, and nothing but flow control has moved for so
-	// long, and no machine expects anything. It counts from Settled, and from the last of
+	// long, and no node expects anything. It counts from Settled, and from the last of
 	// the changes. 0: the run continues.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
@@ -199,11 +199,11 @@ func (w *Detector) long(p *port.Wait) bool {
 	return (p.Block == port.NoCredit || p.Block == port.Paused) && w.now.Sub(p.Since) >= w.wait
 }
 
-// note writes down a frame that waits in the machine which is being asked.
+// note writes down a frame that waits in the node which is being asked.
 func (w *Detector) note(p port.Wait) bool {
 	out := output{port.End{Node: w.node, Port: p.Out}, p.Class}
 	in := input{port.End{Node: w.node, Port: p.In}, p.From}
-	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it keeps nobody waiting
+	if !p.Room && !slices.Contains(w.holders[in], out) { // with room it makes no port wait
 		w.holders[in] = append(w.holders[in], out)
 	}
 	if w.long(&p) && w.waits[out] == nil {

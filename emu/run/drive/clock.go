@@ -65,7 +65,7 @@ const (
 	boundLeast = 5_000
 	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind trades the gaps for the
 	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation. Where each link has
-	// trains of its own, it takes longer until they are long: the bound grows to looseApart.
+	// its own trains, it takes longer until they are long: the bound grows to looseApart.
 	shortT     = 16_000
 	looseShort = 200_000
 	looseApart = 1_000_000

@@ -9,7 +9,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// coroutine gives a node a goroutine of its own, which runs when it is called
+// coroutine gives a node its own goroutine, which runs when it is called
 // and is parked otherwise. A goroutine that waits on a channel would be woken tens
 // of microseconds late; a coroutine is resumed in a tenth of one.
 type coroutine struct {
@@ -31,7 +31,7 @@ const (
 	doApply
 )
 
-// newCoroutine starts the machine's goroutine. stop ends it.
+// newCoroutine starts the node's goroutine. stop ends it.
 func newCoroutine(m Node) *coroutine {
 	c := &coroutine{Node: m}
 	c.resume, c.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -56,7 +56,7 @@ func newCoroutine(m Node) *coroutine {
 	return c
 }
 
-// node returns the machine that runs in the goroutine.
+// node returns the node that runs in the goroutine.
 func (c *coroutine) node() Node {
 	if s, ok := c.Node.(Sharer); ok {
 		return sharer{c, s}

@@ -1,20 +1,20 @@
 // Package drive makes nodes run: it gives them the time and the frames, and carries the frames that
 // they send.
 //
-// There is one loop: it takes the next event, lets it happen, and carries the frames that the machine
+// There is one loop: it takes the next event, lets it happen, and carries the frames that the node
 // sends. A gate decides when the next event may happen, and how far the loop may go before it asks again.
 // The gate of Virtual never waits. On the virtual clock several loops can share a fabric (Loops), each
 // with a gate that waits for the others. Wall keeps to the wall clock, in one process; Part does so for
 // some of the nodes, while other processes run the rest.
 //
-// A carrier takes a frame to the machine at the other end: as a value, through its bytes, or over real
+// A carrier takes a frame to the node at the other end: as a value, through its bytes, or over real
 // links (package wire/link).
 //
 // # The order of events
 //
 // In a fabric of equal links many events happen at the same instant, so their order is part of the model.
 // All drivers keep one total order: by time; then frames that arrive, then changes from outside, then
-// deadlines; then by the index of the machine; then by port; then by the order on the link. Numbers
+// deadlines; then by the index of the node; then by port; then by the order on the link. Numbers
 // ensure it: each direction of a link, and each node, has a slot of an agenda (package wire/agenda),
 // and of the slots that are due at one instant the lowest comes first. A node that shares the agenda
 // has as many slots as it has things that fall due (Sharer).

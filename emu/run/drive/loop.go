@@ -107,7 +107,7 @@ func (o *order) received(s *slotted, t unit.Time) error {
 func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
 
 // step lets the event of a slot happen at t, which is not one of a node that shares the agenda,
-// and carries the frames that the machine sends.
+// and carries the frames that the node sends.
 func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
 		return o.watch(t)

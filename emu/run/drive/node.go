@@ -29,9 +29,9 @@ type Node interface {
 	// Apply makes a change from outside.
 	Apply(now unit.Time, e port.Event)
 	// Poll takes the next frame for a link: it started at or before the instant of the last call. It is valid until
-	// the machine is called again.
+	// the node is called again.
 	Poll() (*port.Transmission, bool)
-	// Deadline returns when Advance has something to do; unit.Never if only a frame can change the machine.
+	// Deadline returns when Advance has something to do; unit.Never if only a frame can change the node.
 	Deadline() unit.Time
 }
 
@@ -42,7 +42,7 @@ type Sharer interface {
 	Node
 	// Slots returns how many slots it needs.
 	Slots() int
-	// Share moves its slots to a, from base on, before any other call. It returns the queue of the machine's
+	// Share moves its slots to a, from base on, before any other call. It returns the queue of the node's
 	// transmissions, which all nodes that share an agenda use too: the driver reads it instead of calling Poll.
 	Share(a *agenda.Agenda, base int) *port.Outbox
 }
@@ -69,7 +69,7 @@ type Setup struct {
 	// port.
 	Ties []int
 	// Least is, by path, the least time from the start of a frame until it is due, and Passing, by node, the
-	// least time from an arrival until the machine sends by another port because of it. Promises between parts and
+	// least time from an arrival until the node sends by another port because of it. Promises between parts and
 	// loops rely on them. Both nil: no promise is possible.
 	Least, Passing []unit.Duration
 	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
@@ -120,6 +120,6 @@ type Outside interface {
 type Tap interface {
 	// Sent receives a frame after it has left; late is the wall time from its instant until then.
 	Sent(path int, t *port.Transmission, body wire.Body, now unit.Time, wall, late int64)
-	// Received receives a frame before the machine at the end of its path receives it.
+	// Received receives a frame before the node at the end of its path receives it.
 	Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64)
 }

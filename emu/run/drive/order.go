@@ -22,7 +22,7 @@ type order struct {
 	leaving []int32   // by port, node after node: the path that begins there
 	nodes   []slotted // by node
 	slots   []int32   // by place in the order of nodes: the first slot
-	owners  []int32   // by slots from first on, seatSlots of them together: their node
+	owners  []int32   // by slots from first on, nodeSlots of them together: their node
 	first   int       // the first slot of a node
 	last    int       // the slot of the look for deadlock, behind the slots of nodes
 	change  int       // the next of fabric.Changes
@@ -40,7 +40,7 @@ type order struct {
 
 	carry func(s *slotted, t *port.Transmission) error // sends a frame in flight; nil: as a value
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
-	keyed bool                                         // somebody does
+	keyed bool                                         // some do
 
 	report func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
 }
@@ -191,10 +191,10 @@ func (o *order) changeSlot() int    { return len(o.paths) }
 func (o *order) nodeSlot(m int) int { return int(o.nodes[m].slot) }
 func (o *order) watchSlot() int     { return o.last }
 
-// owner returns the machine of a slot, which is one of a node.
+// owner returns the node that a slot belongs to.
 func (o *order) owner(slot int) int { return int(o.owners[uint(slot-o.first)/nodeSlots]) }
 
-// holder returns the seat of the machine of a slot, which is one of a node.
+// holder returns the entry of the node that a slot belongs to.
 func (o *order) holder(slot int) *slotted { return &o.nodes[o.owner(slot)] }
 
 // join finds the path that leaves by each port.
@@ -296,7 +296,7 @@ func (o *order) do(slot int, now unit.Time) (node int) {
 	return node
 }
 
-// deliver hands the next frame of a path to the machine at its end. It is the case of do for a path.
+// deliver hands the next frame of a path to the node at its end. It is the case of do for a path.
 func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)

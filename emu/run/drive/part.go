@@ -16,7 +16,7 @@ import (
 )
 
 // Part runs some of a fabric's nodes on the wall clock, while others run the
-// rest: a process of its own for each node, or for a switch and its endpoints.
+// rest: a process for each node, or for a switch and its endpoints.
 //
 // A frame from another process is not known before its datagram is here. So a part does no event before it has the
 // promise that no frame from elsewhere comes first: the order is that of the virtual clock, at any dilation. Other
@@ -348,7 +348,7 @@ func (r *partRun) readPath(slot int) error {
 }
 
 // carry sends a frame: to a node of this part as Wall does, to another by its
-// datagram alone.
+// datagram only.
 func (r *partRun) carry(from *slotted, t *port.Transmission) error {
 	slot := r.leaving[int(from.first)+int(t.Port)]
 	e := &r.ends[slot]

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// sockets carries frames over real links. A frame is encoded when its node sends it, and the machine
+// sockets carries frames over real links. A frame is encoded when its node sends it, and the node
 // at the other end receives the decoded bytes. The bytes themselves wait for their instant, leave
 // then, and must come back as they were: each is compared. So the kernel decides nothing about the order
 // of events, and every byte crosses it at its time.
@@ -52,7 +52,7 @@ type route struct {
 	held    int64 // how long the clock had been held then
 }
 
-// track is a way through the kernel, in one direction: of one path, or of all.
+// track is a path through the kernel, in one direction: of one path, or of all.
 type track struct {
 	out, in link.Batch
 	leaving list // parcels that the next calls send

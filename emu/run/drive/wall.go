@@ -232,7 +232,7 @@ func (r *wallRun) leaves(behind bool) int64 {
 }
 
 const (
-	// yieldEvery is how often, in ns, the loop gives way to other goroutines of its own accord: well
+	// yieldEvery is how often, in ns, the loop yields to other goroutines: well
 	// below the 10 ms after which Go's monitor forces it to, at a worse moment.
 	yieldEvery = 2_000_000
 	// yieldRoom is how far, in ns, the next instant must be for that.

@@ -41,7 +41,7 @@ func TestWhenATrainLeaves(t *testing.T) {
 		if got := r.leaves(c.behind); got != c.want {
 			t.Errorf("%s: the train leaves at %d, want %d", c.about, got, c.want)
 		}
-		// Where each link has trains of its own, a loop that is as late gathers more.
+		// Where each link has its own trains, a loop that is as late gathers more.
 		if r.most = apartMost * trainMost; c.behind && c.now >= 400_000 {
 			full := min((c.now-100)/eventCost, apartMost*trainMost)
 			if got := r.leaves(true); got != c.now+full/4*eventCost || !r.behind {

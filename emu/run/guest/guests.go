@@ -173,7 +173,7 @@ func (g *Guests) makeReal(ctx context.Context, run uint32, yes bool) error {
 	return nil
 }
 
-// makeStacks makes the guests with a stack in this program. Each draws random numbers of its own
+// makeStacks makes the guests with a stack in this program. Each draws its own random numbers
 // from the scenario's seed.
 func (g *Guests) makeStacks(newStack NewStack) (err error) {
 	for _, x := range g.all {

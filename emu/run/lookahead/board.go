@@ -374,7 +374,7 @@ type turn struct {
 }
 
 // Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until it finds one
-// whose event cannot; without Ahead, with the first alone. A part whose own event is due after now, on the wall
+// whose event cannot; without Ahead, with the first only. A part whose own event is due after now, on the wall
 // clock, wakes up by itself. The caller reads the clock after Publish: a part that wakes up by then sees the
 // published report.
 func (b *Board) Wake(now unit.Time, ring func(part int)) {

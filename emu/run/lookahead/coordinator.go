@@ -197,7 +197,7 @@ func (c *Coordinator) least(x int) unit.Time {
 }
 
 // find finds the least instant at which a frame that has not been seen can be due on each path,
-// as far as it is before most: Dijkstra's way from path to path.
+// as far as it is before most: Dijkstra's algorithm over paths.
 func (c *Coordinator) find(most unit.Time) {
 	c.rest, most = unit.Never, min(most, c.next.Last())
 	for x := range c.paths {

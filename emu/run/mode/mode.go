@@ -35,7 +35,7 @@ type Packing string
 // The choices.
 const (
 	Trains Packing = "trains" // up to 64 frames in a packet, which one system call sends
-	Single Packing = "single" // each frame in a packet of its own
+	Single Packing = "single" // each frame in its own packet
 )
 
 // Over names a kind of links and the packets on it, for people: "udp", "veth in trains".

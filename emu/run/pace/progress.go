@@ -22,7 +22,7 @@ func (p *Progress) Now() unit.Time { return unit.Time(p.now.Load()) }
 // Late returns how many data frames have left later than 5 % of their duration.
 func (p *Progress) Late() int64 { return p.late.Load() }
 
-// Reach sets the model time that the run has reached. Nobody watches where p is nil.
+// Reach sets the model time that the run has reached. Without a watcher p is nil.
 func (p *Progress) Reach(t unit.Time) {
 	if p != nil {
 		p.now.Store(int64(t))

@@ -108,13 +108,13 @@ func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d
 // Conductor returns the conductor of a run whose parts the caller starts.
 func (p *Plan) Conductor() (*conductor, error) { return p.write(nil, true) }
 
-// Seats returns the seats of the parts, and Run is run.
-func (r *conductor) Seats() []*participant { return r.participants }
+// Participants returns the participants of the parts, and Run is run.
+func (r *conductor) Participants() []*participant { return r.participants }
 func (r *conductor) Run(f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	return r.run(context.Background(), f, sink)
 }
 
-// SendAway moves a seat to another host.
+// SendAway moves a participant to another host.
 func (r *conductor) SendAway(s *participant, conn net.Conn) {
 	s.away = &fleet.Peer{Conn: conn, In: bufio.NewReader(conn)}
 	r.between = nil

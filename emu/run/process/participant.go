@@ -59,7 +59,7 @@ type participant struct {
 // its end of the connection to the conductor.
 const firstSocket = 4
 
-// add gives a part a seat.
+// add adds a participant for a part.
 func (r *conductor) add(s *participant) {
 	s.index, s.next, s.base = len(r.participants), make(map[int32]uint32), make(map[int32]uint32)
 	r.participants = append(r.participants, s)

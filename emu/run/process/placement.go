@@ -140,7 +140,7 @@ func (p *Plan) write(l *carrier.Links, share bool) (c *conductor, err error) {
 	return c, nil
 }
 
-// fill assigns the parts of a run their seats, and writes their files.
+// fill assigns participants to the parts of a run, and writes their files.
 func (p *Plan) fill(c *conductor, list []part, byHand map[string]bool, l *carrier.Links, share bool) error {
 	if share {
 		c.share(len(list))
@@ -206,7 +206,7 @@ func (p *Plan) file(x part) *File {
 	return f
 }
 
-// participant returns the seat of a part, whose file is to be written.
+// participant returns the participant of a part, whose file is to be written.
 func (p *Plan) participant(x part, dir string, l *carrier.Links) (*participant, error) {
 	s := &participant{File: p.file(x), nodes: x.nodes, path: filepath.Join(dir, PartFile(x.name)), daemon: "node"}
 	s.Control, s.Status = controlSocket, fileOf(x.name)+".sock"

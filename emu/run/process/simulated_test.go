@@ -359,16 +359,16 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		all.Tap, plan.Missed = tap, tap.Missed
 	}
 
-	words, bells := c.Memory(), process.NewBells(len(c.Seats()))
+	words, bells := c.Memory(), process.NewBells(len(c.Participants()))
 	bells.Wrong = func(b *lookahead.Board) {
-		if f.lies != nil && b.Me() >= 0 && c.Seats()[b.Me()].Part == "left" && time.Since(s.began) >= f.at {
+		if f.lies != nil && b.Me() >= 0 && c.Participants()[b.Me()].Part == "left" && time.Since(s.began) >= f.at {
 			f.lies(b.Own())
 			b.Publish(false)
 		}
 	}
 
 	ends := make([][2]*socket, len(whole.Wires))
-	for _, participant := range c.Seats() {
+	for _, participant := range c.Participants() {
 		wake := make(chan struct{}, 1)
 		for _, e := range participant.Links {
 			ends[e.Wire][e.End] = &socket{simulation: s, wake: wake}
@@ -433,7 +433,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return ours, a
 	}
 	c.Simulate(s.clock, begin, bells)
-	for _, participant := range c.Seats() {
+	for _, participant := range c.Participants() {
 		if participant.Part == s.host {
 			conn, _ := begin(*participant.File)
 			c.SendAway(participant, distant{conn, s.there, s.back})

@@ -117,7 +117,7 @@ const (
 	slowest     = unit.Rate(4e9) // at which the 20 bytes of a header take the forwarding delay of a switch, 40 ns
 )
 
-// trip returns the time that delays add to the way there and back, of links without one.
+// trip returns the time that delays add to the path there and back, of links without one.
 func trip(delays ...unit.Duration) (sum unit.Duration) {
 	for _, d := range delays {
 		sum += 2 * (d - unit.Nanosecond)
@@ -141,10 +141,10 @@ func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 	return end / 3 / unit.Microsecond * unit.Microsecond, end
 }
 
-// settling is the time that laws need whose timers do not depend on rates.
+// settling is the time that algorithms need whose timers do not depend on rates.
 const settling = 10 * unit.Millisecond
 
-// window is how many packets of a flow may await their ACKs: four, and those on the longest way, up and down.
+// window is how many packets of a flow may await their ACKs: four, and those on the longest path, up and down.
 func (o *Options) window() int { return 4 + packetsIn(2*trip(o.Delays...), o.Rates[0]) }
 
 // sets returns the defaults of a file, as fields of links, switches and flows.

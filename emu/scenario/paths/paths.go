@@ -17,7 +17,7 @@ type Graph struct {
 	fixed    map[int]map[int]Step      // to a node, from others, also if another is shorter
 }
 
-// Step is a link on a way, and the machine that it leads to.
+// Step is a link on a path, and the node that it leads to.
 type Step struct {
 	Link int // index
 	To   int // node
@@ -86,7 +86,7 @@ func (g *Graph) Next(from, dst int) (Step, bool) {
 	return steps[0], true
 }
 
-// Steps appends the first steps of all shortest ways from a node to another, beginning
+// Steps appends the first steps of all shortest paths from a node to another, beginning
 // with the one that Next returns. A fixed step is the only one.
 func (g *Graph) Steps(steps []Step, from, dst int) []Step {
 	return g.steps(steps, from, dst, math.MaxInt)
@@ -140,9 +140,9 @@ func (g *Graph) after(s Step, dst int, hops []int32) int32 {
 	return far - 1 // one more is far
 }
 
-// Root returns the machine before dst on all ways, and the step from there. A node with
+// Root returns the node before dst on all paths, and the step from there. A node with
 // one link is reached like the switch at its end, so that one table serves all endpoints of
-// a switch. For any other machine it returns the machine itself.
+// a switch. For any other node it returns the node itself.
 func (g *Graph) Root(dst int) (root int, last Step) {
 	if dst >= g.switches && len(g.ends[dst]) == 1 && g.ends[dst][0].To < g.switches {
 		return g.ends[dst][0].To, Step{g.ends[dst][0].Link, dst}
@@ -150,7 +150,7 @@ func (g *Graph) Root(dst int) (root int, last Step) {
 	return dst, Step{}
 }
 
-// Fix sets the first step on the path from a node to another. It also counts for ways
+// Fix sets the first step on the path from a node to another. It also counts for paths
 // over that node, so that they may go round without end.
 func (g *Graph) Fix(from, dst int, s Step) {
 	if g.fixed == nil {

@@ -97,7 +97,7 @@ Sizes and integers are below 2³¹ unless a field states otherwise. A field with
 
 %s`
 
-// choice is something that a scenario chooses by name, with parameters of its own.
+// choice is something that a scenario chooses by name, with its own parameters.
 type choice struct {
 	name   string
 	also   []string

@@ -43,7 +43,7 @@ func Ours() []*Subject {
 }
 
 // Named returns the limiters and reaction points of this program with these names, or all limiters without
-// names. Reaction points that take no feedback are for a replay alone.
+// names. Reaction points that take no feedback are only for a replay.
 func Named(names []string, replay bool) (out []*Subject, err error) {
 	if len(names) == 0 {
 		return Ours(), nil

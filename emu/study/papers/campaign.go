@@ -28,7 +28,7 @@ type Campaign struct {
 }
 
 // NewCampaign plans the cells of the figures that Find returns for a name. With the ID of a cell it plans
-// this cell alone.
+// only this cell.
 func NewCampaign(name, only string, o Options) (*Campaign, error) {
 	paper, figures, err := Find(name)
 	if err != nil {

@@ -42,7 +42,7 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 	return all
 }
 
-// Fig. 2 and 3, each a test of its own, of the same runs.
+// Fig. 2 and 3, each a separate test of the same runs.
 func TestFigures2And3(t *testing.T) {
 	p := paperNamed("hpl2002")
 	var figures []*Figure

@@ -139,7 +139,7 @@ func New(w io.Writer, o Options) *Capture {
 	go func() {
 		defer close(c.ended)
 		c.work(func() { c.queue.pull(c.keep, c.idle) })
-		if crashed := new(errs.Panic); errors.As(c.err, &crashed) { // nobody waits for a place forever
+		if crashed := new(errs.Panic); errors.As(c.err, &crashed) { // nothing waits for a place forever
 			c.queue.pull(func(i *item) { c.queue.missed.Add(1) }, func() {})
 			return
 		}
@@ -187,7 +187,7 @@ func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.
 	}
 }
 
-// Received takes a frame that is handed to the machine at the end of a path.
+// Received takes a frame that is handed to the node at the end of a path.
 func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if i := c.next(path^1, &a.Frame, body, true); i != nil {
 		i.kind, i.path, i.now, i.wall = received, int32(path), now, wall

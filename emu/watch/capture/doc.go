@@ -6,7 +6,7 @@
 // that no byte of a frame holds: why a frame was marked, how much credit was left, how full a
 // buffer was, why a frame was dropped. So a Capture has more than any tap on a link could.
 //
-// The calls only copy: a goroutine of its own makes bytes of the copies and writes them. Between
+// The calls only copy: a separate goroutine encodes the copies and writes them. Between
 // them is a queue of fixed size. On the wall clock a loop that waits for a disk is late, so it
 // leaves out and counts the frames that find the queue full. On the virtual clock the loop waits,
 // and the file is the same on every node, byte for byte. In a run in processes the conductor

@@ -12,10 +12,10 @@ import (
 // state is the state that the events of the nodes have reported so far.
 type state struct {
 	all      []Port
-	ports    map[[2]int32]int     // machine and port: index of the port in the fabric
+	ports    map[[2]int32]int     // node and port: index of the port in the fabric
 	buffers  map[[3]int32]int64   // node, port and lane: occupancy in blocks
-	triggers map[[2]int32]trigger // machine and port that sends: the last one
-	inputs   map[[2]uint32]uint16 // machine and flow: the port that its data came by last
+	triggers map[[2]int32]trigger // node and port that sends: the last one
+	inputs   map[[2]uint32]uint16 // node and flow: the port that its data came by last
 }
 
 // trigger is an instant at which congestion was detected.

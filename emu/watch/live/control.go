@@ -28,7 +28,7 @@ const SocketFile = "fabemu.sock"
 // Control is the interface of a run for programs: HTTP with JSON. It answers with the state of the run and its
 // events, and makes changes.
 //
-// On the wall clock it is an observer that asks for a snapshot when somebody asks it (Request). Where it
+// On the wall clock it is an observer that asks for a snapshot on request (Request). Where it
 // observes nothing, it answers from the scenario and the progress of the run.
 type Control struct {
 	Scenario *scenario.Scenario
@@ -97,7 +97,7 @@ func (c *Control) Request() observe.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asks = make(chan struct{}, 1)
-	c.wake() // somebody may have asked already: the socket is there before the run
+	c.wake() // there may be a request already: the socket is there before the run
 	return observe.Request{Observer: c, Ask: c.asks}
 }
 

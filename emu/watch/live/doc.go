@@ -12,7 +12,7 @@
 // The address has a token of 128 random bits in its path; without it there is nothing to
 // see. A request is refused if its Host names another machine, or if its Origin is
 // another page: so no page of a stranger can reach the server through the
-// user's browser. By default it listens on the loopback alone.
+// user's browser. By default it listens only on the loopback.
 //
 // # Slow readers
 //

@@ -25,7 +25,7 @@ var (
 )
 
 // page returns the page as one text, and its policy: only its own scripts may run, and it may
-// connect to its own server alone. A page with data shows the data; a page without asks the
+// connect only to its own server. A page with data shows the data; a page without asks the
 // server.
 func page(data string) (text, policy string) {
 	styles, scripts := plotCSS+pageCSS, plotJS+"\n"+pageJS

@@ -124,7 +124,7 @@ func TestSaysWhoStopsWhom(t *testing.T) {
 		}
 	}
 	b.scrub(50)
-	b.until("document.querySelector('#cause').innerText === 'Nobody is stopped.'")
+	b.until("document.querySelector('#cause').innerText === 'Nothing is stopped.'")
 	if n := value[int](b, "document.querySelectorAll('.lane.stop, .wait, .pill').length"); n != 0 {
 		t.Errorf("before anything is stopped %d things say so", n)
 	}

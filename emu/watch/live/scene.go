@@ -63,14 +63,14 @@ type Level struct {
 	At   float64 `json:"at"` // bytes
 }
 
-// Flow is a flow and its way.
+// Flow is a flow and its path.
 type Flow struct {
 	Name      string `json:"name"`
 	Group     string `json:"group"`
 	From      string `json:"from"`
 	To        string `json:"to"`
 	Algorithm string `json:"law"`
-	Path      []int  `json:"way"` // lines
+	Path      []int  `json:"path"` // lines
 }
 
 // Work is a workload.
@@ -135,7 +135,7 @@ type Moment struct {
 	Stop    []Stop   `json:"stop"`    // the cause that keeps the line now
 	Stopped []Figure `json:"stopped"` // share of the time since the moment before in which flow control kept it
 	Queue   []Figure `json:"queue"`   // bytes that wait for the link
-	Held    []Figure `json:"held"`    // bytes, or blocks, that came by it and are still in the machine at its end
+	Held    []Figure `json:"held"`    // bytes, or blocks, that came by it and are still in the node at its end
 
 	Rate   []Figure `json:"rate"`
 	Limit  []Figure `json:"limit"`
@@ -162,7 +162,7 @@ const (
 	Down
 )
 
-// Wait is a line that is stopped since the machine at its end holds frames for another.
+// Wait is a line that is stopped since the node at its end holds frames for another.
 type Wait struct {
 	Line int `json:"line"`
 	For  int `json:"for"`

@@ -72,7 +72,7 @@ type Server struct {
 	counts Counts
 }
 
-// New makes a server for a scene, or without a page for programs alone, if that is nil. Its token is a new one
+// New makes a server for a scene, or without a page, only for programs, if that is nil. Its token is a new one
 // each time.
 func New(scene *Scene, o Options) (*Server, error) {
 	var b []byte

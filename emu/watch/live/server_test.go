@@ -205,7 +205,7 @@ func TestListensOnTheLoopback(t *testing.T) {
 	}
 }
 
-// TestTokens: each server has one of its own, of at least 128 bits.
+// TestTokens: each server has its own, of at least 128 bits.
 func TestTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for range 100 {

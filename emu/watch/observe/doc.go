@@ -20,6 +20,6 @@
 // Figures are complete up to View.End, some bins behind Snapshot.Now.
 //
 // Where nodes live in their own processes, the conductor has only their reports: a verdict
-// comes at the end, deadlocks are not looked for, the ways of flows show who keeps an output
+// comes at the end, deadlocks are not looked for, the paths of flows show who keeps an output
 // waiting (Snapshot.ByWays), and nothing can be changed.
 package observe

@@ -221,7 +221,7 @@ func (h *Hub) note(w port.Wait) bool {
 	if s.cut = len(s.holds) == cap(s.holds); s.cut {
 		return false
 	}
-	if !w.Room || w.Block == port.NoCredit || w.Block == port.Paused { // it keeps another frame waiting, or waits for another machine
+	if !w.Room || w.Block == port.NoCredit || w.Block == port.Paused { // it keeps another frame waiting, or waits for another node
 		s.holds = append(s.holds, hold{h.asked, w.In, w.Out, w.Class, w.Block, w.Since, w.Room})
 	}
 	return true
@@ -316,7 +316,7 @@ func (w *watcher) keep(s *sample) {
 	}
 }
 
-// release gives a snapshot up, and keeps it for use again when nobody reads it any more.
+// release gives a snapshot up, and keeps it for reuse when it has no reader any more.
 func (h *Hub) release(s *shared) {
 	if s.users.Add(-1) > 0 {
 		return

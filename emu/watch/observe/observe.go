@@ -37,7 +37,7 @@ type Request struct {
 	// Every is the wall time from one snapshot to the next, at least. Default: 200 ms; at least 10 ms.
 	Every time.Duration
 	// Ask, if not nil, takes the place of Every: each value that it yields asks for one snapshot, of a later
-	// instant. So an observer for whom nobody waits costs the run nothing. The last snapshot comes unasked.
+	// instant. So an idle observer costs the run nothing. The last snapshot comes unasked.
 	Ask <-chan struct{}
 	// Events are the kinds of events that snapshots contain. Kinds that each frame causes, such as trace.Start,
 	// are many: a snapshot has room for EventRoom events.
@@ -83,7 +83,7 @@ type Snapshot struct {
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
 	Stalls    []Stall             // outputs that flow control stops at Now
-	ByPaths   bool                // the causes follow from the ways of flows alone
+	ByPaths   bool                // the causes follow only from the paths of flows
 	Cut       bool                // some stalls are missing for lack of room
 	Trees     []Tree              // the congestion trees, those with the most flows first
 	Deadlocks []deadlock.Deadlock // that were found so far

@@ -165,7 +165,7 @@ func (t *Trace) Close(at unit.Time, changes []scenario.Change) error {
 }
 
 // changes writes the events of the scenario up to an instant: faults as slices from their begin to their end,
-// the faults of one object on a track of their own, and other events as instants.
+// the faults of one object on their own track, and other events as instants.
 func (t *Trace) changes(all []scenario.Change, end unit.Time) {
 	if len(all) == 0 {
 		return

@@ -71,7 +71,7 @@ func (l xtime) SetRate(now unit.Time, r unit.Rate) {
 
 func (l xtime) Burst() unit.Size { return depth }
 
-// setClock is a clock that others set, and on which nobody sleeps.
+// setClock is a clock that others set, and on which nothing sleeps.
 type setClock struct{ now time.Time }
 
 func (c *setClock) Now() time.Time      { return c.now }

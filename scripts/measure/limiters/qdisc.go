@@ -60,7 +60,7 @@ func (q qdisc) best(rate wire.Rate) (best *limiters.Result, err error) {
 	return best, nil
 }
 
-// farMAC is the fixed address of the far end, so that nobody asks for it.
+// farMAC is the fixed address of the far end, so that no ARP request asks for it.
 const farMAC = "02:00:00:00:00:02"
 
 // isUp waits until a device is.
@@ -152,7 +152,7 @@ func (q qdisc) measure(rate wire.Rate) (*limiters.Result, error) {
 		Idle: []bench.Span{{From: rest[0], To: rest[1]}},
 	}
 	r := limiters.RunCase(&limiters.Subject{
-		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, on the wall clock alone, the best of five runs; the figures contain the lateness of this computer and are not judged",
+		Name: q.name, Note: "set to 100 Mb/s and a burst of 3000 bytes; datagrams through veth devices, stamped by the kernel, only on the wall clock, the best of five runs; the figures contain the lateness of this computer and are not judged",
 		New: func(wire.Rate) node.RateLimiter { return &departures{at: at} },
 	}, c, report.WallClock)
 	r.Cases[0].Judged = false

@@ -65,7 +65,7 @@ private:
     int n = 0;
 };
 
-// Starter starts a source of HPCC, which has no start of its own but now.
+// Starter starts a source of HPCC, which can only start at once.
 class Starter : public EventSource {
 public:
     Starter(EventList& e, HPCCSrc* s, simtime_picosec at) : EventSource(e, "starter"), src(s) {

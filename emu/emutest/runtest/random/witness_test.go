@@ -13,7 +13,7 @@ import (
 )
 
 // witness hears the events of a fabric and holds them against what must be so, with an
-// account of its own: where each frame is, how long each line is taken, until when each
+// account: where each frame is, how long each link is taken, until when each
 // port is paused, what is in each memory. It believes nothing that a node says of
 // itself but what it sends, takes in and releases it.
 type witness struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // clock is the time of a stack (tcpip.Clock). Timers are set by the goroutines of the stack,
-// which the caller waits for, and run by the caller alone.
+// which the caller waits for, and run only by the caller.
 type clock struct {
 	mu     sync.Mutex
 	now    time.Duration // since the beginning of the model

@@ -4,12 +4,12 @@
 // the same event log.
 //
 // A Stack has the methods of a TUN device: packets of IP are read from it and written to it. It
-// also has timers of its own (Deadline, Advance), and programs (Send).
+// also has timers (Deadline, Advance), and programs (Send).
 //
 // # How it repeats itself
 //
 // Its timers lie in one list, in the order of their time and of their making, and the caller runs
-// them. Its random numbers come from a seed. Segments are handled by goroutines of its own, one
+// them. Its random numbers come from a seed. Segments are handled by its own goroutines, one
 // for each processor. The method finish waits for them after each packet, timer and call, so that
 // only one of them is in flight. That costs some 10 µs each time.
 //

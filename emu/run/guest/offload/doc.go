@@ -22,11 +22,11 @@ const MaxSize = HeaderSize + ethernetSize + 4 + 1<<16 - 1
 
 // Values in the header of virtual networks (VIRTIO 1.2, 5.1.6).
 const (
-	needsChecksum = 1 // flags: the checksum holds the sum of the pseudo-header alone
+	needsChecksum = 1 // flags: the checksum holds only the sum of the pseudo-header
 	segmentNone   = 0 // kinds of segments
 	segmentTCPv4  = 1
 	segmentTCPv6  = 4
-	segmentECN    = 0x80 // beside TCP: CWR belongs to the first packet
+	segmentECN    = 0x80 // in addition to TCP: CWR belongs to the first packet
 )
 
 // Offsets in that header: flags, kind of segment, length of all headers, payload of a packet,

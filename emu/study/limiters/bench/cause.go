@@ -102,7 +102,7 @@ func (g *grained) merge(o grained) {
 func (g *grained) most() bool { return g.of >= fewSigns && g.whole*10 >= g.of*9 }
 
 // Causes returns the probable causes of the faults of a limiter in some cases. It takes the measurements in
-// the cases with a fault alone: a limiter with a coarse clock is right where it keeps its promise.
+// only the cases with a fault: a limiter with a coarse clock is right where it keeps its promise.
 func Causes(cases []*Report) (all []Cause) {
 	var s signs
 	for _, r := range cases {

@@ -17,7 +17,7 @@ import (
 // Loop is a situation for reaction points. Sources send packets of 1500 bytes, each under a reaction point of
 // its own. They share a bottleneck behind a queue, and the queue sends them feedback. A full queue holds
 // the sources, as PAUSE does, so no packet is lost. Frames that reaction points send themselves are lost:
-// nobody answers probes.
+// probes are not answered.
 type Loop struct {
 	Name string
 	Doc  string // its purpose, in one sentence
@@ -44,7 +44,7 @@ const (
 // Loops returns the situations for reaction points.
 func Loops() []Loop {
 	const long = 200 * unit.Millisecond
-	const some, most = 0.05, 0.9 // with marks for a queue that is too long, some laws use no more than a quarter
+	const some, most = 0.05, 0.9 // with marks for a queue that is too long, some algorithms use no more than a quarter
 	whole, half := []Step{{0, loopLine}}, []Step{{0, loopLine / 2}}
 	storm := []Span{{20 * ms, 25 * ms}}
 	return []Loop{

@@ -15,7 +15,7 @@ import (
 const slack = 1e-4
 
 // meter is a limiter that passes all calls on to another limiter, checks both sides of the contract of
-// node.RateLimiter, and measures the starts. It uses the instants in the calls alone, so that a late
+// node.RateLimiter, and measures the starts. It uses only the instants in the calls, so that a late
 // caller causes no fault.
 //
 // How much may start between two packets depends on the algorithm. A limiter with a bucket counts the bytes that come in at

@@ -64,7 +64,7 @@ const (
 )
 
 // MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another program. It is then judged on
-// a clock that is stopped in its calls, so that the way to the other program does not count.
+// a clock that is stopped in its calls, so that the path to the other program does not count.
 func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Start)) (*Report, error) {
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -77,7 +77,7 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 	p := func() *pacer {
 		return &pacer{sleep: time.Sleep, send: func() error {
 			err := a.Send(packet)
-			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // nobody reads: the kernel drops datagrams
+			if link.IsICMP(err) || errors.Is(err, link.ErrFull) { // no reader: the kernel drops datagrams
 				return nil
 			}
 			return err
@@ -209,7 +209,7 @@ type pacer struct {
 	clock func() time.Duration // nil: the machine's clock
 	sleep func(time.Duration)
 	send  func() error
-	naps  bool // it waits by sleep alone
+	naps  bool // it waits only by sleep
 	apart bool // its clock is stopped in calls of the limiter
 }
 

@@ -185,7 +185,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// Nothing that the program has started stays, and no zombie of its own.
+// Nothing that the program has started stays, and the program is not a zombie.
 func TestNothingStays(t *testing.T) {
 	dir := t.TempDir()
 	for _, script := range []string{

@@ -9,7 +9,7 @@ import (
 )
 
 // awaitExit waits until a process has exited, and leaves it to be reaped: until then
-// nobody else has its number.
+// no other process has its number.
 func awaitExit(pid int) {
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}

@@ -21,7 +21,7 @@ type Program struct {
 	Socket string `flag:"socket" group:"Program" arg:"PATH"`
 	// How long the program may take to answer, and to end.
 	Patience time.Duration `flag:"patience" arg:"TIME" def:"30s"`
-	// Stderr takes the standard error of a program that is started; nil: nobody does.
+	// Stderr takes the standard error of a program that is started; nil: it is discarded.
 	Stderr io.Writer
 	// Fail, if not nil, is called with the fault of a program: a run with it
 	// need not go on. It may be called from another goroutine.

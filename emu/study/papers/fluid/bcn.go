@@ -11,7 +11,7 @@ import (
 // BCN is the loop of Backward Congestion Notification with the algorithms of Raj Jain's slides
 // of July 2006: sources that each cross some links, and a queue in front of each link.
 // The slides print two of the algorithms with slips: "Min{0, R(1 - Gd|Fb|)}" is max(0, ...), and
-// "Qoff = min{Qeq, Qeq - Qlen}" has the upper clamp alone; the range in addition to it has both.
+// "Qoff = min{Qeq, Qeq - Qlen}" has only the upper clamp; the range has both.
 type BCN struct {
 	Capacity []unit.Rate     // of each link
 	Paths    [][]int         // of each source: the links that it crosses, as indices of Capacity
@@ -243,7 +243,7 @@ func (c *BCN) slope(rate, size, b float64) float64 {
 	return size * (up - b*(c.Gd*rate+up))
 }
 
-// softness is the relative overload of a link at which its only source would get decreases alone. It is the
+// softness is the relative overload of a link at which its only source would get only decreases. It is the
 // slope of the price in Lyapunov's P.
 const softness = 0.001
 

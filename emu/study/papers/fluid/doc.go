@@ -103,7 +103,7 @@
 // limiter; in a run only sources with its tag take them. Where rates scatter far about their
 // means, the fixed point of several links differs from the fixed point of the run: messages come in
 // proportion to a rate, and a decrease is a share of it, so the decrease belongs to its square. The
-// [Ascent] has one E{|e|} for all sources and all times, the mean of chance alone: far from its
+// [Ascent] has one E{|e|} for all sources and all times, the mean of chance: far from its
 // fixed point it is slower than a run.
 //
 // TCP: windows are means. There are no timeouts and no slow start. There is no fast recovery, in which

@@ -33,7 +33,7 @@ type File struct {
 
 // Files returns the files that are installed for a user with the given home and configuration
 // folders (os.UserHomeDir, os.UserConfigDir): the script among Wireshark's plugins
-// for every version, colours and preferences in a profile of their own, which
+// for every version, colours and preferences in a separate profile, which
 // "wireshark -C fabemu" chooses.
 func Files(home, config string) []File {
 	profile := filepath.Join(config, "wireshark", "profiles", "fabemu")
@@ -45,7 +45,7 @@ func Files(home, config string) []File {
 }
 
 // Install writes files. One that is there and that this program did not write, or
-// that somebody has written again since, is left alone unless force is true:
+// that has been changed since, is kept unless force is true:
 // then nothing is written at all, and the error names all such files.
 func Install(files []File, force bool) error {
 	var taken []error

@@ -28,7 +28,7 @@ set_plugin_info({ version = "1", description = "Frames of lossless fabrics" })
 -- The headers: name, title and fields. Those of frames come from package wire. Of a field: its name behind the name of the
 -- header, its title, the type of its value, its base (of a bool, how many bits its bytes have), and
 --   mask      which bits of its bytes it is
---   bits      the same, if the value of these bits alone is shown: the first and how many
+--   bits      the same, if only the value of these bits is shown: the first and how many
 --   at, size  its bytes in the header; without, code below shows it
 --   le        the low byte comes first
 --   names     of its values
@@ -142,7 +142,7 @@ headers[#headers + 1] = { "fabemu_say", "Added by fabemu",
   { "cnp", "Congestion notification packet (CNP)", "bool", base.NONE, text = "RoCEv2, operation code 0x81" },
   { "sent", "Sent (ps)", "uint64", base.DEC, text = "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1" },
   { "held", "Held (ps)", "uint64", base.DEC, text = "Of an ACK: how long the destination had it" },
-  { "hop", "Telemetry of a switch", "uint8", base.DEC, text = "Its number on the way" },
+  { "hop", "Telemetry of a switch", "uint8", base.DEC, text = "Its number on the path" },
   { "hop.time", "Time (ps)", "uint64", base.DEC, text = "When the packet began to leave; rounded to ns and modulo 2^24 ns, unless exact" },
   { "hop.sent", "Sent (bytes)", "uint64", base.DEC, text = "All that had left by the output; rounded to 128 bytes and modulo 2^27, unless exact" },
   { "hop.queue", "Queue (bytes)", "uint64", base.DEC, text = "All that waited behind the packet; rounded to 80 bytes, unless exact" },
@@ -523,7 +523,7 @@ function ccupdate.dissector(tvb, pinfo, tree)
   return tvb:len()
 end
 
--- dissect_message dissects what a scheme says by a frame of its own.
+-- dissect_message dissects what a scheme says in its own frames.
 local function dissect_message(tvb, pinfo, tree)
   if tvb:len() < 16 then return 0 end
   local sub = tree:add(data, tvb(0, 16), message_header[2])

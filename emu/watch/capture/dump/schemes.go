@@ -66,7 +66,7 @@ func (c *Checker) checkTag(p *Packet, run uint32) {
 	}
 }
 
-// checkProbe checks that a probe stays the same on all of its way, that an answer repeats its probe, and
+// checkProbe checks that a probe stays the same on all of its path, that an answer repeats its probe, and
 // that the probe arrived no earlier than it was sent. There is no proof if the capture does not have the
 // probe.
 func (c *Checker) checkProbe(p *Packet, run uint32) {

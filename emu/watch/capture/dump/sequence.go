@@ -44,7 +44,7 @@ func (c *Checker) checkSequence(p *Packet, at where) {
 		c.Checked[Sequence]++
 		ahead := (f.PSN - n.last - 1) & 0xFFFFFF
 		if ahead >= 1<<23 {
-			return // sent again, or by a longer way: there is no gap, nor behind it
+			return // sent again, or by a longer path: there is no gap, nor behind it
 		}
 		switch {
 		case ahead == 0:

@@ -57,7 +57,7 @@ function drawFabric() {
   const beside = new Map();
   scene.lanes.forEach((l, i) => { const k = [l.from, l.to].sort().join(); (beside.get(k) || beside.set(k, []).get(k)).push(i); });
   scene.lanes.forEach((l, i) => {
-    const c = l.way, path = `M${c[0]}C${c[1]} ${c[2]} ${c[3]}`;
+    const c = l.curve, path = `M${c[0]}C${c[1]} ${c[2]} ${c[3]}`;
     const from = c[2][0] === c[3][0] && c[2][1] === c[3][1] ? c[0] : c[2];
     const d = unit(from, c[3]), n = [-d[1], d[0]];
     const g = draw("g", {class: "lane" + (l.lines.length ? "" : " none")}, below);
@@ -71,9 +71,9 @@ function drawFabric() {
       draw("path", {class: "tip", d: `M${t[0]} ${t[1]}L${t[0] - d[0] * 11 + n[0] * 6.5} ${t[1] - d[1] * 11 + n[1] * 6.5}L${t[0] - d[0] * 11 - n[0] * 6.5} ${t[1] - d[1] * 11 - n[1] * 6.5}Z`}, g);
       draw("path", {class: "touch", d: path}, g);
       if (l.lines.some(k => scene.lines[k].room > 0)) {
-        // The buffer is on the side away from the lane of the other direction, and fills from the machine on.
+        // The buffer is on the side away from the lane of the other direction, and fills from the node on.
         const other = beside.get([l.from, l.to].sort().join()).map(k => scene.lanes[k]).find(x => x !== l && x.from === l.to);
-        const side = other && (other.way[0][0] - c[3][0]) * n[0] + (other.way[0][1] - c[3][1]) * n[1] > 0 ? -1 : 1;
+        const side = other && (other.curve[0][0] - c[3][0]) * n[0] + (other.way[0][1] - c[3][1]) * n[1] > 0 ? -1 : 1;
         const o = [c[3][0] + n[0] * 8 * side - d[0] * 3, c[3][1] + n[1] * 8 * side - d[1] * 3];
         lane.gauge = draw("line", {class: "gauge room", x1: o[0], y1: o[1], x2: o[0] - d[0] * 26, y2: o[1] - d[1] * 26}, gauges);
         lane.held = draw("line", {class: "gauge held", x1: o[0], y1: o[1], x2: o[0], y2: o[1]}, gauges);
@@ -99,7 +99,7 @@ function drawFabric() {
   $("fabric").replaceChildren(svg);
   offerZoom();
 }
-// label writes the properties of a link beside it: at most once for each text.
+// label writes the properties of a link next to it: at most once for each text.
 function label(lane, l, text) {
   if (text === (lane.text || "")) return;
   lane.text = text;
@@ -122,7 +122,7 @@ const unit = (a, b) => { const x = b[0] - a[0], y = b[1] - a[1], n = Math.hypot(
 function item(g, what) {
   const it = {g, what};
   if (known(what.node)) { const b = scene.nodes[what.node].box; it.x = b[0] + b[2] / 2; it.y = Math.round(b[1] + b[3] / 2); }
-  else { const c = scene.lanes[what.lane].way; it.x = (c[0][0] + c[3][0]) / 2; it.y = Math.round((c[0][1] + c[3][1]) / 2); }
+  else { const c = scene.lanes[what.lane].curve; it.x = (c[0][0] + c[3][0]) / 2; it.y = Math.round((c[0][1] + c[3][1]) / 2); }
   g.setAttribute("role", "button");
   g.setAttribute("aria-label", "");
   g.addEventListener("click", () => { walk(items.indexOf(it), false); follow(what); });
@@ -195,7 +195,7 @@ function showFabric(m) {
   if (key !== drawnWaits) { drawnWaits = key; drawWaits(m, dead); }
 }
 
-// drawWaits draws an arrow within a machine from the line that is stopped to the one that
+// drawWaits draws an arrow within a node from the line that is stopped to the one that
 // the frames there wait for.
 function drawWaits(m, dead) {
   waitLayer.replaceChildren();
@@ -213,7 +213,7 @@ function drawWaits(m, dead) {
   for (const r of m.roots) {
     let x, y;
     if (r.line >= 0) {
-      const c = scene.lanes[scene.lines[r.line].lane].way;
+      const c = scene.lanes[scene.lines[r.line].lane].curve;
       [x, y] = [0, 1].map(k => (c[0][k] + 3 * c[1][k] + 3 * c[2][k] + c[3][k]) / 8);
     } else if (r.node >= 0) {
       const [left, top, w] = scene.nodes[r.node].box;
@@ -236,7 +236,7 @@ function follow(what) {
 }
 function followedLines() {
   if (!followed) return {lines: new Set()};
-  if (known(followed.flow)) return {any: true, lines: new Set(scene.flows[followed.flow].way)};
+  if (known(followed.flow)) return {any: true, lines: new Set(scene.flows[followed.flow].path)};
   if (known(followed.line)) return {any: false, lines: new Set(known(followed.lane) ? scene.lanes[followed.lane].lines : [followed.line])};
   return {any: false, lines: new Set(), node: followed.node};
 }
@@ -252,12 +252,12 @@ function renderFollowed() {
   const said = el("p", {class: "said", role: "alert", id: "said"});
   if (known(followed.flow)) {
     const f = scene.flows[followed.flow];
-    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.law === "none" ? "without control" : "under " + f.law}. Its way:`), names(f.way.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
+    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.law === "none" ? "without control" : "under " + f.law}. Its path:`), names(f.path.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
     rows.dataset.kind = "flow";
   } else if (known(followed.line)) {
     const l = scene.lines[followed.line];
     box.append(el("h3", {}, l.name), rows);
-    const flows = scene.flows.flatMap((f, i) => f.way.includes(followed.line) ? [link(f.name, {flow: i})] : []);
+    const flows = scene.flows.flatMap((f, i) => f.path.includes(followed.line) ? [link(f.name, {flow: i})] : []);
     if (known(followed.lane) && scene.lanes[followed.lane].lines.length > 1) box.append(el("p", {class: "hint"}, "One of " + scene.lanes[followed.lane].lines.length + " that are drawn as one:"), names(scene.lanes[followed.lane].lines.map(k => link(scene.lines[k].name, {line: k, lane: followed.lane}))));
     box.append(el("p", {class: "hint"}, count(flows.length, "flow") + (flows.length === 1 ? " crosses it:" : " cross it:")), names(flows));
     rows.dataset.kind = "line";
@@ -345,7 +345,7 @@ function showStrip(m) {
 function showCause(m) {
   const parts = m.dead.map(d => ["dead", d.words]).concat(m.roots.map(r => ["", r.words]));
   const stopped = m.stop.filter(s => s === 1 || s === 2).length, down = m.stop.filter(s => s === 3).length;
-  if (!parts.length) parts.push(["calm", stopped ? count(stopped, "line") + (stopped === 1 ? " is" : " are") + " stopped." : "Nobody is stopped."]);
+  if (!parts.length) parts.push(["calm", stopped ? count(stopped, "line") + (stopped === 1 ? " is" : " are") + " stopped." : "Nothing is stopped."]);
   if (down) parts.push(["calm", count(down, "line") + (down === 1 ? " is" : " are") + " down."]);
   if (parts.length > 4) parts.splice(3, Infinity, ["calm", "And " + (parts.length - 3) + " more."]);
   const key = JSON.stringify(parts);
@@ -451,21 +451,21 @@ const members = name => { const g = groups.find(g => g.name === name); return g 
 function sum(name, values) { let s = 0, any = false; for (const k of members(name)) if (known(values[k])) { s += values[k]; any = true; } return any ? s : null; }
 const tint = i => (night.matches ? OF_DARK : OF_LIGHT)[i % OF_LIGHT.length];
 const colourOf = name => tint(Math.max(0, groups.findIndex(g => g.name === name)));
-// port is the line whose queue is shown: the one that is followed, the longest on the way of the flow that is, or of the first
+// port is the line whose queue is shown: the one that is followed, the longest on the path of the flow that is, or of the first
 // victim that there has been, or the first root.
 let lastPort = -1, spared = true; // spared: no victim was seen yet
-const longest = (way, m) => m ? way.reduce((a, b) => (m.queue[b] || 0) > (m.queue[a] || 0) ? b : a, way[0]) : way[0];
+const longest = (path, m) => m ? path.reduce((a, b) => (m.queue[b] || 0) > (m.queue[a] || 0) ? b : a, path[0]) : path[0];
 function port() {
   if (followed && known(followed.line)) { spared = false; return lastPort = followed.line; }
   const m = moments[view];
-  if (followed && known(followed.flow)) return longest(scene.flows[followed.flow].way, m);
+  if (followed && known(followed.flow)) return longest(scene.flows[followed.flow].path, m);
   if (spared) for (const then of moments) {
     const r = then.roots.find(r => r.victims && r.victims.length);
-    if (r) { spared = false; lastPort = longest(scene.flows[r.victims[0]].way, then); break; }
+    if (r) { spared = false; lastPort = longest(scene.flows[r.victims[0]].path, then); break; }
   }
   if (lastPort < 0 && m) lastPort = (m.roots.find(r => r.line >= 0) || {line: -1}).line;
   if (lastPort >= 0) return lastPort;
-  const crossed = scene.lines.map((_, k) => scene.flows.filter(f => f.way.includes(k)).length);
+  const crossed = scene.lines.map((_, k) => scene.flows.filter(f => f.path.includes(k)).length);
   return crossed.indexOf(Math.max(...crossed));
 }
 function limiter() {
