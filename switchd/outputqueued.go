@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fabemu/switchd/cp"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -13,12 +12,11 @@ import (
 
 // OutputQueuedConfig describes a switch with a shared memory and queues at its outputs.
 type OutputQueuedConfig struct {
-	Index   int           // of the node in the fabric, for events
-	Outbox  *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: its own
-	Ports   []port.Config // all with the same kind of flow control, one of Ethernet's
-	Routes  []Routes      // the first is used until port.RoutesChange names another
-	Seed    uint64        // of choices among equal routes: wire.ChoiceSeed
-	Address wire.LID      // of the switch, for notifications that it sends
+	Index  int           // of the node in the fabric, for events
+	Outbox *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: its own
+	Ports  []port.Config // all with the same kind of flow control, one of Ethernet's
+	Routes []Routes      // the first is used until port.RoutesChange names another
+	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed
 
 	// Delay is the least time from the first bit in to the first bit out (CutThrough), or from the last bit in.
 	Delay      unit.Duration

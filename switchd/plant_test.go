@@ -22,7 +22,7 @@ const (
 // outputQueued describes a switch of n ports, LID p+1 at port p, with PAUSE.
 func outputQueued(n int) switchd.OutputQueuedConfig {
 	c := switchd.OutputQueuedConfig{
-		Routes: []switchd.Routes{{To: []port.ID{switchd.NoRoute}}}, Address: 0xAA, Delay: 40 * unit.Nanosecond,
+		Routes: []switchd.Routes{{To: []port.ID{switchd.NoRoute}}}, Delay: 40 * unit.Nanosecond,
 		Memory: unit.Size(n) * 30000, High: 20000, Low: 16000,
 	}
 	for p := range n {

@@ -283,16 +283,13 @@ func (c *Collector) out(h fabric.Hop) int {
 
 func (c *Collector) in(h fabric.Hop) int { return c.out(fabric.Hop{Wire: h.Wire, From: 1 - h.From}) }
 
-// Jain returns Jain's fairness index of the rates of some flows: 1 when all are
-// equal, 1/n when one of n has everything, not a number when nothing came.
+// Jain returns the fairness index of the rates of some flows (unit.Jain).
 func (c *Collector) Jain(flows []int, from, to unit.Time) float64 {
-	sum, squares := 0.0, 0.0
-	for _, i := range flows {
-		v := c.grown(c.ofFlows+i*flowColumns+flowBytes, from, to)
-		sum += v
-		squares += v * v
+	rates := make([]float64, len(flows))
+	for k, i := range flows {
+		rates[k] = c.grown(c.ofFlows+i*flowColumns+flowBytes, from, to)
 	}
-	return ratio(sum*sum, float64(len(flows))*squares)
+	return unit.Jain(rates)
 }
 
 // grown returns by how much a counter grew between two instants.

@@ -247,7 +247,7 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 	}
 	if s.Kind == scenario.OutputQueued {
 		return switchd.NewOutputQueued(switchd.OutputQueuedConfig{
-			Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Address: m.LID,
+			Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed,
 			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,

@@ -52,7 +52,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 		routes := []port.ID{switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, 1, 1, 1}
 		routes[4+i] = 0
 		c := switchd.OutputQueuedConfig{
-			Index: i, Outbox: &outbox, Ports: []port.Config{link(i), link(i), link(i)}, Routes: []switchd.Routes{{To: routes}}, Address: wire.LID(i + 1),
+			Index: i, Outbox: &outbox, Ports: []port.Config{link(i), link(i), link(i)}, Routes: []switchd.Routes{{To: routes}},
 			Delay: 500 * unit.Nanosecond, Memory: 300_000, High: 60_000, Low: 40_000, Lossless: 1,
 		}
 		s, err := switchd.NewOutputQueued(c, count)

@@ -55,7 +55,7 @@ func functions() map[string]any {
 		"leastStep": LeastStep,
 		"fromOne":   FromOne,
 		"log2":      func(q Quantity) Quantity { return Combine(func(v []float64) float64 { return math.Log2(v[0]) }, q) },
-		"jain":      func(rates ...Quantity) Quantity { return Combine(jain, rates...) },
+		"jain":      func(rates ...Quantity) Quantity { return Combine(unit.Jain, rates...) },
 
 		// Units that are known from elsewhere.
 		"share":    func(q Quantity) Quantity { return q.in(metrics.Share()) },

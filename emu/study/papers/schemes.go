@@ -203,19 +203,9 @@ func fairShares(r Run, during [2]unit.Time) []MatrixRow {
 		for _, flow := range []string{"both.A1", "both.A2", "both.A3", "both.A4", "one", "other"} {
 			rates = append(rates, Mean(r, flow+"."+kind, during[0], during[1]))
 		}
-		row.Cells[columnAt("fairness")] = Cell{Value: Combine(jain, rates...)}
+		row.Cells[columnAt("fairness")] = Cell{Value: Combine(unit.Jain, rates...)}
 		row.Cells[columnAt("bystander")] = Cell{Value: Mean(r, "one."+kind+" / one.max-min", during[0], during[1])}
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// jain is Jain's index of rates.
-func jain(rates []float64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, v := range rates {
-		sum += v
-		squares += v * v
-	}
-	return sum * sum / (float64(len(rates)) * squares)
 }

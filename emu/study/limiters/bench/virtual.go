@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"fabemu/node"
 	"fabemu/wire/unit"
@@ -226,16 +227,12 @@ func (p *play) report() *Report {
 	return r
 }
 
-// jain returns Jain's index of the bytes that each has sent; 1 if nobody has sent any.
+// jain returns Jain's index of bytes; 1 if there are none.
 func jain(bytes []float64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, n := range bytes {
-		sum, squares = sum+n, squares+n*n
-	}
-	if squares == 0 {
+	if slices.Max(bytes) == 0 {
 		return 1
 	}
-	return sum * sum / (float64(len(bytes)) * squares)
+	return unit.Jain(bytes)
 }
 
 // fair is the least index of limiters that have one rate.
