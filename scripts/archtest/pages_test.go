@@ -20,7 +20,11 @@ var pages = []struct {
 	{"CONTRIBUTING.md", 1550},
 	{"CHANGELOG.md", 1000},
 	{"docs/README.md", 350},
-	{"docs/guide/*.md", 31200},
+	{"docs/guide/*.md", 30500},
+	{"docs/guide/faults.md", 1200},
+	{"docs/guide/limiters.md", 1500},
+	{"docs/guide/wireshark.md", 1500},
+	{"docs/guide/workloads.md", 900},
 	{"docs/reference/*.md", 16700},
 	{"docs/notes/*.md", 2600},
 	{"docs/papers/*.md", 49500},
@@ -29,7 +33,8 @@ var pages = []struct {
 // private are words of this project that a reader does not know, or that stand for a word of the field, and what to
 // write instead.
 var private = map[string]string{
-	"anew": "again", "goes with": "requires, or is compatible with", "at the most": "at most", "of its own accord": "by itself",
+	"anew": "again", "came out": "the result was", "likewise": "too, or the same", "nobody": "no node, no process", "somebody": "another process",
+	"goes with": "requires, or is compatible with", "at the most": "at most", "of its own accord": "by itself",
 	"main job": "default scenario", "overtaken": "late", "as the paper has it": "as in the paper", "comes out": "the result is",
 }
 
@@ -58,7 +63,7 @@ func TestWordsOfDocuments(t *testing.T) {
 			}
 		}
 		if words > g.most {
-			t.Errorf("%s: %d words, and at most %d are wanted", g.pattern, words, g.most)
+			t.Errorf("%s: %d words, and the limit is %d", g.pattern, words, g.most)
 		}
 	}
 }

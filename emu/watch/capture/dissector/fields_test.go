@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu/emutest/golden"
-	"fabemu/emu/watch/capture/dissector"
 	"fabemu/wire"
 )
 
@@ -199,27 +197,4 @@ func TestPlacesOfFields(t *testing.T) {
 	for field := range left {
 		t.Errorf("%s: no frame has it", field)
 	}
-}
-
-// The guide lists all fields that the add-on has.
-func TestFieldsInDocs(t *testing.T) {
-	var names []string
-	rows := map[string]string{}
-	name := ""
-	for _, line := range regexp.MustCompile(`(?m)^(headers.*|  )(  )?\{ "([a-z0-9_.]+)", "([^"]+)",( ".*)?`).FindAllStringSubmatch(dissector.Script, -1) {
-		switch field := fmt.Sprintf("`%s.%s`", name, line[3]); {
-		case line[5] == "" && rows[line[3]] == "":
-			name = line[3]
-			names = append(names, name)
-			rows[name] = fmt.Sprintf("| `%s` | %s |", name, line[4])
-		case line[5] != "" && !strings.Contains(rows[name], field):
-			rows[name] += fmt.Sprintf(" %s %s;", field, line[4])
-		}
-	}
-	text := "\n| header | | fields |\n|---|---|---|\n"
-	for _, name := range names {
-		text += strings.TrimSuffix(rows[name], ";") + " |\n"
-	}
-	golden.Part(t, "../../../../docs/guide/wireshark.md",
-		"<!-- The table below is written by: go test ./emu/watch/capture/dissector -update -->\n", "\n<!-- end of the fields -->\n", text)
 }
