@@ -12,7 +12,7 @@ import (
 // Open reads a scenario: one that comes with the program, by its name
 // ("hpl2002/fig3b"), or a file, by its path (it ends in .yaml or .yml, or begins
 // with "." or "/"), or standard input ("-"). The sets change it, as --set does.
-// An error that the user can mend is a *Mistake.
+// An error that the user can correct is a *Mistake.
 func Open(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 	return load(name, sets)
 }
@@ -35,7 +35,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 	return s, nil
 }
 
-// Mistake is an error that the user can mend: in the scenario, or in the options.
+// Mistake is an error that the user can correct: in the scenario, or in the options.
 type Mistake = errs.Mistake
 
 // Prepare lays a scenario out without running it, and so shows that a run is possible.

@@ -100,7 +100,7 @@ type Options struct {
 	// were read back.
 	Codec bool `flag:"codec"`
 
-	// Write a digest of the event log into the results: 32 digits that two runs share only if all nodes did the
+	// Write a digest of the event log into the results: 32 hexadecimal digits that two runs share only if all nodes did the
 	// same. Wall runs always have it.
 	Digest bool `flag:"digest" group:"Results"`
 	// Write every measured point to series.csv, up to 20 in each measure.window, instead of those that a picture shows.

@@ -41,7 +41,7 @@ type recording struct {
 	missed  int64        // frames that other processes could not report
 }
 
-// newRecording begins the record of a run of f. An error is the user's to mend.
+// newRecording begins the record of a run of f. An error can be corrected by the user.
 func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 	_, real := f.Scenario.Guests()
 	r := &recording{fabric: f, options: o}

@@ -37,7 +37,7 @@ func (r *Result) Write(dir string, draw report.Draw) error {
 
 // Run runs a scenario to its end. If ctx is done before, the result covers the time
 // that was run and is marked partial, and the error is nil. An error that the
-// user can mend is a *Mistake; with any other the run has failed.
+// user can correct is a *Mistake; with any other the run has failed.
 //
 // Where the event log or the capture cannot be written, it ends there, and the run continues:
 // the result has the reason (report.Result.Unwritten).

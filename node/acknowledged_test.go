@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// meter is a reaction point that goes by ACKs and keeps them.
+// meter is a reaction point that uses ACKs and keeps them.
 type meter struct {
 	*rp.Fixed
 	window unit.Size
@@ -173,7 +173,7 @@ func TestStampsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A reaction point that goes by ACKs needs RoCEv2, and a flow for itself.
+// A reaction point that uses ACKs needs RoCEv2 and its own flow.
 func TestAcknowledgedNeedsRoCE(t *testing.T) {
 	flow, m := measuring(node.RoCEParams{}, 0, gigabyte)
 	for name, spoil := range map[string]func(f *node.Flow){

@@ -79,7 +79,7 @@ func (e *Endpoint) setStopped(now unit.Time, kind port.EventKind) {
 }
 
 // keeps reports whether a frame that comes has to wait for its turn: always, but on
-// InfiniBand with a service that is at once.
+// InfiniBand with an unlimited service.
 func (in *ingress) keeps() bool {
 	return in.kind != port.Credits || in.service > 0 || in.stopped || !in.frames.empty()
 }

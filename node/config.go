@@ -130,7 +130,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 	case f.Pacer != nil && (f.Pacer.Limiter == nil || f.Pacer.Controller == nil):
 		return errors.New("its group has no limiter or no reaction point")
 	case f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Acknowledged != nil:
-		return errors.New("a reaction point that goes by ACKs has one flow, and no group of them")
+		return errors.New("a reaction point that uses ACKs has one flow, not a group")
 	case f.Limiter == nil:
 		return errors.New("it has no limiter")
 	case f.Transport == nil:
@@ -142,7 +142,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 	case f.sends() && kind == port.Credits:
 		return errors.New("its reaction point sends its own frames, which InfiniBand does not have")
 	case f.Family != wire.RoCEv2 && rp.ExtrasOf(f.Controller).Acknowledged != nil:
-		return errors.New("its reaction point goes by the ACKs of RoCEv2, and its transport is another one")
+		return errors.New("its reaction point uses the ACKs of RoCEv2, and its transport is not RoCEv2")
 	case f.Payload != f.Family.Fit(f.Payload):
 		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
 	}

@@ -16,7 +16,7 @@ import (
 
 // compareFlags are the flags of compare.
 type compareFlags struct {
-	// How much checks and series may differ, as a share of themselves.
+	// How much checks and series may differ, as a share of their size.
 	Tolerance float64 `flag:"tolerance" group:"Comparison" arg:"SHARE" low:"0"`
 	// Print all differences, each series separately.
 	All bool `flag:"all"`

@@ -42,7 +42,7 @@ type commonFlags struct {
 	Into string `flag:"out,o" arg:"DIR"`
 	// Continue until the run is over.
 	Follow bool `flag:"follow"`
-	// Try the dilation of the scenario on this machine, too, for some seconds, and warn if it is not sustained.
+	// Also try the dilation of the scenario on this machine, for some seconds, and warn if it is not sustained.
 	Computer bool `flag:"computer"`
 	// ID of the run, if several have a guest of that name.
 	Run string `flag:"run" arg:"ID"`
@@ -86,7 +86,7 @@ func isThere(name string) error {
 type changes struct {
 	// Change a field of the scenario, such as defaults.link.buffer=8packets (repeatable).
 	Sets []string `flag:"set" group:"Scenario" arg:"PATH=VALUE" each:"true"`
-	// Run the short version of the scenario, if its section short describes one.
+	// Use the short run of the scenario, if it has a section short.
 	Short  bool   `flag:"short"`
 	source []byte // the scenario, instead of a name's; nil: there is none
 }

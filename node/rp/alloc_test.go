@@ -29,7 +29,7 @@ func TestAllocsOfBCN(t *testing.T) {
 	}
 }
 
-// No allocation for an ACK of an algorithm that goes by ACKs.
+// No allocation for an ACK of an algorithm that uses ACKs.
 func TestAllocsOfACKs(t *testing.T) {
 	for _, l := range Algorithms() {
 		if l.Feedback != Delays {

@@ -93,7 +93,7 @@ type Judge interface {
 	Refuses(now unit.Time, f wire.Frame) trace.Reason
 }
 
-// Acknowledged is a Controller that goes by the ACKs of its flow, on RoCEv2: it receives each by Acked, instead of
+// Acknowledged is a Controller that uses the ACKs of its flow, on RoCEv2: it receives each by Acked, instead of
 // Feedback. It shares no rate limiter.
 type Acknowledged interface {
 	// Acked takes in an ACK that acknowledges packets which awaited it.

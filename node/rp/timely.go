@@ -14,7 +14,7 @@ import (
 //     guess.
 //   - snippet: the code that its authors published, as in github.com/erpc-io/eRPC (src/cc/timely.h).
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
-//   - patched: the algorithm that "ECN or Delay" puts in its place, which goes by the round trip itself too. Its rule and
+//   - patched: the algorithm that "ECN or Delay" puts in its place, which also uses the round trip itself. Its rule and
 //     its values come from its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
 	// Source of the defaults and rules.

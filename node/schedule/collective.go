@@ -37,7 +37,7 @@ const (
 	HalvingDoubling                  // AllReduce: with partners at half the distance each time, and back
 	Pairwise                         // AllToAll: with one other rank at a time
 	Shift                            // AllToAll: with all other ranks at once, handed over in turns that differ by rank
-	Binomial                         // Broadcast: who has the vector sends it on, twice as many each time
+	Binomial                         // Broadcast: ranks that have the vector send it on, twice as many each time
 	Dissemination                    // Barrier: to ranks at twice the distance each time
 )
 

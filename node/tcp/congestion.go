@@ -29,7 +29,7 @@ type congestion struct {
 // 6675).
 const duplicates = 3
 
-// recovers reports whether fast recovery goes by the blocks that the receiver has.
+// recovers reports whether fast recovery uses the blocks that the receiver has.
 func (s *Sender) recovers() bool { return s.recovery && s.peerSACK }
 
 // allowed returns how much may be in flight now, beyond una.

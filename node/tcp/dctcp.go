@@ -27,7 +27,7 @@ func (p *Params) checkMarks() (key string, err error) {
 	switch {
 	case p.Congestion != DCTCP:
 	case !p.ECN:
-		return "ecn", fmt.Errorf("congestion is dctcp and ecn false: DCTCP goes by marks, and no segment may be marked")
+		return "ecn", fmt.Errorf("congestion is dctcp and ecn false: DCTCP depends on marks, and no segment may be marked")
 	case !(p.Gain > 0 && p.Gain <= 1):
 		return "gain", fmt.Errorf("the gain is %v: above 0 to 1 is possible", p.Gain)
 	}

@@ -23,7 +23,7 @@ type Choice struct {
 // All reports whether all events are chosen.
 func (c *Choice) All() bool { return len(c.Kinds)+len(c.Nodes)+len(c.Flows) == 0 }
 
-// of returns whether an event of f is chosen. An error is the user's to mend.
+// of returns whether an event of f is chosen. An error can be corrected by the user.
 func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
 	kinds, nodes, workloads := map[string][]uint32{}, map[string][]uint32{}, f.Workloads()
 	for _, k := range trace.Kinds() {

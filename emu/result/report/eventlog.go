@@ -67,7 +67,7 @@ func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	return l
 }
 
-// Choose restricts the log to the events of a choice. An error is the user's to mend.
+// Choose restricts the log to the events of a choice. An error can be corrected by the user.
 func (l *EventLog) Choose(c *Choice, f *fabric.Fabric) (err error) {
 	if !c.All() {
 		l.chosen, err = c.of(f)

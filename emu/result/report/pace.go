@@ -162,7 +162,7 @@ func (p *Pace) words() string {
 		add("this machine achieved a dilation of %s (requested: %s)", p.Achieved.Short(), p.Requested.Short())
 	}
 	if p.Holds > 0 && (p.slow() || p.LongestT > exact.hold || p.OffShare > exact.off) {
-		add("its clock was held %s, for %s ms in all and %s ms at the longest",
+		add("its clock was held %s, for %s ms in total, at most %s ms at a time",
 			times(p.Holds), (p.HeldUs / 1e3).Short(), (p.LongestUs / 1e3).Short())
 	}
 	switch {

@@ -235,7 +235,7 @@ func timingTable(r *report.Result) *document.Table {
 		add("log against the virtual clock", string(v.Verify))
 	}
 	if v.Clocks != nil {
-		add("the clock of a host was off by no more than", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
+		add("largest error of a host's clock", v.Clocks.ErrorPacketTimes.Percent()+" of a packet time")
 	}
 	if p := &v.Pace; p.Achieved.Known() {
 		us := func(n report.Number) string { return report.Significant(float64(n), 3) + " us" }
@@ -251,7 +251,7 @@ func timingTable(r *report.Result) *document.Table {
 		add("99 %", us(p.LatenessUs.P99))
 		add("greatest", us(p.LatenessUs.Max))
 		add("frames that left late, by more than 5 % of a packet time", p.LateShare.Percent())
-		add("the machine's floor", p.FloorShare.Percent())
+		add("the same for an idle loop", p.FloorShare.Percent())
 	}
 	return document.NewTable("Timing", []string{"figure", "value"}, rows)
 }

@@ -273,7 +273,7 @@ func (t *text) verdict(r *report.Result) {
 		t.Line("  pace    dilation %s (requested %s), %s in the slowest hundredth of the run", p.Achieved.Short(), p.Requested.Short(), p.Peak.Short())
 	}
 	if p.Holds > 0 {
-		t.Line("  held    the clock, %s: %s ms in all, %s ms at the longest",
+		t.Line("  held    the clock, %s: %s ms in total, at most %s ms at a time",
 			terminal.Count(p.Holds, "time"), (p.HeldUs / 1e3).Short(), (p.LongestUs / 1e3).Short())
 	}
 	if p.OffShare.Known() {
@@ -294,12 +294,12 @@ func (t *text) verdict(r *report.Result) {
 		t.Line("  worst   %s", v.WorstLink)
 	}
 	if p.LateShare.Known() {
-		t.Line("  late    %s of the frames left more than 5 %% of a packet time late; the machine's floor is %s",
+		t.Line("  late    %s of the frames left more than 5 %% of a packet time late (an idle loop: %s)",
 			p.LateShare.Percent(), p.FloorShare.Percent())
 	}
 	if v.Clocks != nil {
 		for _, h := range v.Clocks.Hosts {
-			t.Line("  clock   of %s: %s us before the clock of rank 0, at the end %s us more; it was off by no more than %s us",
+			t.Line("  clock   of %s: %s us ahead of the clock of rank 0, at the end %s us more; its error was at most %s us",
 				h.Host, h.OffsetUs.Short(), h.DriftUs.Short(), h.ErrorUs.Short())
 		}
 	}

@@ -59,7 +59,7 @@ type track struct {
 	away    list // parcels that have left and not come back
 	room    int  // the bytes that they take of the receiver's buffer
 	lost    int64
-	looks   int // in vain, since a parcel has come back
+	looks   int // without a result, since a parcel has come back
 	dirty   bool
 	unread  bool // something was sent since it was last read
 }
@@ -102,7 +102,7 @@ const (
 	trainMost = 64
 	apartMost = 4
 	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
-	// lostLooks times in vain: a loop that was away for that time has not looked.
+	// lostLooks times without a result: a loop that was away for that time has not looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
 	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after lostLooks tries.
@@ -393,7 +393,7 @@ func (s *sockets) collect(tr *track) error {
 	return nil
 }
 
-// miss records that a track was read in vain.
+// miss records that a track was read without a result.
 func (s *sockets) miss(tr *track) {
 	if tr.looks++; tr.looks > lostLooks {
 		s.giveUp(tr, s.clock()-lostAfter)

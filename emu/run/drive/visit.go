@@ -75,7 +75,7 @@ const (
 	visitSleep = 10_000_000
 )
 
-// visit lets the visitor in who wants to, where there is time before target. The error is
+// visit admits a visitor that wants to look, if there is time before target. The error is
 // errOffered where the fabric is to change by it.
 func (r *wallRun) visit(t unit.Time, target int64) error {
 	v := r.fabric.Visitor

@@ -30,7 +30,7 @@
 // nodes. A frame of a TAP device is a body with its EtherType if its addresses are those, and otherwise, as a
 // broadcast or one with an address of the guest's own, a body of type 6558 as a whole (RFC 1701 has that type for
 // Ethernet inside another protocol): this distinguishes them on InfiniBand. A
-// broadcast goes by the first flow to each guest.
+// broadcast takes the first flow to each guest.
 //
 // # Time
 //

@@ -84,7 +84,7 @@ type port interface {
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. The output of programs goes into a folder of a directory; for an empty directory,
-// into one that Close removes. An interface with the default route is a guest only with yes. The user can mend a
+// into one that Close removes. An interface with the default route is a guest only with yes. The user can correct a
 // *errs.Mistake. newStack makes guests of kind netstack; without it a fabric with one is an error. Open returns
 // nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool, newStack NewStack) (*Guests, error) {

@@ -75,7 +75,7 @@ type sender struct {
 
 func (s sender) Send(now unit.Time) (wire.Frame, bool) { return s.of.Send(s.by.read(now)) }
 
-// acknowledged hands them to one that goes by ACKs; the measurements of those are of the model.
+// acknowledged hands them to one that uses ACKs; the measurements of those are of the model.
 type acknowledged struct {
 	rp.Acknowledged
 	by *controller

@@ -72,12 +72,12 @@ func Kinds() []Kind {
 	return []Kind{
 		{"dumbbell", "pairs of senders and receivers on two sides of one trunk", 16, 2, 1, 1, nil, dumbbell},
 		{"incast", "all send to one", 9, 2, 1, 1, nil, incast},
-		{"parking-lot", "a chain of switches with a sender at each, all towards its end", 5, 2, 1, 1, nil, parkingLot},
-		{"leaf-spine", "leaves that are all joined to all spines, each endpoint with one far away", 16, 2, 1, 2,
+		{"parking-lot", "a chain of switches with a sender at each, which all send to its end", 5, 2, 1, 1, nil, parkingLot},
+		{"leaf-spine", "leaves that are all joined to all spines; each endpoint sends to a distant one", 16, 2, 1, 2,
 			[]string{k, leaves, perLeaf}, leafSpine},
-		{"fat-tree", "a folded Clos of three stages, each endpoint with one far away", 16, 2, 1, 3,
+		{"fat-tree", "a folded Clos of three stages; each endpoint sends to a distant one", 16, 2, 1, 3,
 			[]string{k, pods, leaves, perLeaf}, fatTree},
-		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail, each host with one far away",
+		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail; each host sends to a distant one",
 			32, 16, 8, 2, []string{k, pods, perLeaf, rails}, railOptimised},
 		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, 1, 1, nil, hpl2002},
 	}

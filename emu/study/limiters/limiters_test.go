@@ -264,7 +264,7 @@ func TestEndedEarly(t *testing.T) {
 	}
 }
 
-// What is the user's to mend is said.
+// What can be corrected by the user is said.
 func TestMistakes(t *testing.T) {
 	ctx := context.Background()
 	_, unknown := limiters.Named([]string{"token-buckett"}, false)

@@ -62,7 +62,7 @@ func realTime(x *scenario.Scaled) (left []string) {
 	}
 	if factor != 1 {
 		left = append(left, "the kernels of guests keep to real time: "+strings.Join(times, ", "),
-			"CUBIC and BBR go by real time; tcp: reno goes by round trips",
+			"CUBIC and BBR depend on real time; tcp: reno depends on round trips",
 			fmt.Sprintf("processors keep their speed, %.4g times as fast relative to the fabric as before", factor))
 	}
 	var short []string

@@ -40,7 +40,7 @@ const (
 )
 
 // Listen begins to serve at an address, "9464", ":9464" or "127.0.0.1:9464". Without a host it is
-// the loopback. The user can mend an error.
+// the loopback. The user can correct an error.
 func Listen(address string, names Names) (*Server, error) {
 	if !strings.Contains(address, ":") {
 		address = ":" + address

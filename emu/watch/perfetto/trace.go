@@ -88,7 +88,7 @@ type wait struct {
 	open  bool   // a slice of it has begun
 }
 
-// New begins the trace of a run of f. An error is the user's to mend.
+// New begins the trace of a run of f. An error can be corrected by the user.
 func New(f *fabric.Fabric, q Request) (*Trace, error) {
 	t := &Trace{out: newPackets(q.To), fabric: f, q: q, flows: map[uint32]*flowState{},
 		others: make([]uint64, len(f.Nodes))}

@@ -242,7 +242,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// What cannot be started is the user's to mend.
+// What cannot be started can be corrected by the user.
 func TestNoProgram(t *testing.T) {
 	for _, p := range []*program.Program{{}, {Command: []string{"/does/not/exist"}}, {Socket: "/does/not/exist"}} {
 		var m *errs.Mistake

@@ -36,7 +36,7 @@ const DefaultPatience = 30 * time.Second
 
 // Begin begins a talk: about a limiter at rate r, or a reaction point at a line of rate r,
 // for packets of a length on the line. An error that is not a *Fault is the user's to
-// mend: there is no such program.
+// correct: there is no such program.
 //
 // When ctx is done the talk is cut.
 func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Talk, error) {
