@@ -84,12 +84,15 @@ func resultOf(t *testing.T, dir string, run *exec.Cmd) *report.Result {
 	return r
 }
 
-// perf returns the counters of a port as perfquery -x prints them.
+// perf returns the numbers that perfquery with some arguments prints, or ibccquery if that is the first.
 func perf(t *testing.T, on func(...string) (string, error), args ...string) map[string]int64 {
 	t.Helper()
-	out, err := on(append([]string{"perfquery"}, args...)...)
+	if args[0] != "ibccquery" {
+		args = append([]string{"perfquery"}, args...)
+	}
+	out, err := on(args...)
 	if err != nil {
-		t.Fatalf("perfquery %v: %v\n%s", args, err, out)
+		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	all := map[string]int64{}
 	for _, m := range regexp.MustCompile(`(?m)^(\w+):\.+(\d+)$`).FindAllStringSubmatch(out, -1) {
@@ -159,17 +162,18 @@ func TestSubnetCounters(t *testing.T) {
 }
 
 // The congestion counters of Annex A10 at endpoints are the marks that the result counts for their flows: FECN where the flows
-// end, BECN where they begin.
+// end, BECN where they begin. The log of a switch counts the marks of its ports; that of an endpoint has flows at the trigger
+// threshold.
 func TestSubnetMarks(t *testing.T) {
 	t.Parallel()
-	runtest.NeedTools(t, "opensm", "perfquery")
+	runtest.NeedTools(t, "opensm", "perfquery", "ibccquery")
 	dir := t.TempDir()
 	text, err := os.ReadFile("../../emu/scenario/builtin/cca/incast.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	short, _, _ := strings.Cut(string(text), "events: []")
-	short = strings.NewReplacer("duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}").Replace(short)
+	short = strings.NewReplacer("duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}", "law: cca", "law: cca, trigger-threshold: 3").Replace(short)
 	if err := os.WriteFile(filepath.Join(dir, "incast.yaml"), []byte(short), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +185,23 @@ func TestSubnetMarks(t *testing.T) {
 	if out, err := on("perfquery", "--rcvcc", "1", "1"); err == nil {
 		t.Errorf("a switch counts marks:\n%s", out)
 	}
-	var marked, returned int64
-	for _, f := range resultOf(t, dir, run).Flows {
+	log := perf(t, on, "ibccquery", "CongestionLog", "2")
+	entries, err := on("ibccquery", "CongestionLog", s1)
+	first := regexp.MustCompile(`(?s)LogType:\.+2\n.*EventCounter:\.+[1-9].*EventMap:\.+0x0001\n.*?Local_QP_CN_Entry:\.+[1-9].*?Local_LID_CN:\.+3\nRemote_LID_CN_Entry:\.+20\nTimestamp_CN_Entry:\.+[1-9]`)
+	if err != nil || !first.MatchString(entries) {
+		t.Errorf("the log of S1: %v\n%s", err, entries)
+	}
+	var marked, returned, byB int64
+	result := resultOf(t, dir, run)
+	for _, l := range result.Links {
+		if l.From == "B" {
+			byB += l.Marked
+		}
+	}
+	if log["LogEventsCounter"] != byB%65536 {
+		t.Errorf("the log of B counts %d marks, want %d", log["LogEventsCounter"], byB)
+	}
+	for _, f := range result.Flows {
 		if f.To == "R" {
 			marked += f.Marked
 		}

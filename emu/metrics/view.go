@@ -59,7 +59,7 @@ func (m *Mirror) Update() {
 		x, y := &c.lives[i], &d.lives[i]
 		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
 		y.active = append(y.active[:known], x.active[known:]...)
-		y.ended, y.limited, y.targeted = x.ended, x.limited, x.targeted
+		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
 	}
 	d.edges = c.edges
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost

@@ -537,7 +537,7 @@ type Event struct {
 	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end,
 	// and polls restart now.
 	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
-	// Input-buffered switch, marking scheme cca or none: new cca parameters, defaults for others.
+	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
 	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
 	// Flows of the endpoint with this sl (default 0), law cca or fixed: new cca parameters, defaults for others.
 	Control CCAControl `key:"control" omit:"usual" values:"a mapping with parameters of cca such as {ccti-increase: 2, ccti-timer: 100}"`

@@ -33,7 +33,7 @@ emu/host          4355  ., netns | doctor, fleet
 emu/run          14098  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4704  .
 emu/result        7977  plot | report | seeds | summary, compare
-emu/watch        10960  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/watch        10968  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1248  .
 emu/study        12054  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .

@@ -33,7 +33,7 @@ const (
 	cctBlocks     = 255                    // ControlTableCap
 	ccTick        = 1024 * unit.Nanosecond // of time stamps
 	portsInBlock  = 48                     // of SwitchPortCongestionSetting
-	logEntries    = 13                     // of the CongestionLog of a channel adapter
+	logEntries    = 11                     // of 13 in the CongestionLog of a channel adapter: libumad2sim does not pass on the last
 )
 
 // congestion is the congestion control of a node.
@@ -184,19 +184,27 @@ func (s *Subnet) congestion(at place, m *mad) (status uint16, ok bool) {
 	key, hidden := be.Uint64(c.key[:]), false
 	if key != 0 && key != be.Uint64(m[24:]) && attr != attrClassPortInfo {
 		if set || attr != attrCongestionKey {
-			be.PutUint16(c.key[12:], uint16(min(int(be.Uint16(c.key[12:]))+1, 0xFFFF)))
+			be.PutUint16(c.key[12:], max(be.Uint16(c.key[12:])+1, be.Uint16(c.key[12:])))
 			return 0, false
 		}
 		hidden = c.key[8] != 0
 	}
-	owner := map[uint16]bool{attrSwitchCongestion: true, attrPortCongestion: true, attrCACongestion: false, attrCCT: false}
-	isSwitch, owned := owner[attr]
-	readOnly := attr == attrClassPortInfo || attr == attrCongestionInfo || attr == attrCongestionLog || attr == attrTimeStamp
-	if owned && (isSwitch != n.isSwitch || c.fixed) || !owned && !readOnly && attr != attrCongestionKey || set && readOnly {
+	known := false
+	switch attr {
+	case attrClassPortInfo, attrCongestionInfo, attrCongestionLog, attrTimeStamp:
+		known = !set
+	case attrCongestionKey:
+		known = true
+	case attrSwitchCongestion, attrPortCongestion:
+		known = n.isSwitch && !c.fixed
+	case attrCACongestion, attrCCT:
+		known = !n.isSwitch && !c.fixed
+	}
+	if !known {
 		return statusAttribute, true
 	}
 	if set {
-		if status = c.set(n, attr, m.modifier(), d); status != statusOK {
+		if status = c.set(attr, m.modifier(), d); status != statusOK {
 			return status, true
 		}
 	}
@@ -241,7 +249,7 @@ func (s *Subnet) congestion(at place, m *mad) (status uint16, ok bool) {
 }
 
 // set sets an attribute. It changes nothing if a value is invalid.
-func (c *congestion) set(n *node, attr uint16, mod uint32, d []byte) uint16 {
+func (c *congestion) set(attr uint16, mod uint32, d []byte) uint16 {
 	switch attr {
 	case attrCongestionKey:
 		copy(c.key[:8], d)

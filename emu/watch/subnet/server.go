@@ -428,7 +428,7 @@ func (v *Server) Observe(s *observe.Snapshot) {
 
 // adopt makes the run adopt what managers have changed.
 func (v *Server) adopt() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	v.mu.Lock()
 	var routes []scenario.Route

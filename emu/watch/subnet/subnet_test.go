@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -352,6 +353,38 @@ func TestCongestionControl(t *testing.T) {
 	}
 	if _, err := now.Resolved(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever the agents accept, the run can adopt: random data of Set leads to a valid scenario.
+func TestCongestionControlIsAdopted(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	f, accepted := build(t), 0
+	for range 60 {
+		s := manage(t, f)
+		for attribute, node := range map[uint16]string{0x14: "S11", 0x16: "h11", 0x17: "h11"} {
+			i, _ := s.Node(node)
+			if err := s.Attach(0, i, false); err != nil {
+				t.Fatal(err)
+			}
+			status, _ := ask(t, s, gmp(uint16(f.Nodes[i].LID), 0x21, 2, attribute, random.Uint32N(3), func(m []byte) {
+				for k := 64; k < 256; k++ {
+					m[k] = byte(random.Uint32() & random.Uint32())
+				}
+				if attribute == 0x17 {
+					m[64] &= 1
+				}
+			}))
+			if status == 0 {
+				accepted++
+			}
+		}
+		if _, err := s.Scenario().Resolved(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if accepted < 90 {
+		t.Errorf("%d of 180 are accepted", accepted)
 	}
 }
 

@@ -242,6 +242,24 @@ func TestPathsOfEngines(t *testing.T) {
 	}
 }
 
+// The commands of the guide succeed on its scenario, one after another.
+func TestGuide(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "ibnetdiscover", "ibtracert", "perfquery", "ibportstate", "ibccconfig", "ibccquery")
+	guide, err := os.ReadFile("../../../docs/guide/infiniband.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := serve(t, runtest.Load(t, runtest.Text(t, "infiniband/opensm")))
+	commands := regexp.MustCompile(`(?m)^fabemu subnet exec -- (\w+) ?(.*)$`).FindAllStringSubmatch(string(guide), -1)
+	if len(commands) < 9 || commands[0][1] != "opensm" {
+		t.Fatalf("%d commands: %q", len(commands), commands)
+	}
+	v.sweep(t)
+	for _, c := range commands[1:] {
+		v.run(t, "", c[1], strings.Fields(c[2])...)
+	}
+}
+
 // A subnet manager that dies in the middle of a sweep frees its slot, and the next one brings the subnet up. If two run at
 // once, one becomes the master.
 func TestManagersThatDie(t *testing.T) {
