@@ -43,8 +43,8 @@ func (s *Switch) makeLanes(c *Config) {
 		for i := range s.slToVL {
 			s.slToVL[i] = ports[i%len(ports)].SLToVL
 		}
-		for _, r := range c.SLToVL {
-			s.mapLanes(r)
+		for _, e := range c.Lanes {
+			s.changeLanes(e)
 		}
 	}
 }
@@ -54,25 +54,14 @@ func (s *Switch) makeLanes(c *Config) {
 func (s *Switch) changeLanes(e port.Event) {
 	switch t := e.Setting.(type) {
 	case port.SLToVL:
-		s.mapLanes(LaneRule{e.In, e.Port, t})
+		for in := range len(s.ports) {
+			if s.slToVL != nil && (e.In == port.AnyPort || int(e.In) == in) {
+				s.slToVL[in*len(s.ports)+int(e.Port)] = t
+			}
+		}
 	case port.Arbitration:
 		if out := &s.egress[e.Port]; out.arbiter != nil {
 			out.arbiter = port.NewArbiter(t, out.dataLanes())
-		}
-	}
-}
-
-// LaneRule maps service levels to lanes for frames from an input, or from port.AnyPort, to an output.
-type LaneRule struct {
-	In, Out port.ID
-	port.SLToVL
-}
-
-// mapLanes applies a rule.
-func (s *Switch) mapLanes(r LaneRule) {
-	for in := range len(s.ports) {
-		if s.slToVL != nil && (r.In == port.AnyPort || int(r.In) == in) {
-			s.slToVL[in*len(s.ports)+int(r.Out)] = r.SLToVL
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Config struct {
 	Delay  unit.Duration // forwarding delay: the least time from first bit in to first bit out
 	Single bool          // an input feeds one output at a time (model M2)
 	Bypass int           // with Single: how often a frame may be bypassed
-	SLToVL []LaneRule    // exceptions from the mappings of its ports, of which later ones precede
+	Lanes  []port.Event  // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
 	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as packets enter and

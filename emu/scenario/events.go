@@ -425,12 +425,13 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	return &with, e, nil
 }
 
-// Reroutes reports whether frames of a flow may change their path.
+// Reroutes reports whether frames of a flow may change their path or their lane.
 func (s *Scenario) Reroutes() bool { return s.Managed || s.Rerouted() }
 
-// Rerouted reports whether the scenario says that routes change.
+// Rerouted reports whether the scenario says that routes or lanes change.
 func (s *Scenario) Rerouted() bool {
-	return s.Routing.Recompute > 0 || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 })
+	return s.Routing.Recompute > 0 || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 }) ||
+		slices.ContainsFunc(s.LaneRules, func(r LaneRule) bool { return r.Since > 0 })
 }
 
 // Opened returns s as a scenario that may receive events while it runs. Frames that these lose break no

@@ -110,26 +110,70 @@ func (l Lanes) String() string {
 	return "{" + fieldsOf(builtIn().section("links").Find("lanes").Object, l, ", ") + "}"
 }
 
-// LaneRule is an exception from the lanes of service levels: at a switch, for frames from one link to another.
+// LaneRule is an exception from the lanes of links, for frames that leave a node. Later rules replace earlier ones.
 type LaneRule struct {
-	At string `key:"at" form:"machine" need:"given" also:"switch" doc:"Switch that forwards."`
-	// Link by which frames arrive; by default all.
+	At string `key:"at" form:"machine" need:"given" also:"switch|node" doc:"Switch or endpoint that sends."`
+	// Link by which frames arrive at a switch; by default all.
 	From string `key:"from" form:"link" omit:"usual" also:"in|input"`
 	// Link by which they leave; by default all.
 	Over string `key:"over" form:"link" omit:"usual" also:"out|output|via"`
 	// As sl2vl of a link.
-	Lanes LaneMap `key:"lanes" need:"given" also:"map|vls"`
+	Lanes LaneMap `key:"lanes" omit:"usual" also:"map|vls"`
+	// With the next two fields it replaces the arbitration of links.
+	High LaneWeights `key:"vlarb-high" omit:"usual"`
+	// None by default.
+	Low LaneWeights `key:"vlarb-low" omit:"usual"`
+	// As for links.
+	Limit int `key:"high-limit" def:"0" low:"0" high:"255" omit:"usual"`
+	// Model time from which it counts.
+	Since unit.Duration `key:"since" low:"0s" def:"0s" omit:"usual" also:"from-time"`
+}
+
+// Arbitrates reports whether the rule has an arbitration.
+func (l *LaneRule) Arbitrates() bool { return l.High != "" || l.Low != "" }
+
+// Arbitration returns the arbitration of the rule for a link with the given number of data lanes.
+func (l *LaneRule) Arbitration(lanes int) port.Arbitration {
+	return port.Arbitration{High: l.High.of(lanes), Low: l.Low.of(lanes), Limit: uint8(l.Limit)}
+}
+
+// LanesAt returns the lanes of a link for frames that a node sends, at the start: at a switch, frames from a link.
+func (s *Scenario) LanesAt(node, from string, l *Link) Lanes {
+	lanes := l.Lanes
+	for _, r := range s.LaneRules {
+		if r.At != node || r.Over != "" && r.Over != l.Name || r.From != "" && r.From != from || r.Since > 0 {
+			continue
+		}
+		if r.Lanes != "" {
+			lanes.SL2VL = r.Lanes
+		}
+		if r.Arbitrates() {
+			lanes.High, lanes.Low, lanes.Limit = r.High, r.Low, r.Limit
+		}
+	}
+	return lanes
 }
 
 // resolveLanes fills in the exceptions from the lanes of service levels.
 func (r *resolver) resolveLanes() {
 	for n, v := range r.items("sl2vl") {
 		rule := build[LaneRule](v)
+		if rule.Since > 0 && r.leaves(n, rule.Since, rule.At, "the rule counts since %v, but %s") {
+			continue
+		}
 		for _, key := range []string{"from", "over"} {
 			name := get[string](v, key)
 			if name != "" && !slices.ContainsFunc(r.nodes[rule.At].links, func(i int) bool { return r.s.Links[i].Name == name }) {
 				r.add(n.get(key).spot, "link %s does not end at %s", name, rule.At)
 			}
+		}
+		switch {
+		case rule.Lanes == "" && !rule.Arbitrates():
+			r.add(n.spot, "a rule without effect: give lanes, or vlarb-high and vlarb-low")
+		case rule.From != "" && rule.Arbitrates():
+			r.add(n.get("from").spot, "arbitration is among frames from all links: remove from, or give lanes only")
+		case rule.From != "" && !r.nodes[rule.At].isSwitch:
+			r.add(n.get("from").spot, "%s is an endpoint, which forwards nothing: remove from", rule.At)
 		}
 		r.s.LaneRules = append(r.s.LaneRules, rule)
 	}
@@ -209,8 +253,12 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 	r.paths.Visit(k, func(from int, step paths.Step) {
 		l := &r.s.Links[step.Link]
 		place := [4]int{step.Link, from, int(sl)}
-		if seen[place] || from < len(r.s.Switches) && slices.ContainsFunc(r.s.LaneRules, func(rule LaneRule) bool {
-			return rule.At == r.s.Switches[from].Name && (rule.Over == "" || rule.Over == l.Name)
+		if seen[place] || slices.ContainsFunc(r.s.LaneRules, func(rule LaneRule) bool {
+			at := r.nodes[rule.At].index
+			if !r.nodes[rule.At].isSwitch {
+				at += len(r.s.Switches)
+			}
+			return at == from && (rule.Over == "" || rule.Over == l.Name)
 		}) {
 			return
 		}
@@ -232,9 +280,8 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 // its control has another one.
 func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
 	if r.family(f.From) == wire.InfiniBand {
-		if p, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.sub("control").given("sl") {
-			p.SL = int(f.SL)
-			f.Control.Params = p
+		if !of.view.sub("control").given("sl") {
+			f.level(f.SL)
 		}
 		return
 	}
@@ -244,6 +291,22 @@ func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
 		}
 	}
 	f.SL, f.AckSL = 0, AcksApart
+}
+
+// level gives the CCTI of a flow a service level.
+func (f *Flow) level(sl uint8) {
+	if p, ok := f.Control.Params.(rp.CCAParams); ok {
+		p.SL = int(sl)
+		f.Control.Params = p
+	}
+}
+
+// SetSL gives the packets of a flow a service level, and its CCTI if that had the one of its packets.
+func (f *Flow) SetSL(sl uint8) {
+	if p, ok := f.Control.Params.(rp.CCAParams); ok && p.SL == int(f.SL) {
+		f.level(sl)
+	}
+	f.SL = sl
 }
 
 // lanesOf returns the lanes of a link on InfiniBand, zero unless the file gives some.

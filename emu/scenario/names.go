@@ -44,7 +44,7 @@ func (r *resolver) names() {
 	}
 	for _, ref := range []struct{ section, key, kind string }{
 		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
-		{"sl2vl", "at", "switch"}, {"sl2vl", "from", "link"}, {"sl2vl", "over", "link"},
+		{"sl2vl", "at", "node"}, {"sl2vl", "from", "link"}, {"sl2vl", "over", "link"},
 		{"flows", "from", "endpoint"}, {"flows", "to", "endpoint"}, {"workload", "over", "endpoint"},
 		{"events", "link", "link"}, {"events", "endpoint", "endpoint"}, {"events", "switch", "switch"},
 		{"faults", "link", "link"}, {"faults", "endpoint", "endpoint"}, {"faults", "switch", "switch"},

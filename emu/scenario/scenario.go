@@ -44,7 +44,7 @@ type Scenario struct {
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
 	// Exceptions from the shortest path.
 	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
-	// InfiniBand: exceptions from lanes.sl2vl of links.
+	// InfiniBand: exceptions from lanes of links, for frames that leave a node.
 	LaneRules []LaneRule `key:"sl2vl" values:"a list of rules, such as {at: S, from: ring-1, over: ring-2, lanes: \"1,1\"}" also:"sl-to-vl"`
 	// Timed changes and faults of links, endpoints and switches.
 	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`

@@ -131,6 +131,10 @@ func (b *builder) build() (*drive.Setup, error) {
 	}
 	out.Watch = b.watch()
 	out.Changes = b.reroutes
+	for i := range f.Nodes {
+		_, later := b.lanes(i)
+		out.Changes = append(out.Changes, later...)
+	}
 	for i := range s.Events {
 		out.Changes = append(out.Changes, b.changes(i, &s.Events[i])...)
 	}
@@ -255,32 +259,50 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)
+	lanes, _ := b.lanes(i)
 	return switchd.New(switchd.Config{
 		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
 		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
-		SLToVL: b.laneRules(m), CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+		Lanes: lanes, CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
 	}, events)
 }
 
-// laneRules returns the exceptions from the lanes of service levels at a switch.
-func (b *builder) laneRules(m *fabric.Node) (all []switchd.LaneRule) {
-	portOf := func(link string) port.ID {
-		for p, at := range m.Ports {
-			if b.fabric.Wires[at.Wire].Name == link {
-				return port.ID(p)
-			}
-		}
-		return port.AnyPort
-	}
+// lanes returns the exceptions from the lanes of links at a node that count from the beginning, and the changes by those
+// that count later.
+func (b *builder) lanes(i int) (first []port.Event, later []drive.Change) {
+	m := &b.fabric.Nodes[i]
 	for _, r := range b.scenario.LaneRules {
-		out := portOf(r.Over)
+		if r.At != m.Name {
+			continue
+		}
+		in := port.AnyPort
 		for p, at := range m.Ports {
-			if l := &b.fabric.Wires[at.Wire].Link.Lanes; r.At == m.Name && (out == port.AnyPort || int(out) == p) {
-				all = append(all, switchd.LaneRule{In: portOf(r.From), Out: port.ID(p), SLToVL: r.Lanes.Of(l.Count())})
+			if b.fabric.Wires[at.Wire].Name == r.From {
+				in = port.ID(p)
+			}
+		}
+		for p, at := range m.Ports {
+			l := b.fabric.Wires[at.Wire].Link
+			if r.Over != "" && r.Over != l.Name || l.Lanes.Count() == 1 {
+				continue
+			}
+			var all []port.Event
+			if r.Lanes != "" {
+				all = append(all, port.Event{Kind: port.SLToVLChange, Port: port.ID(p), In: in, Setting: r.Lanes.Of(l.Lanes.Count())})
+			}
+			if r.Arbitrates() {
+				all = append(all, port.Event{Kind: port.ArbitrationChange, Port: port.ID(p), Setting: r.Arbitration(l.Lanes.Count())})
+			}
+			for _, e := range all {
+				if r.Since == 0 {
+					first = append(first, e)
+				} else {
+					later = append(later, drive.Change{At: unit.Time(r.Since), Node: i, Event: e})
+				}
 			}
 		}
 	}
-	return all
+	return first, later
 }
 
 func (b *builder) newEndpoint(i int) (drive.Node, error) {
@@ -288,6 +310,15 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	out, events := b.outputs(i)
 	c := node.Config{
 		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes(),
+	}
+	lanes, _ := b.lanes(i)
+	for _, l := range lanes {
+		switch t := l.Setting.(type) {
+		case port.SLToVL:
+			c.Port.SLToVL = t
+		case port.Arbitration:
+			c.Port.Arbitration = t
+		}
 	}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress,

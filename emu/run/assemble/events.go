@@ -167,12 +167,14 @@ func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watc
 	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
 }
 
-// Reroute returns the changes by routes that come to f during a run, and count since an instant. The scenario of f has
-// them.
+// Reroute returns the changes by routes and lanes that come to f during a run, and count since an instant. The scenario of
+// f has them.
 func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 	b := newBuilder(f, Schemes{}, nil)
+	var lanes []drive.Change
 	for i := range f.Nodes {
-		if f.Nodes[i].Switch == nil {
+		_, later := b.lanes(i)
+		if lanes = append(lanes, later...); f.Nodes[i].Switch == nil {
 			continue
 		}
 		before := len(b.reroutes)
@@ -181,7 +183,7 @@ func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 			b.reroutes[k].Event.Setting = tables[b.reroutes[k].Event.Table]
 		}
 	}
-	return slices.DeleteFunc(b.reroutes, func(c drive.Change) bool { return c.At != unit.Time(since) })
+	return slices.DeleteFunc(append(b.reroutes, lanes...), func(c drive.Change) bool { return c.At != unit.Time(since) })
 }
 
 // switchChanges returns the changes by an event of a switch.

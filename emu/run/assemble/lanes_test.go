@@ -239,7 +239,7 @@ flows: [{name: f, from: a, to: b, sl: 5}]
 	}
 }
 
-// The tables of a fabric change while it runs, as a subnet manager changes them.
+// Exceptions from the lanes of links count from the beginning, or from a time on, as a subnet manager changes them.
 func TestModelTablesChangeDuringARun(t *testing.T) {
 	const text = `name: changes
 model: {duration: 8ms}
@@ -249,39 +249,34 @@ switches: {S: {}}
 endpoints: ["h[0-2]"]
 links: ["h[0-2] - S"]
 flows: [{name: f0, from: h0, to: h2, sl: 0}, {name: f1, from: h1, to: h2, sl: 1}]
+sl2vl: [RULES]
 `
-	at := unit.Time(unit.Millisecond)
-	low, err := port.ParseVLWeights("0:64,1:192")
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := port.SLToVL{1, 1}
-	change := func(node int, e port.Event) drive.Change { return drive.Change{At: at, Node: node, Event: e} }
 	for _, c := range []struct {
-		name    string
-		changes []drive.Change
-		want    []float64
+		name, rules string
+		changes     []drive.Change
+		want        []float64
 	}{
-		{"nothing", nil, []float64{0.5, 0.5}},
-		{"arbitration", []drive.Change{change(0, port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: port.Arbitration{Low: low}})}, []float64{0.25, 0.75}},
-		{"arbitration that gives a lane no weight", []drive.Change{change(0, port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: port.Arbitration{Low: low[:1]}})}, []float64{1, 0}},
-		{"lanes of a switch", []drive.Change{
-			change(0, port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: port.Arbitration{Low: low}}),
-			change(0, port.Event{Port: 2, In: port.AnyPort, Kind: port.SLToVLChange, Setting: one})}, []float64{0.5, 0.5}},
-		{"lanes of one input, which drop packets", []drive.Change{
-			change(0, port.Event{Port: 2, In: 0, Kind: port.SLToVLChange, Setting: port.SLToVL{port.Unmapped, 1}})}, []float64{0, 1}},
-		{"lanes of an endpoint", []drive.Change{change(1, port.Event{In: port.AnyPort, Kind: port.SLToVLChange, Setting: one})}, []float64{0.5, 0.5}},
-		{"lanes of an endpoint that do not exist", []drive.Change{change(1, port.Event{In: port.AnyPort, Kind: port.SLToVLChange, Setting: port.SLToVL{7, 7}})}, []float64{0, 1}},
-		{"a setting of another type", []drive.Change{change(0, port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: 5})}, []float64{0.5, 0.5}},
+		{"nothing", "", nil, []float64{0.5, 0.5}},
+		{"arbitration", `{at: S, over: h2 - S, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.25, 0.75}},
+		{"arbitration of another node", `{at: h2, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.5, 0.5}},
+		{"arbitration that gives a lane no weight", `{at: S, vlarb-low: "0:64"SINCE}`, nil, []float64{1, 0}},
+		{"lanes of a switch", `{at: S, vlarb-low: "0:64,1:192"SINCE}, {at: S, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
+		{"lanes of one input, which drop packets", `{at: S, from: h0 - S, over: h2 - S, lanes: "15,1"SINCE}`, nil, []float64{0, 1}},
+		{"lanes of an endpoint", `{at: h0, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
+		{"lanes of an endpoint that do not exist", `{at: h0, lanes: "7"SINCE}`, nil, []float64{0, 1}},
+		{"a setting of another type", "", []drive.Change{
+			{At: unit.Time(unit.Millisecond), Event: port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: 5}}}, []float64{0.5, 0.5}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, seen := playLanes(t, text, c.changes...)
-			for i, got := range seen.shares(2) {
-				if math.Abs(got-c.want[i]) > 0.01 {
-					t.Errorf("flow %d has %.4f of the link, want %.4f", i, got, c.want[i])
+		for _, since := range []string{"", ", since: 1ms"} {
+			t.Run(c.name+since, func(t *testing.T) {
+				_, seen := playLanes(t, replaced(text, "RULES", strings.ReplaceAll(c.rules, "SINCE", since)), c.changes...)
+				for i, got := range seen.shares(2) {
+					if math.Abs(got-c.want[i]) > 0.01 {
+						t.Errorf("flow %d has %.4f of the link, want %.4f", i, got, c.want[i])
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
