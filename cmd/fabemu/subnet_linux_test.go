@@ -18,7 +18,8 @@ import (
 )
 
 // underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up. It goes on until the end of the
-// test if sweeps is "on"; else it sweeps once, with that routing engine and these options. The function that it returns runs other programs on the run.
+// test if sweeps is "on" and further arguments; else it sweeps once, with that routing engine and further
+// options. With "on", opensm.conf in dir has more of them. The function that it returns runs other programs on the run.
 func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec.Cmd, func(program ...string) (string, error)) {
 	t.Helper()
 	on := func(program ...string) (string, error) {
@@ -41,24 +42,27 @@ func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec
 		}
 	})
 	runtest.Await(t, "the run waits for a manager", func() bool { return exists(filepath.Join(dir, "results/lab", subnetFile)) })
-	if sweeps != "on" {
+	more, stays := strings.CutPrefix(sweeps, "on")
+	if !stays {
 		if out, err := on(append([]string{"opensm", "-o", "-f", filepath.Join(dir, "opensm.log"), "-R"}, strings.Fields(sweeps)...)...); err != nil {
 			t.Fatalf("opensm: %v\n%s", err, out)
 		}
-		if slices.Contains(args, "virtual") {
-			return run, on
-		}
 	} else {
 		options := filepath.Join(dir, "opensm.conf")
-		if err := os.WriteFile(options, []byte("force_log_flush TRUE\n"), 0o666); err != nil {
+		had, _ := os.ReadFile(options)
+		if err := os.WriteFile(options, append(had, "force_log_flush TRUE\n"...), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command(binary, "subnet", "exec", "--run", "results/lab", "--", "opensm", "-F", options, "-f", filepath.Join(dir, "opensm.log"))
+		c := exec.Command(binary, append([]string{"subnet", "exec", "--run", "results/lab", "--", "opensm", "-F", options,
+			"-f", filepath.Join(dir, "opensm.log")}, strings.Fields(more)...)...)
 		c.Dir, c.Env = dir, append(os.Environ(), "OSM_TMP_DIR="+dir)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Process.Signal(os.Interrupt); c.Wait() })
+	}
+	if slices.Contains(args, "virtual") {
+		return run, on
 	}
 	runtest.Await(t, "the run answers", func() bool { _, code := control(dir, "status", "lab"); return code == exitOK })
 	return run, on
@@ -70,14 +74,7 @@ func resultOf(t *testing.T, dir string, run *exec.Cmd) *report.Result {
 	if err := run.Wait(); err != nil {
 		t.Errorf("the run: %v", err)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResultFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := new(report.Result)
-	if err := json.Unmarshal(text, r); err != nil {
-		t.Fatal(err)
-	}
+	r := readResult(t, dir)
 	if managed := !slices.Contains(run.Args, "virtual"); managed && (r.Verdict.Verify != report.VerifiedEqual || r.Subnet == nil || len(r.Subnet.Unadopted) > 0) {
 		t.Errorf("verify %q, subnet %+v", r.Verdict.Verify, r.Subnet)
 	}
@@ -459,45 +456,184 @@ func TestSubnetDuplicateLID(t *testing.T) {
 	}
 }
 
-// Under the same traffic the routes decide how far congestion spreads: with equal-cost paths by a hash the victim of the hot spot
-// waits; with the tables of each routing engine of opensm, on the virtual clock, it has all of its link.
+// underEngine runs a scenario on the virtual clock under opensm with a routing engine and service levels, and returns its result.
+// The file root names the first switch.
+func underEngine(t *testing.T, dir, engine string, args ...string) *report.Result {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "root"), []byte("0x02fabe0000000100\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run, _ := underSubnet(t, dir, "on -Q -R "+engine, append(args, "--clock", "virtual")...)
+	if code := status(run.Wait()); code != exitOK && code != exitCheck {
+		t.Errorf("%s: exit status %d", engine, code)
+	}
+	name, _, _ := strings.Cut(engine, " ")
+	if log, err := os.ReadFile(filepath.Join(dir, "opensm.log")); err != nil || !strings.Contains(string(log), name+" tables configured") {
+		t.Errorf("%s: %v\n%s", engine, err, log)
+	}
+	return readResult(t, dir)
+}
+
+// readResult reads the result of a run.
+func readResult(t *testing.T, dir string) *report.Result {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(report.Result)
+	if err := json.Unmarshal(text, r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// treeOf returns the links that waited for credit for a tenth of a run or more.
+func treeOf(r *report.Result) string {
+	var all []string
+	for _, l := range r.Links {
+		for _, s := range l.Stalled {
+			if s.Cause == "no-credit" && s.TimePs*10 > r.DurationPs {
+				all = append(all, l.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// mesh is a mesh of nine switches whose endpoints all send to the one in a corner.
+const mesh = `name: mesh
+model: {duration: 4ms}
+defaults: {link: {rate: 1GB/s, lanes: 4}, flow: {window: 4}}
+switches: {"a[1-3]": {}, "b[1-3]": {}, "c[1-3]": {}}
+endpoints: ["p[1-3]", "q[1-3]", "r[1-3]"]
+links: ["p[1-3] - a[1-3]", "q[1-3] - b[1-3]", "r[1-3] - c[1-3]", "a[1-2] - a[2-3]", "b[1-2] - b[2-3]", "c[1-2] - c[2-3]",
+  "a[1-3] - b[1-3]", "b[1-3] - c[1-3]"]
+flows: [{name: p, from: "p[1-3]", to: r3}, {name: q, from: "q[1-2]", to: r3}, {name: r, from: "r[1-2]", to: r3}]
+`
+
+// Under the same traffic the routes decide how far congestion spreads. In a fat tree with equal-cost paths by a hash the victim of the
+// hot spot waits. With the tables of minhop, updn and ftree it has all of its link; dor and lash lead all hosts over the first spine,
+// where it waits. In a mesh the trees of minhop, updn and dor differ too.
 func TestSubnetEngines(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm")
-	victim := func(dir string) float64 {
-		t.Helper()
-		text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResultFile))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := new(report.Result)
-		if err := json.Unmarshal(text, r); err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range r.Checks {
-			if c.ID == "victim" {
-				return float64(c.Value)
-			}
-		}
-		t.Fatal("no check of the victim")
-		return 0
-	}
 	const fatTree = "infiniband/fat-tree-hotspot"
+	victim := func(r *report.Result) float64 {
+		i := slices.IndexFunc(r.Checks, func(c report.Check) bool { return c.ID == "victim" })
+		return float64(r.Checks[i].Value)
+	}
 	dir := t.TempDir()
 	if said, code := control(dir, "run", fatTree, "--clock", "virtual", "--quiet", "--out", "results/lab"); code != exitOK {
 		t.Fatal(said)
 	}
-	if alone := victim(dir); alone > 0.5 {
-		t.Errorf("with equal-cost paths the victim has %.3f of its link", alone)
+	if got := victim(readResult(t, dir)); got > 0.5 {
+		t.Errorf("with equal-cost paths the victim has %.3f of its link", got)
 	}
-	for _, engine := range []string{"minhop", "updn", "ftree"} {
+	for engine, spreads := range map[string]bool{"minhop": false, "updn": false, "ftree": false, "dor": true, "lash": true} {
+		r := underEngine(t, t.TempDir(), engine, fatTree)
+		if got := victim(r); spreads != (got < 0.2) || !spreads && got < 0.99 || treeOf(r) == "" {
+			t.Errorf("%s: the victim has %.3f of its link; tree %q", engine, got, treeOf(r))
+		}
+	}
+	seen := map[string]string{}
+	for _, engine := range []string{"minhop", "updn -a root", "dor"} {
 		dir := t.TempDir()
-		run, _ := underSubnet(t, dir, engine, fatTree, "--clock", "virtual")
-		if err := run.Wait(); status(err) != exitCheck { // the check is about equal-cost paths
-			t.Errorf("%s: the run: %v", engine, err)
+		if err := os.WriteFile(filepath.Join(dir, "mesh.yaml"), []byte(mesh), 0o666); err != nil {
+			t.Fatal(err)
 		}
-		if got := victim(dir); got < 0.99 {
-			t.Errorf("%s: the victim has %.3f of its link", engine, got)
+		tree := treeOf(underEngine(t, dir, engine, "mesh.yaml"))
+		if other, known := seen[tree]; known || tree == "" {
+			t.Errorf("a mesh has the tree %q with %s, and with %q", tree, engine, other)
 		}
+		seen[tree] = engine
+	}
+}
+
+// "A ring deadlocks with minhop, not with updn or lash": the service levels of lash are those of opensm's path records, and its
+// tables map them to lanes.
+func TestSubnetRing(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm")
+	for engine, deadlocks := range map[string]int{"minhop": 1, "updn -a root": 0, "lash": 0} {
+		dir := t.TempDir()
+		r := underEngine(t, dir, engine, "infiniband/lash-ring")
+		if len(r.Deadlocks) != deadlocks || r.Subnet.Levels != 5 {
+			t.Errorf("%s: deadlocks %+v; subnet %+v", engine, r.Deadlocks, r.Subnet)
+		}
+		for _, c := range r.Checks {
+			if (c.Outcome == report.Pass) != (deadlocks == 0) {
+				t.Errorf("%s: %s is %s: %v", engine, c.ID, c.Outcome, c.Value)
+			}
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResolvedFile))
+		if strings.Contains(string(text), " sl: 1,") != (engine == "lash") {
+			t.Errorf("%s: %v\n%s", engine, err, text)
+		}
+	}
+}
+
+// qos are options of opensm: four lanes, of which one has high priority with a limit, and three have weights.
+const qos = `qos TRUE
+qos_max_vls 4
+qos_high_limit 3
+qos_vlarb_high 3:64
+qos_vlarb_low 0:64,1:192,2:64
+qos_sl2vl 0,1,2,3
+`
+
+// lanesUnder has a flow on each of four lanes. A packet has 33 units of 64 bytes, so that the turns of the weights 64 and 192 have
+// two packets and six, and the limit of 3 x 4 KiB six packets of VL3 for one of the others.
+const lanesUnder = `name: lanes
+model: {duration: 60ms}
+wall: {dilation: 200}
+measure: {window: 100us}
+defaults: {link: {rate: 1GB/s, lanes: 4}, flow: {window: 8}}
+switches: {S: {}}
+endpoints: ["h[0-3]", r]
+links: ["h[0-3] - S", {name: shared, between: S - r}]
+flows: [{name: f0, from: h0, to: r}, {name: f1, from: h1, to: r, sl: 1}, {name: f2, from: h2, to: r, sl: 2}, {name: f3, from: h3, to: r, sl: 3}]
+expect:
+  - {id: f0, metric: f0.rate / shared.S-r.rate, during: [FROM, 60ms], low: 0.0283, high: 0.0289}   # 2/10 of 1/7
+  - {id: f1, metric: f1.rate / shared.S-r.rate, during: [FROM, 60ms], low: 0.0849, high: 0.0866}   # 6/10 of 1/7
+  - {id: f2, metric: f2.rate / shared.S-r.rate, during: [FROM, 60ms], low: 0.0283, high: 0.0289}
+  - {id: f3, metric: f3.rate / shared.S-r.rate, during: [FROM, 60ms], low: 0.8486, high: 0.8657}   # 6/7
+`
+
+// The arbitration that opensm sets divides a link as its weights and its limit say, within 1 %, from the beginning or from the
+// time on at which a manager sets it during a run, which is that of its resolved scenario.
+func TestSubnetArbitration(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "smpquery")
+	for _, from := range []string{"1ms", "40ms"} {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, text := range map[string]string{"lanes.yaml": strings.ReplaceAll(lanesUnder, "FROM", from), "opensm.conf": qos} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if from == "1ms" {
+				for _, c := range underEngine(t, dir, "minhop", "lanes.yaml").Checks {
+					if c.Outcome != report.Pass {
+						t.Errorf("%s is %s: %v", c.ID, c.Outcome, c.Value)
+					}
+				}
+				return
+			}
+			run, on := underSubnet(t, dir, "minhop", "lanes.yaml", "--link", "pipe")
+			if out, err := on("opensm", "-o", "-F", "opensm.conf", "-f", filepath.Join(dir, "opensm.log")); err != nil {
+				t.Errorf("opensm: %v\n%s", err, out)
+			}
+			if out, err := on("smpquery", "vlarb", "1", "5"); err != nil || !regexp.MustCompile(`VL    : \|0x0 \|0x1 \|0x2 `).MatchString(out) {
+				t.Errorf("smpquery: %v\n%s", err, out)
+			}
+			resultOf(t, dir, run)
+			text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResolvedFile))
+			if err != nil || !regexp.MustCompile(`at: S, over: shared, lanes: "[0-9,]+", vlarb-high: "3:64", vlarb-low: "0:64,1:192,2:64", high-limit: 3, since: `).Match(text) {
+				t.Errorf("the lanes have not changed: %v\n%s", err, text)
+			}
+		})
 	}
 }

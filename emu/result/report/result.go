@@ -101,6 +101,7 @@ type Subnet struct {
 	Strange   int64  `json:"strange"`    // datagrams of a wrong size, of another user, or under a foreign name
 	Slowed    int64  `json:"slowed"`     // MADs after which their client had to wait, because it sent too many
 	Unsent    int64  `json:"unsent"`     // MADs for clients that did not take them
+	Levels    int64  `json:"levels"`     // flows whose service level is that of a path record
 	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a port.
 	Unadopted []string `json:"unadopted,omitempty"`
 	// DuplicateLIDs are those that two nodes had when the run adopted forwarding tables, with the nodes.

@@ -29,7 +29,8 @@ type Changes struct {
 type pending struct {
 	scenario *scenario.Scenario // with the event, which is the last of its events
 	changes  []drive.Change     // as if it were at 0
-	routes   int                // of the scenario, the last ones, which count from then on; 0: it is an event
+	routes   int                // of the scenario, the last ones, which count from then on
+	lanes    int                // likewise, of its exceptions from lanes; neither: it is an event
 	watch    *deadlock.Watch
 	result   chan error
 }
@@ -69,8 +70,9 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	return with.Events[len(with.Events)-1], nil
 }
 
-// Reroute makes routes count from now on, as routes with since do in a scenario. It is like Apply otherwise.
-func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route) error {
+// Reroute makes routes and exceptions from lanes count from now on, as those with since do in a scenario. It is like Apply
+// otherwise.
+func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route, lanes []scenario.LaneRule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h, err := c.running()
@@ -79,11 +81,8 @@ func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route) error {
 	}
 	was, now := h.Scenario(), unit.Duration(h.progress.Now()+1)
 	with := *was
-	with.Routes = slices.Clone(was.Routes)
-	for _, r := range routes {
-		r.Since = now
-		with.Routes = append(with.Routes, r)
-	}
+	with.Routes, with.LaneRules = slices.Concat(was.Routes, routes), slices.Concat(was.LaneRules, lanes)
+	since(&with, len(routes), len(lanes), now)
 	if _, err := with.Resolved(); err != nil {
 		return &errs.Mistake{Err: err}
 	}
@@ -91,7 +90,17 @@ func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route) error {
 	if err != nil {
 		return &errs.Mistake{Err: err}
 	}
-	return c.make(ctx, h, &pending{scenario: &with, changes: assemble.Reroute(f, now), routes: len(routes), result: make(chan error, 1)})
+	return c.make(ctx, h, &pending{scenario: &with, changes: assemble.Reroute(f, now), routes: len(routes), lanes: len(lanes), result: make(chan error, 1)})
+}
+
+// since makes the last routes and exceptions from lanes of a scenario count from a time on.
+func since(s *scenario.Scenario, routes, lanes int, at unit.Duration) {
+	for i := len(s.Routes) - routes; i < len(s.Routes); i++ {
+		s.Routes[i].Since = at
+	}
+	for i := len(s.LaneRules) - lanes; i < len(s.LaneRules); i++ {
+		s.LaneRules[i].Since = at
+	}
 }
 
 // running returns the run that can be changed.
@@ -139,10 +148,8 @@ func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 		return
 	}
 	changes := slices.Clone(p.changes)
-	if routes := p.scenario.Routes; p.routes > 0 {
-		for i := len(routes) - p.routes; i < len(routes); i++ {
-			routes[i].Since = unit.Duration(at)
-		}
+	if p.routes+p.lanes > 0 {
+		since(p.scenario, p.routes, p.lanes, unit.Duration(at))
 		for i := range changes {
 			changes[i].At = 0
 		}

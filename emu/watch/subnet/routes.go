@@ -79,8 +79,8 @@ func (s *Subnet) duplicates() (all []string, nodes map[int]bool) {
 	return all, nodes
 }
 
-// Scenario returns the scenario of the fabric with the forwarding tables as its routes, and with the links disabled that
-// a manager has disabled.
+// Scenario returns the scenario of the fabric with the forwarding tables as its routes, the lanes and the service levels of
+// paths, and with the links disabled that a manager has disabled.
 func (s *Subnet) Scenario() *scenario.Scenario {
 	now := *s.fabric.Scenario
 	now.Routes, now.Routing.Paths, now.Managed = nil, scenario.Shortest, true
@@ -97,6 +97,9 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 		}
 	}
 	now.Routes = s.Rerouted()
+	now.LaneRules = slices.Concat(now.LaneRules, s.Relaned())
+	now.Flows = slices.Clone(now.Flows)
+	s.setLevels(now.Flows)
 	for w := range s.fabric.Wires {
 		if s.cut[w] = s.Cut(w); s.cut[w] {
 			now.Events = append(slices.Clone(now.Events), scenario.Event{Link: s.fabric.Wires[w].Link.Name, State: scenario.Down})

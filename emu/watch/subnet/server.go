@@ -379,15 +379,19 @@ func (v *Server) deliver(out []Delivery) {
 	}
 }
 
-// Wait returns when all ports are active and all switches have routes to all endpoints, or with an error that says what is missing.
+// Wait returns when all ports are active, all switches have routes to all endpoints, and the manager has told the service
+// levels of paths, or with an error that says what is missing.
 func (v *Server) Wait(ctx context.Context) error {
 	t := time.NewTicker(settled)
 	defer t.Stop()
 	for {
-		v.mu.Lock()
-		why := v.subnet.Missing()
-		v.subnet.Counts.UpSeconds = report.Number(time.Since(v.began).Seconds())
-		v.mu.Unlock()
+		var why string
+		v.do(func() {
+			v.subnet.Counts.UpSeconds = report.Number(time.Since(v.began).Seconds())
+			if why = v.subnet.Missing(); why == "" {
+				why = v.subnet.Levels()
+			}
+		})
 		if why == "" {
 			return nil
 		}
@@ -432,6 +436,7 @@ func (v *Server) adopt() {
 	defer cancel()
 	v.mu.Lock()
 	var routes []scenario.Route
+	var lanes []scenario.LaneRule
 	var events []string
 	if v.running {
 		events = v.subnet.Switched()
@@ -439,13 +444,13 @@ func (v *Server) adopt() {
 			events = append(events, strings.Replace(e.Text(), "at: 0s, ", "", 1))
 		}
 		if !v.stirred.IsZero() && time.Since(v.stirred) > settled {
-			v.stirred, routes = time.Time{}, v.subnet.Rerouted()
+			v.stirred, routes, lanes = time.Time{}, v.subnet.Rerouted(), v.subnet.Relaned()
 		}
 	}
 	v.mu.Unlock()
 	var err error
-	if len(routes) > 0 {
-		err = v.changes.Reroute(ctx, routes)
+	if len(routes)+len(lanes) > 0 {
+		err = v.changes.Reroute(ctx, routes, lanes)
 	}
 	for _, e := range events {
 		_, failed := v.changes.Apply(ctx, e)

@@ -2,7 +2,9 @@ package subnet
 
 import (
 	"math"
+	"slices"
 
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -67,7 +69,6 @@ func (p *portInfo) begin(s *Subnet, i, number int) {
 	d[36] = 4 << 4          // NeighborMTU: 2048
 	d[37] = 1 << 4          // VLCap: VL0
 	d[41] = 4               // MTUCap
-	d[43] = 1 << 4          // OperVLs
 	d[51], d[52] = 18, 16   // SubnetTimeOut, RespTimeValue
 	d[53] = 0x88            // error thresholds
 	d[62], d[63] = speed.extended<<4|speed.extended, speed.extended
@@ -75,7 +76,13 @@ func (p *portInfo) begin(s *Subnet, i, number int) {
 		p.setState(stateActive, physicalUp)
 	} else {
 		p.setState(stateInit, physicalUp)
+		lanes := s.fabric.Scenario.LanesAt(n.Name, "", s.link(p))
+		d[37] = byte(slices.Index(laneCounts[:], lanes.Count())) << 4
+		if p.several() {
+			d[38], d[39], d[40] = byte(lanes.Limit), port.MaxWeights, port.MaxWeights
+		}
 	}
+	d[43] = d[37] // OperVLs
 }
 
 func (p *portInfo) state() byte { return p.info[32] & 15 }
@@ -176,6 +183,11 @@ func (n *node) switchInfo(d []byte, set bool) uint16 {
 	return statusOK
 }
 
+// key is the key of a block of a table at a port.
+func key(attr uint16, port, block uint32) uint64 {
+	return uint64(attr)<<32 | uint64(port)<<48 | uint64(block)
+}
+
 // table serves an attribute of blocks, which it stores as they are set.
 func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) uint16 {
 	n := &s.nodes[at.node]
@@ -196,7 +208,10 @@ func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) ui
 			_, ok = n.number(block)
 		}
 	case attrVLArbitration:
-		ok = false // VLArbitrationHighCap and LowCap are 0: there is one data VL
+		if block = mod >> 16; n.isSwitch {
+			port = mod & 0xFFFF
+		}
+		ok = block-1 < 4 && port < uint32(len(n.ports)) && n.ports[port].several()
 	case attrLinear:
 		port, ok = 0, n.isSwitch && block < linearCap/64
 	case attrMulticast:
@@ -208,17 +223,17 @@ func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) ui
 	if _, has := n.number(port); !ok || !has {
 		return statusValue
 	}
-	key := uint64(attr)<<32 | uint64(port)<<48 | uint64(block)
+	id := key(attr, port, block)
 	if set {
 		var b [64]byte
 		copy(b[:size], d)
 		if attr == attrGUIDInfo { // the first GUID is fixed
 			be.PutUint64(b[:], guid(at.node, int(port)))
 		}
-		s.stirred = s.stirred || attr == attrLinear && n.tables[key] != b
-		n.tables[key] = b
+		s.stirred = s.stirred || n.tables[id] != b
+		n.tables[id] = b
 	}
-	b, stored := n.tables[key]
+	b, stored := n.tables[id]
 	if !stored {
 		switch attr {
 		case attrGUIDInfo:
@@ -231,6 +246,8 @@ func (s *Subnet) table(at place, attr uint16, d []byte, set bool, mod uint32) ui
 			for i := range b {
 				b[i] = 255
 			}
+		case attrSLtoVL, attrVLArbitration:
+			b = s.usual(place{at.node, int(port)}, attr, int(block))
 		}
 	}
 	clear(d)
@@ -253,7 +270,8 @@ func (s *Subnet) setPort(at place, d []byte) uint16 {
 		physical > physicalDisabled, at.port == 0 && (state == stateDown || physical == physicalDisabled):
 		return statusValue
 	}
-	s.stirred = s.stirred || base && be.Uint16(d[16:]) != be.Uint16(p.info[16:]) // routes follow LIDs
+	s.stirred = s.stirred || base && be.Uint16(d[16:]) != be.Uint16(p.info[16:]) || // routes follow LIDs
+		p.several() && (d[38] != p.info[38] || d[43]>>4 != p.info[43]>>4)
 	for i, bits := range writable {
 		if !base && i < 20 || i == 36 && d[36]>>4 == 0 {
 			continue

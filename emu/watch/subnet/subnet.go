@@ -7,6 +7,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -23,15 +24,17 @@ type Subnet struct {
 	nodes       []node
 	clients     map[int]*attached
 	out         []Delivery
-	routes      map[[2]int]int       // by switch and destination, the wire of the run's route
-	cut, lifted []bool               // by wire: a manager has taken it down in the run; it has come up since
-	down        []bool               // by wire: an event of the scenario has taken it down
-	totals      []metrics.PortTotals // by number of the port; empty: the run has not begun
-	marks       []marks              // by node
-	now         unit.Time            // of the run
-	ack         int64                // bytes of an ACK on the link
-	stirred     bool                 // a forwarding table has changed since this was last read
-	quiet       map[int]int          // by switch, how many times an unacknowledged trap has yet to be repeated
+	routes      map[[2]int]int        // by switch and destination, the wire of the run's route
+	lanes       [][]scenario.LaneRule // by node, of the run
+	levels      []level               // of paths; nil: the manager has not been asked
+	cut, lifted []bool                // by wire: a manager has taken it down in the run; it has come up since
+	down        []bool                // by wire: an event of the scenario has taken it down
+	totals      []metrics.PortTotals  // by number of the port; empty: the run has not begun
+	marks       []marks               // by node
+	now         unit.Time             // of the run
+	ack         int64                 // bytes of an ACK on the link
+	stirred     bool                  // a forwarding table has changed since this was last read
+	quiet       map[int]int           // by switch, how many times an unacknowledged trap has yet to be repeated
 }
 
 // A Delivery is a MAD for a client.
@@ -110,6 +113,8 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 		s.nodes = append(s.nodes, n)
 		s.beginCongestion(i)
 	}
+	s.lanes = make([][]scenario.LaneRule, len(s.nodes))
+	s.Relaned()
 	return s, nil
 }
 
@@ -192,25 +197,28 @@ func (s *Subnet) manager(node int) int {
 
 // trap sends a notice of a node to its subnet manager, if there is one.
 func (s *Subnet) trap(i int, data [64]byte) {
-	own := s.own(i)
-	lid := be.Uint16(own.info[18:])
-	at, ok := s.routed(s.home(i), lid, false)
-	if !ok || lid == 0 {
-		return
-	}
-	client := s.manager(at.node)
-	if client < 0 {
-		return
-	}
 	var p Packet
 	m := p.mad()
 	m[0], m[1], m[2], m[3] = 1, classSMP, 1, methodTrap
 	be.PutUint16(m[16:], attrNotice)
 	copy(m.data(), data[:])
+	s.tell(i, &p)
+}
+
+// tell sends a packet of a node to its subnet manager. It reports whether there is one.
+func (s *Subnet) tell(i int, p *Packet) bool {
+	own := s.own(i)
+	lid := be.Uint16(own.info[18:])
+	at, ok := s.routed(s.home(i), lid, false)
+	client := s.manager(at.node)
+	if !ok || client < 0 {
+		return false
+	}
 	copy(p[atDLID:], own.info[18:20])
 	copy(p[atSLID:], own.info[16:18])
-	be.PutUint64(p[atLength:], uint64(len(m)))
-	s.send(client, &p)
+	be.PutUint64(p[atLength:], uint64(len(p.mad())))
+	s.send(client, p)
+	return true
 }
 
 // mostTraps is how many times a trap is repeated that no manager acknowledges.
@@ -355,6 +363,11 @@ func (m *mad) agent() bool { return m.smp() || m.class() == classPerf || m.class
 func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 	to := -1
 	switch {
+	case m.response() && m.client() == self:
+		if s.clients[client].sm && m.class() == classSA {
+			s.learn(m)
+		}
+		return true
 	case m.response():
 		if c := s.clients[m.client()]; c != nil && c.node == at.node {
 			to = m.client()
@@ -469,7 +482,7 @@ func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
 
 // forward returns the port for a LID in the forwarding table of a switch; 255 if it has none.
 func (n *node) forward(lid uint16) int {
-	block, set := n.tables[uint64(attrLinear)<<32|uint64(lid/64)]
+	block, set := n.tables[key(attrLinear, 0, uint32(lid/64))]
 	if !set || lid > n.switches.top {
 		return 255
 	}
