@@ -12,11 +12,12 @@
 #          such as 10.1.0.1/24, and rxe0 is its RDMA device. It runs COMMANDS of a shell up to the first that fails, and
 #          ends with its status. The console is the standard output. There are also these commands:
 #              retry COMMAND...  repeats a command each second, up to 100 times, until it succeeds
-#              counters          prints the counters of rxe0
+#              counters          prints the counters of rxe0, after a second
 #
 # Variables:
 #
 #   VERBS_CACHE    the cache (default: fabemu/verbs in $XDG_CACHE_HOME or ~/.cache)
+#   VERBS_KVM      off: build for emulated virtual machines, even if KVM is usable
 #   VERBS_TIMEOUT  seconds after which a virtual machine is stopped (default: 600)
 set -euo pipefail
 
@@ -58,7 +59,7 @@ init() {
 			echo "verbs: in vain: $*"
 			return 1
 		}
-		counters() { (cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *); }
+		counters() { (sleep 1 && cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *); }
 		end() { # the status and 1 go to the port where scripts/verbs.sh expects them
 			echo "verbs: status $1"
 			printf "\\$(printf %o $(($1 + 1)))" | dd of=/dev/port bs=1 seek=244 2>/dev/null

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -16,77 +18,180 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// rdma runs docs/examples/rdma.yaml until both virtual machines have ended, and returns the result and their consoles.
-func rdma(t *testing.T, args ...string) (r report.Result, a, b string) {
+// An rdmaRun is a run of docs/examples/rdma.yaml: virtual machine b sends to a.
+type rdmaRun struct {
+	report.Result
+	dir  string // of the results
+	a, b string // the consoles
+}
+
+// runRDMA runs the example with other texts in places of its own, until both virtual machines have ended. It calls
+// during when b has sent a thousand frames.
+func runRDMA(t *testing.T, during func(dir string), instead []string, args ...string) (r rdmaRun) {
 	t.Helper()
-	dir := t.TempDir()
-	c := exec.Command(binary, append([]string{"run", "--quiet", "--out", dir, "--set", "model.duration=300s", "docs/examples/rdma.yaml"}, args...)...)
-	c.Dir = "../.."
-	var said strings.Builder
+	r.dir = t.TempDir()
+	scenario := text(t, "../../docs/examples/rdma.yaml")
+	for i := 0; i < len(instead); i += 2 {
+		if !strings.Contains(scenario, instead[i]) {
+			t.Fatalf("the example has no %q", instead[i])
+		}
+		scenario = strings.ReplaceAll(scenario, instead[i], instead[i+1])
+	}
+	c := exec.Command(binary, append([]string{"run", "-", "--quiet", "--out", r.dir, "--set", "model.duration=300s"}, args...)...)
+	c.Dir, c.Stdin = "../..", strings.NewReader(scenario)
+	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error)
+	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	console := func(name string) string {
-		text, _ := os.ReadFile(filepath.Join(dir, "programs", name+".out"))
-		return strings.ReplaceAll(string(text), "\r", "")
+	read := func(name string) string {
+		b, _ := os.ReadFile(filepath.Join(r.dir, "programs", name))
+		return strings.ReplaceAll(string(b), "\r", "")
 	}
-	var err error
+	const over = "\nverbs: status "
 	for running := true; running; {
 		select {
-		case err = <-ended:
+		case <-ended: // at the end of model time
 			running = false
-		case <-time.After(100 * time.Millisecond):
-			if strings.Contains(console("a"), "\nverbs: status ") && strings.Contains(console("b"), "\nverbs: status ") {
+		case <-time.After(20 * time.Millisecond):
+			sent, _ := os.ReadFile("/sys/class/net/rdma-b/statistics/rx_packets")
+			if n, _ := strconv.Atoi(strings.TrimSpace(string(sent))); n > 1000 && during != nil {
+				during(r.dir)
+				during = nil
+			}
+			if strings.Contains(read("a.out"), over) && strings.Contains(read("b.out"), over) {
 				time.Sleep(time.Second) // both programs end
 				_ = c.Process.Signal(os.Interrupt)
-				err, running = <-ended, false
+				<-ended
+				running = false
 			}
 		}
 	}
-	a, b = console("a"), console("b")
-	text, missing := os.ReadFile(filepath.Join(dir, "result.json"))
-	if missing != nil || json.Unmarshal(text, &r) != nil {
-		t.Fatalf("there is no result: %v, %v, %s", missing, err, said.String())
+	r.a, r.b = read("a.out"), read("b.out")
+	if err := json.Unmarshal([]byte(text(t, filepath.Join(r.dir, "result.json"))), &r.Result); err != nil {
+		t.Fatalf("%v: %s", err, said.String())
 	}
 	for _, p := range r.Programs {
 		if p.Status != 0 {
-			stderr, _ := os.ReadFile(filepath.Join(dir, "programs", p.Name+".err"))
-			t.Errorf("virtual machine %s %s: %s%s", p.Name, p.Ended, console(p.Name), stderr)
+			t.Errorf("virtual machine %s %s: %s%s", p.Name, p.Ended, read(p.Name+".out"), read(p.Name+".err"))
 		}
 	}
-	return r, a, b
+	return r
 }
 
-// Two virtual machines with Debian's kernel and rdma_rxe run RDMA programs over a fabric that marks and loses one data
-// frame: rxe sends one NAK for it, and goes back once.
-func TestWallRDMA(t *testing.T) {
-	runtest.NeedTools(t, "qemu-system-x86_64", "apt-get")
+// buildRDMA builds the virtual machines.
+func buildRDMA(t *testing.T) {
+	t.Helper()
+	runtest.NeedTools(t, "qemu-system-x86_64", "apt-get", "tshark", "python3")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
-	build := exec.Command("../../scripts/verbs.sh", "build")
-	build.Env = append(os.Environ(), "VERBS_KVM=off")
-	if out, err := build.CombinedOutput(); err != nil {
+	c := exec.Command("../../scripts/verbs.sh", "build")
+	c.Env = append(os.Environ(), "VERBS_KVM=off")
+	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r, a, b := rdma(t)
-	for console, wants := range map[string][]string{
-		a: {"50 iters in ", "65536      60 ", "rdma-ping-4", "out_of_seq_request:1\n"},
-		b: {"50 iters in ", "65536      60 ", "rdma-ping-4", "rcvd_seq_err:1\n"},
-	} {
-		for _, want := range wants {
-			if !strings.Contains(console, want) {
-				t.Errorf("a console has no %q: %s", want, console)
-			}
+}
+
+// have checks that a console has texts.
+func have(t *testing.T, console string, texts ...string) {
+	t.Helper()
+	for _, want := range texts {
+		if !strings.Contains(console, want) {
+			t.Errorf("the console has no %q: %s", want, console)
 		}
 	}
-	if len(r.Drops) != 1 || r.Drops[0].Count != 1 {
+}
+
+// counter returns the value of a counter on a console.
+func counter(t *testing.T, console, name string) (value int64) {
+	t.Helper()
+	_, after, found := strings.Cut(console, "\n"+name+":")
+	line, _, _ := strings.Cut(after, "\n")
+	value, err := strconv.ParseInt(line, 10, 64)
+	if !found || err != nil {
+		t.Fatalf("the console has no counter %s: %s", name, console)
+	}
+	return value
+}
+
+// Two virtual machines with Debian's kernel and rdma_rxe run RDMA programs over a fabric that marks and loses one data
+// frame. For it rxe sends one NAK, and goes back once. Captures have RoCEv2 as rxe sent it: tshark without our plugin
+// knows it, and the ICRCs are right, of marked packets too.
+func TestWallRDMA(t *testing.T) {
+	buildRDMA(t)
+	r := runRDMA(t, nil, nil, "--pcap", "--pcap-snap", "0")
+	have(t, r.a, "50 iters in ", "65536      60 ", "rdma-ping-4", "out_of_seq_request:1\n")
+	have(t, r.b, "50 iters in ", "65536      60 ", "rdma-ping-4", "rcvd_seq_err:1\n")
+	if len(r.Drops) != 1 || r.Drops[0].Count != 1 || r.Drops[0].Reason != "lost-on-link" {
 		t.Errorf("dropped were %+v", r.Drops)
 	}
-	if f := r.Flows[0]; f.Marked == 0 || f.Marked > f.Frames {
-		t.Errorf("of %d frames %d are marked", f.Frames, f.Marked)
+	there := r.Flows[0]
+	if there.Marked < there.Frames/10 || there.Marked > there.Frames {
+		t.Errorf("of %d frames %d are marked", there.Frames, there.Marked)
+	}
+	capture := filepath.Join(r.dir, "fabric.pcapng")
+	if out, err := exec.Command("python3", "../../scripts/icrc.py", capture).CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	lines := func(filter string) int64 {
+		c := exec.Command("tshark", "-n", "-r", capture, "-Y", filter)
+		c.Env = append(os.Environ(), "HOME="+t.TempDir()) // without plugins
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int64(bytes.Count(out, []byte("\n")))
+	}
+	if n := lines("udp && !infiniband || infiniband && _ws.malformed"); n > 0 {
+		t.Errorf("tshark does not read %d packets of RoCEv2", n)
+	}
+	if n := lines("infiniband.aeth.syndrome.opcode == 3"); n != 2 { // at either link
+		t.Errorf("tshark sees %d NAKs", n)
+	}
+	// Each packet is in the capture of two links, but the one that is lost on the first.
+	aSent, bSent := counter(t, r.a, "sent_pkts"), counter(t, r.b, "sent_pkts")
+	if n := lines("infiniband"); n != 2*(aSent+bSent)-1 || counter(t, r.a, "rcvd_pkts") != bSent-1 || counter(t, r.b, "rcvd_pkts") != aSent {
+		t.Errorf("the capture has %d packets, and the counters of rxe are these: %s%s", n, r.a, r.b)
+	}
+	if marked := lines("infiniband && ip.dsfield.ecn == 3"); marked != there.Marked {
+		t.Errorf("tshark sees %d marked packets, and %d were marked", marked, there.Marked)
+	}
+}
+
+// A PAUSE storm of a's adapter stops ib_write_bw. The watchdog of the switch finds it and discards the queue, and after
+// the storm rxe sends again what is missing.
+func TestWallRDMASurvivesStorm(t *testing.T) {
+	buildRDMA(t)
+	r := runRDMA(t, func(dir string) {
+		if said, code := control(".", "set", dir, "storm", "a", "priority", "0", "for", "2s"); code != exitOK {
+			t.Error(said)
+		}
+	}, []string{
+		"marking: {scheme: ecn, min: 5KB, max: 40KB, max-p: 0.1}", "watchdog: {detection: 200ms, restoration: 200ms, poll: 100ms}",
+		"nth: 2000", "nth: 2000000",
+		"        ibv_rc_pingpong -d rxe0 -g 1 -n 50\n", "", "        rping -s -v -C 5\n", "",
+		"        retry ibv_rc_pingpong -d rxe0 -g 1 -n 50 10.1.0.1\n", "",
+		"        retry sh -c \"rping -c -v -a 10.1.0.1 -C 5 | grep rdma-ping-4\"\n", "",
+		"-n 60 -u 20 --tclass=2", "-n 200 -u 18", "-n 60 -u 20", "-n 200 -u 18",
+	})
+	have(t, r.a, "65536      200 ")
+	have(t, r.b, "65536      200 ")
+	if len(r.Storms) != 1 || r.Storms[0].Link != "root.S-a" || len(r.Phases) != 3 {
+		t.Fatalf("the watchdog has found %+v, in %d phases", r.Storms, len(r.Phases))
+	}
+	rate := func(phase int) float64 {
+		for _, x := range r.Phases[phase].Rates {
+			if x.Kind == "group" && x.Name == "there" {
+				return float64(x.Rate)
+			}
+		}
+		t.Fatalf("phase %d has no rate of flow there", phase)
+		return 0
+	}
+	if in, after := rate(1), rate(2); in > after/10 {
+		t.Errorf("the rate was %.0f B/s in the storm, and %.0f after it", in, after)
 	}
 }
