@@ -138,8 +138,11 @@ type SlowdownCurve struct {
 // PooledFigure draws curves over the sizes of the first, each with its interval as an area, or returns nil where all sizes
 // are alike.
 func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
-	scale := bandsOf(curves[0].Of, "")
-	f := slowdownFigure(scale)
+	scale, statistic := bandsOf(curves[0].Of, ""), curves[0].Figure
+	if slices.ContainsFunc(curves, func(c SlowdownCurve) bool { return c.Figure != statistic }) {
+		statistic = ""
+	}
+	f := slowdownFigure(scale, statistic)
 	if f == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
@@ -17,7 +18,7 @@ import (
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
-		f := slowdownFigure(valuesOf(w.Sizes, nil))
+		f := slowdownFigure(valuesOf(w.Sizes, nil), "")
 		if f == nil {
 			continue
 		}
@@ -41,7 +42,7 @@ func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
 	for i := range runs[0].Workloads {
 		of := &runs[0].Workloads[i]
 		scale := valuesOf(of.Sizes, nil)
-		f := slowdownFigure(scale)
+		f := slowdownFigure(scale, "p99")
 		if f == nil {
 			continue
 		}
@@ -106,8 +107,8 @@ func bordersOf(bands []sizeBand) []float64 {
 }
 
 // slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of bands, or nil where all
-// sizes are alike.
-func slowdownFigure(bands []sizeBand) *plot.Figure {
+// sizes are alike. The Y axis names the statistic of its curves, unless they have several.
+func slowdownFigure(bands []sizeBand, statistic string) *plot.Figure {
 	n := len(bands)
 	if n == 0 || bands[0].from == bands[n-1].to {
 		return nil
@@ -116,7 +117,7 @@ func slowdownFigure(bands []sizeBand) *plot.Figure {
 	f := &plot.Figure{
 		Subtitle: fmt.Sprintf("%d size bands with %d flows each", n, bands[0].flows),
 		X:        plot.Axis{Label: "flow size (quantiles)", High: 1},
-		Y:        plot.Axis{Label: "slowdown", Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
+		Y:        plot.Axis{Label: strings.TrimSpace(statistic + " slowdown"), Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
 	}
 	const marks = 10 // at most, because their names need room
 	for k := 0; k <= marks; k++ {

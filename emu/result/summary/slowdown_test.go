@@ -112,6 +112,9 @@ func TestSlowdownsBeside(t *testing.T) {
 	if diff := cmp.Diff([]float64{7, 8}, c.Y); diff != "" {
 		t.Error(diff)
 	}
+	if label := all[0].Y.Label; label != "p99 slowdown" {
+		t.Errorf("the Y axis says %q", label)
+	}
 	if x := c.X; !(x[0] > 1./6-1e-9 && x[0] < 0.6 && x[1] > x[0] && x[1] <= 1) {
 		t.Errorf("points at %v", x)
 	}
@@ -128,6 +131,10 @@ func TestRepetitions(t *testing.T) {
 	f := pooledFigures(r)[0]
 	if len(f.Curves) != 1 || f.Note != "(p99: too few)" || !slices.Equal(f.Curves[0].Low, []float64{2, 4}) || !slices.Equal(f.Curves[0].High, []float64{8, 16}) || f.Y.High < 16 {
 		t.Errorf("%+v", f)
+	}
+	one := PooledFigure("", []SlowdownCurve{{"a", &r.Slowdowns[0], "p50"}, {"b", &r.Slowdowns[0], "p50"}})
+	if f.Y.Label != "slowdown" || one.Y.Label != "p50 slowdown" {
+		t.Errorf("the Y axes say %q and %q", f.Y.Label, one.Y.Label)
 	}
 	dir := t.TempDir()
 	path, err := WriteRepetitionsPage(dir, r)

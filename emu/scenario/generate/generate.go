@@ -47,6 +47,8 @@ type Options struct {
 	Traffic string `flag:"traffic" arg:"SIZES"`
 	// Share of the rate of their links that messages take (default: 0.5).
 	Load float64 `flag:"load" arg:"SHARE"`
+	// In addition, at random instants, so many endpoints send 500 KB each to one, at 2 % of the rate of all links, as in HPCC's Fig. 11.
+	Incast int `flag:"incast" arg:"SENDERS" low:"0" high:"65535"`
 }
 
 // MaxEndpoints is the most endpoints that a file is written for: with a switch for each, as a
@@ -134,7 +136,14 @@ func (k *Kind) text(o Options) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--traffic: %w", err)
 		}
-		v["sizes"], v["load"] = quoted(o.Traffic), cmp.Or(o.Load, usualLoad)
+		v["sizes"], v["load"], v["incast"] = quoted(o.Traffic), cmp.Or(o.Load, usualLoad), o.Incast
+		members := o.Endpoints
+		if hosts, ofRail := v["hosts"].(int); ofRail {
+			members = hosts
+		}
+		if o.Incast < 0 || o.Incast >= members {
+			return nil, fmt.Errorf("--incast %d: 1 to %d of %d endpoints can send to another", o.Incast, members-1, members)
+		}
 		v["warm"], v["drain"], v["to"] = o.transfers(sizes, v["to"].(unit.Duration))
 	}
 	if v["window"] == nil {
@@ -225,8 +234,8 @@ func (k *Kind) check(o *Options) error {
 	switch {
 	case o.Traffic != "" && k.tiers == 1:
 		return fmt.Errorf("%s has its own flows and no --traffic: omit it, or write a fabric of several tiers, such as leaf-spine", k.Name)
-	case o.Load != 0 && o.Traffic == "":
-		return errors.New("--load is a load of flows: give their sizes, too, such as --traffic web-search")
+	case (o.Load != 0 || o.Incast != 0) && o.Traffic == "":
+		return errors.New("--load and --incast are a load of flows: give their sizes, too, such as --traffic web-search")
 	case o.Load != 0 && !(o.Load > 0 && o.Load <= 1):
 		return fmt.Errorf("--load %v: it is a share of the link rate, above 0 and at most 1", o.Load)
 	}
@@ -301,6 +310,9 @@ func (o *Options) call(kind string) string {
 	}
 	if o.Load != 0 {
 		words = append(words, "--load", fmt.Sprint(o.Load))
+	}
+	if o.Incast != 0 {
+		words = append(words, "--incast", fmt.Sprint(o.Incast))
 	}
 	return strings.Join(words, " ")
 }

@@ -111,8 +111,8 @@ func variants() map[string]struct {
 		"marks":      {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
 		"rails":      {"rail-optimised", generate.Options{}},
 		"rails4":     {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
-		"hadoop":     {"fat-tree", generate.Options{Ports: 4, Rates: []unit.Rate{25e9}, Scheme: "dcqcn", Traffic: "hadoop", Load: 0.3}},
-		"rails-load": {"rail-optimised", generate.Options{Rails: 4, Pods: 2, PerLeaf: 2, Rates: []unit.Rate{100e9}, Traffic: "1MB"}},
+		"hadoop":     {"fat-tree", generate.Options{Ports: 4, Rates: []unit.Rate{25e9}, Scheme: "dcqcn", Traffic: "hadoop", Load: 0.3, Incast: 12}},
+		"rails-load": {"rail-optimised", generate.Options{Rails: 4, Pods: 2, PerLeaf: 2, Rates: []unit.Rate{100e9}, Traffic: "1MB", Incast: 3}},
 	}
 }
 
@@ -223,6 +223,9 @@ func TestRefuses(t *testing.T) {
 		{"fat-tree", generate.Options{Ports: 200}, "fat-tree: 2000000 endpoints are too many: at most 20000"},
 		{"fat-tree", generate.Options{Pods: 20_000, Leaves: 20_000, PerLeaf: 20_000}, "fat-tree: 8000000000000 endpoints are too many"},
 		{"rail-optimised", generate.Options{Endpoints: 17}, "rail-optimised: 17 endpoints are not a whole number of hosts, at least two, with 8 links each: 24 would be"},
+		{"fat-tree", generate.Options{Traffic: "hadoop", Incast: 16}, "--incast 16: 1 to 15 of 16 endpoints can send to another"},
+		{"rail-optimised", generate.Options{Traffic: "hadoop", Incast: 4}, "--incast 4: 1 to 3 of 4 endpoints"},
+		{"fat-tree", generate.Options{Incast: 4}, "--load and --incast are a load of flows"},
 		{"incast", generate.Options{Delays: []unit.Duration{0}}, "a delay of less than 1ns"},
 		{"incast", generate.Options{Scheme: "dcqn"}, `there is no scheme "dcqn" (did you mean "dcqcn"?); there are none, lipd`},
 		{"incast", generate.Options{Scheme: "lipd"}, `lipd supports several congestion points: give --scheme "lipd, naive", or "lipd, input", "lipd, input-output"`},
