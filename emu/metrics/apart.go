@@ -9,13 +9,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Counts reports whether nodes may count for c (trace.Counter): not where retry or credits of channels are counted, too.
-func (c *Collector) Counts() bool {
-	return c.credits == nil && !slices.ContainsFunc(c.fabric.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
+// Counts reports whether nodes may count for c (trace.Counter): not where starts are both joins' concern and wanted.
+func (c *Collector) Counts() bool { return !c.wantsMessages() || c.ahead == nil }
+
+// wantsMessages reports whether the messages of retry, or of credits of channels, are counted.
+func (c *Collector) wantsMessages() bool {
+	return c.credits != nil || slices.ContainsFunc(c.fabric.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 }
 
 // Ports implements trace.Counter. The start of data at its source counts for a flow, too.
-func (c *Collector) Ports(node int32) (counts []trace.Counts, forwards bool, joins func(flow uint32) *trace.Counts) {
+func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants, joins func(flow uint32) *trace.Counts) {
 	first := c.first[node]
 	counts = c.tallies[first : first+uint32(len(c.fabric.Nodes[node].Ports))]
 	if c.ahead != nil {
@@ -26,7 +29,13 @@ func (c *Collector) Ports(node int32) (counts []trace.Counts, forwards bool, joi
 			return nil
 		}
 	}
-	return counts, node < c.switches, joins
+	switch {
+	case c.wantsMessages():
+		wants = trace.StartsAndMessages
+	case node >= c.switches:
+		wants = trace.DataStarts
+	}
+	return counts, wants, joins
 }
 
 // Bin implements trace.Counter.

@@ -79,13 +79,23 @@ func (c *Counts) Start(at unit.Time, kind wire.Kind, data bool, bytes uint32) {
 // A Counter counts what happens at ports. Where nothing else wants the events, recorders count for it within a bin, which
 // takes a fraction of the time.
 type Counter interface {
-	// Ports returns the counts of the ports of a node. Forwards is false where the Counter wants the starts of data all
-	// the same, and joins, if it is not nil, returns the port for which a frame of a flow waits that has come; nil: none.
-	Ports(node int32) (counts []Counts, forwards bool, joins func(flow uint32) *Counts)
+	// Ports returns the counts of the ports of a node, and the events that the Counter wants all the same. Joins, if it is
+	// not nil, returns the port for which a frame of a flow waits that has come; nil: none.
+	Ports(node int32) (counts []Counts, wants Wants, joins func(flow uint32) *Counts)
 
 	// Bin returns the time for which events need not come: from and before to.
 	Bin() (from, to unit.Time)
 }
+
+// Wants is what a Counter wants of ports in events.
+type Wants uint8
+
+// What a Counter can want.
+const (
+	Nothing           Wants = iota
+	DataStarts              // of frames with data
+	StartsAndMessages       // all starts, and all arrivals but those of traffic
+)
 
 // Count has the recorders that are made from now on count for a Counter.
 func (b *Batch) Count(c Counter) {
@@ -108,12 +118,12 @@ func (r *Recorder) beyond(now unit.Time) {
 // Start reports a frame of n bytes that begins on the link of a port; left is the credit that it leaves.
 func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
 	if r.counted(now) {
-		if c := &r.counts[port]; f.Kind == wire.Data && r.forwards && !c.OfInputs { // most frames
+		if c := &r.counts[port]; f.Kind == wire.Data && r.wants == Nothing && !c.OfInputs { // most frames
 			c.begin(now, n)
 			r.seq++
 			return
 		}
-		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.forwards || !data {
+		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.wants == Nothing || r.wants == DataStarts && !data {
 			r.counts[port].Start(now, f.Kind, data, n)
 			r.seq++
 			return
@@ -125,9 +135,9 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 
 // Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this much with it.
 func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
-	if r.counted(now) {
+	if traffic := f.Kind.Traffic(); r.counted(now) && (traffic || r.wants < StartsAndMessages) {
 		r.seq++
-		if f.Kind.Traffic() {
+		if traffic {
 			if r.joins != nil {
 				if out := r.joins(f.QP); out != nil {
 					out.SetQueue(now, out.Queue+int64(n))

@@ -146,9 +146,9 @@ type Recorder struct {
 	node  int32
 
 	// What it counts itself (Counter.Ports).
-	counts   []Counts
-	forwards bool
-	joins    func(flow uint32) *Counts
+	counts []Counts
+	wants  Wants
+	joins  func(flow uint32) *Counts
 }
 
 // NewRecorder returns the recorder of a node. A nil sink is silence. Recorders that
@@ -160,7 +160,7 @@ func NewRecorder(node int, sink Sink) Recorder {
 	}
 	r := Recorder{batch: batch, node: int32(node)}
 	if batch != nil && batch.counter != nil {
-		r.counts, r.forwards, r.joins = batch.counter.Ports(int32(node))
+		r.counts, r.wants, r.joins = batch.counter.Ports(int32(node))
 	}
 	return r
 }
