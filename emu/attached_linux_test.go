@@ -109,7 +109,7 @@ func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Re
 	return Run(context.Background(), runtest.Load(t, text, runtest.Sets(t, sets...)...), Options{Link: Pipe})
 }
 
-// Guests that are there have a device of the program's for the time of the run. All else stays
+// Existing hosts have a device of the program's for the time of the run. All else stays
 // as it was, and their namespaces stay.
 func TestAttachedGuests(t *testing.T) {
 	needNamespaces(t, "ip", "ping")

@@ -78,7 +78,7 @@ func showStatus(w io.Writer, s *live.Status) {
 		fmt.Fprintf(w, "check %s: %s\n", k.ID, cmp.Or(string(k.State), "open"))
 	}
 	if !s.Changes {
-		fmt.Fprintf(w, "it takes no changes: %s\n", s.Refused)
+		fmt.Fprintf(w, "it accepts no changes: %s\n", s.Refused)
 	}
 }
 

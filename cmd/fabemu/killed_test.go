@@ -96,7 +96,7 @@ func TestTwoRunsIntoOneDirectory(t *testing.T) {
 		return err == nil
 	})
 	said, err := exec.Command(binary, "run", "--clock", "virtual", "--out", out, "--force").CombinedOutput()
-	want := "fabemu: " + out + ": a run is going on there; choose another place with --out\n"
+	want := "fabemu: " + out + ": another run is active there; choose another place with --out\n"
 	if got := status(err); got != exitMistake || !strings.HasSuffix(string(said), want) {
 		t.Errorf("status %d\n%swant %d and\n%s", got, said, exitMistake, want)
 	}

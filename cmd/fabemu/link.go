@@ -95,7 +95,7 @@ func (x *linkFlags) scenario(ends []string) ([]byte, error) {
 	}
 	return fmt.Appendf(nil, `# The counterpart of fabemu link %s: fabemu run FILE runs it.
 name: link
-description: One link between two hosts that are there.
+description: One link between two existing hosts.
 model: {duration: 86400s}
 wall: {dilation: 1}
 defaults:

@@ -98,6 +98,19 @@ func perf(t *testing.T, on func(...string) (string, error), args ...string) map[
 	return all
 }
 
+// writeShort writes a built-in scenario into a folder, without its events and claims, and with other texts for some.
+func writeShort(t *testing.T, dir, name string, changes ...string) {
+	t.Helper()
+	text, err := os.ReadFile("../../emu/scenario/builtin/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, _, _ := strings.Cut(string(text), "events: []")
+	if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)+".yaml"), []byte(strings.NewReplacer(changes...).Replace(short)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the counters of perfquery are
 // those of the result, to the word. XmitWait has grown at the trunk, which feeds the root, and nowhere else: each
 // sender has one packet on its way. There are no errors.
@@ -105,15 +118,7 @@ func TestSubnetCounters(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibqueryerrors")
 	dir := t.TempDir()
-	text, err := os.ReadFile("../../emu/scenario/builtin/hpl2002/fig2.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, _, _ := strings.Cut(string(text), "events: []")
-	short = strings.NewReplacer("duration: 100ms", "duration: 60ms", "100us}", "100us, stop: 5ms}", "start: 40ms, stop: 60ms", "start: 2ms, stop: 5ms").Replace(short)
-	if err := os.WriteFile(filepath.Join(dir, "fig2.yaml"), []byte(short), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	writeShort(t, dir, "hpl2002/fig2", "duration: 100ms", "duration: 60ms", "100us}", "100us, stop: 5ms}", "start: 40ms, stop: 60ms", "start: 2ms, stop: 5ms")
 	run, on := underSubnet(t, dir, "minhop", "fig2.yaml", "--link", "pipe", "--dilation", "200")
 	awaitModel(t, dir, 6e9)
 	type key struct {
@@ -165,15 +170,7 @@ func TestSubnetMarks(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibccquery")
 	dir := t.TempDir()
-	text, err := os.ReadFile("../../emu/scenario/builtin/cca/incast.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	short, _, _ := strings.Cut(string(text), "events: []")
-	short = strings.NewReplacer("duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}", "law: cca", "law: cca, trigger-threshold: 3").Replace(short)
-	if err := os.WriteFile(filepath.Join(dir, "incast.yaml"), []byte(short), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	writeShort(t, dir, "cca/incast", "duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}", "law: cca", "law: cca, trigger-threshold: 3")
 	run, on := underSubnet(t, dir, "minhop", "incast.yaml", "--link", "pipe", "--dilation", "1000")
 	awaitModel(t, dir, 4e9)
 	const r, s1 = "20", "3" // LIDs: A, B, S1 to S16, V, R

@@ -30,7 +30,7 @@ func (r *resolver) findPaths() {
 		})
 		switch to := cmp.Or(of.get("to"), of.get("over")); {
 		case err == ErrRound:
-			r.add(to.spot, "flow %s goes round and never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
+			r.add(to.spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
 		case err != nil:
 			r.add(to.spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 		}

@@ -10,7 +10,7 @@ type span struct {
 // has shrunk is used again.
 type spans []span
 
-// add joins a part to those that are there, and returns which it is then.
+// add joins a part to the spans, and returns the index of the one that has it.
 func (s *spans) add(x span) int {
 	all := *s
 	i := 0

@@ -112,7 +112,7 @@ func (s *Sender) Over() bool { return s.fin && !s.answer && s.una > s.written }
 // sequence returns the sequence number of a position.
 func (s *Sender) sequence(at uint64) uint32 { return s.iss + uint32(at) }
 
-// reach returns the position behind the data that is there, and behind FIN if that may follow.
+// reach returns the position behind the available data, and behind FIN if that may follow.
 func (s *Sender) reach() (data, fin uint64) {
 	switch {
 	case s.greedy:

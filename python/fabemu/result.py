@@ -145,7 +145,7 @@ class Result:
         """
         path = Path(directory)
         file = path / "result.json"
-        with reading(file, "result of a run"):
+        with reading(file, "the result of a run"):
             data = document(file)
             if not isinstance(data, dict) or not {"checks", "flows", "verdict"} <= data.keys():
                 raise ValueError("it has no checks, flows and verdict")
@@ -202,7 +202,7 @@ class Result:
     def series(self, kind: Optional[str] = None, name: Optional[str] = None) -> Iterator[Point]:
         """Yield the points of the curves, by curve and time; with a kind or a name, of these alone."""
         path = self._file("series.csv", "the run has not written it")
-        with reading(path, "table of curves"):
+        with reading(path, "a table of curves"):
             for row in csv.DictReader(lines(path)):
                 if row["kind"] != "verdict" and kind in (None, row["kind"]) and name in (None, row["name"]):
                     yield Point(int(row["time_ps"]), row["kind"], row["name"], float(row["value"] or math.nan))
@@ -213,7 +213,7 @@ class Result:
         if name is None:
             return
         path = self.directory / name
-        with reading(path, "table of transfers"):
+        with reading(path, "a table of transfers"):
             for r in csv.DictReader(lines(path)):
                 yield Transfer(
                     r["workload"], r["from"], r["to"], int(r["bytes"]), int(r["arrived_ps"]),
@@ -227,7 +227,7 @@ class Result:
         :raises CallError: the run has no event log
         """
         path = self._file("events.jsonl", "the run needs events=True")
-        with reading(path, "event log"):
+        with reading(path, "an event log"):
             for line in lines(path):
                 e = json.loads(line)
                 if not kinds or e["event"] in kinds:
@@ -239,7 +239,7 @@ class Result:
 
         :raises CallError: the run has no capture
         """
-        with reading(self.directory, "folder of results"):
+        with reading(self.directory, "a results folder"):
             found = sorted(p for p in self.directory.iterdir() if re.search(r"\.pcapng(\.gz)?$", p.name) and p.is_file())
         if not found:
             raise CallError(f"{self.directory} has no capture: the run needs pcap=True")
@@ -286,7 +286,7 @@ class Result:
 
     def _repr_svg_(self) -> Optional[str]:  # of notebooks
         path = self.directory / "rates.svg"
-        with reading(path, "picture"):
+        with reading(path, "a picture"):
             return text(path) if path.exists() else None
 
     def _file(self, name: str, remedy: str) -> Path:

@@ -52,7 +52,7 @@ class Sweep:
         columns = list(self.rows[0]) if self.rows else []
         metric = next(iter(columns[columns.index("level") + 1 :]), "") if "level" in columns else ""
         path = self.directory / (re.sub(r"[^\w.-]|_", "-", metric)[:100].strip("-.") + ".svg")
-        with reading(path, "figure of a sweep"):
+        with reading(path, "a figure of a sweep"):
             return text(path) if path.exists() else None
 
 
@@ -105,7 +105,7 @@ def _table(path: Path) -> list[Row]:
     """Return a table of values separated by commas, with numbers as numbers; empty where there is no file."""
     if not path.exists():
         return []
-    with reading(path, "table of a sweep"):
+    with reading(path, "a table of a sweep"):
         return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(lines(path))]
 
 

@@ -97,7 +97,7 @@ class Scenarios(InFolder):
             "description": "words",
         }
         self.assertEqual(json.loads(fabric.yaml), want)
-        with self.assertRaisesRegex(TypeError, "no value of a scenario"):
+        with self.assertRaisesRegex(TypeError, "not a value of a scenario"):
             Fabric().put("description", {1, 2}).yaml
 
     def test_mistakes_have_the_words_of_the_command_line(self) -> None:
@@ -201,7 +201,7 @@ class Runs(InFolder):
             Path("y").mkdir(exist_ok=True)
             if text is not None:
                 Path("y/result.json").write_text(text)
-            with self.subTest(text), self.assertRaisesRegex(CallError, "no result of a run|in form 2, and this"):
+            with self.subTest(text), self.assertRaisesRegex(CallError, "is not the result of a run|in form 2, and this"):
                 Result.open("y")
         with self.assertRaisesRegex(CallError, "no table of a sweep"):
             Sweep.open("y")

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrHeld is the error of a folder of results into which another process writes.
-var ErrHeld = errors.New("a run is going on there")
+var ErrHeld = errors.New("another run is active there")
 
 // Hold is the lock of a folder of results. The system gives it back when the process
 // ends, for whatever reason.

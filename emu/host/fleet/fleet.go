@@ -74,7 +74,7 @@ func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) 
 	case f.Rank >= f.Size:
 		return nil, fmt.Errorf("this host has rank %d by %s, of %d: ranks count from 0", f.Rank, at.launcher, f.Size)
 	case f.Launcher != "" && f.Token == "":
-		return nil, fmt.Errorf("all hosts need one token: set %s before %s, as by: export %s=$(head -c 18 /dev/urandom | base64)",
+		return nil, fmt.Errorf("all hosts need one token: set %s before %s, for example by: export %s=$(head -c 18 /dev/urandom | base64)",
 			TokenVariable, at.launcher, TokenVariable)
 	case f.Token == "":
 		f.Token, f.Drawn = Token(rand.Text()), true

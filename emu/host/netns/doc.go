@@ -7,9 +7,9 @@
 // down. All interfaces are made inside the namespaces: the network of the host is not
 // touched, unless a guest is one of its interfaces.
 //
-// # Guests that are there
+// # Existing namespaces and interfaces
 //
-// A guest can have its device in a namespace that is there already (Guest.At). The kernel removes the
+// A guest can have its device in an existing namespace (Guest.At). The kernel removes the
 // device with this process. It can also be an interface of this machine, or a TAP device that a virtual
 // machine opens (Guest.Card), which a packet socket reads and writes. The state of such interfaces is in
 // /run/fabemu/ID.interfaces before they are touched; Close, or Run.Remove after a kill, puts them back.

@@ -24,7 +24,7 @@ type Plan struct {
 // a device that this process reads and writes (Device).
 type Guest struct {
 	Node       int            // index in Plan.Nodes
-	At         string         // path of a namespace that is there, instead of a new one
+	At         string         // path of an existing namespace, instead of a new one
 	Card       string         // in place of a device, an interface of this process's own namespace
 	Virtual    bool           // Card is a persistent TAP device to make, which a virtual machine opens
 	Interface  string         // name of the device; empty: fab0

@@ -31,7 +31,7 @@ type Pooled struct {
 	A           seeds.Interval `json:"a"`
 	B           seeds.Interval `json:"b"`
 	Ratio       seeds.Interval `json:"ratio"`       // b / a
-	Significant bool           `json:"significant"` // the 95 % interval of the ratio does not have 1 in it
+	Significant bool           `json:"significant"` // the 95 % interval of the ratio excludes 1
 }
 
 // verdict says whether the two figures differ.
@@ -129,7 +129,7 @@ func (t *text) means() {
 				table.Add(x.Name, x.A.String(), x.B.String(), x.Ratio.String(), x.verdict())
 			}
 			t.Add(table)
-			t.Line("In brackets are 95 %% confidence intervals. A difference is significant if that of the ratio does not have 1 in it.")
+			t.Line("Brackets hold 95 %% confidence intervals. A difference is significant if the interval of the ratio excludes 1.")
 			t.Line("")
 		}
 		all := slices.Clone(c.Means)

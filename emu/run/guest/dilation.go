@@ -87,7 +87,7 @@ func checkTCP(s *scenario.Scenario, usual string) error {
 	}
 	for i := range s.Endpoints {
 		if g := &s.Endpoints[i].Guest; g.Kind.Real() && g.TCP == "" {
-			return errs.Errorf("guest %s would have the kernel's congestion control, %s, whose times mean nothing at dilation %d: give it tcp: reno, or tcp: %s to have that all the same",
+			return errs.Errorf("guest %s would have the kernel's congestion control, %s, whose times mean nothing at dilation %d: give it tcp: reno, or tcp: %s to keep it",
 				s.Endpoints[i].Name, usual, s.Wall.Dilation, usual)
 		}
 	}

@@ -16,7 +16,7 @@
 // packets to other destinations wait behind them. The kernel counts the packets that it drops
 // there for lack of room, and Report has the count.
 //
-// # Guests that are there
+// # Existing hosts as guests
 //
 // A guest can be in a namespace that others have made, and it can be an interface (place.go). The frames of
 // such guests have addresses that are not the fabric's: Guests learns the guest behind each address, and

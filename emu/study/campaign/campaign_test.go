@@ -286,7 +286,7 @@ func TestWhoIsWithWhom(t *testing.T) {
 	}
 	for mode, together := range map[Mode]bool{Part: true, Drawing: true, Everything: false, Anew: false} {
 		d, err := Claim(dir, plan("a", 3), mode)
-		if together != (err == nil) || err != nil && !strings.Contains(err.Error(), "a run is going on there") {
+		if together != (err == nil) || err != nil && !strings.Contains(err.Error(), "another run is active there") {
 			t.Errorf("beside a share, mode %d: %v", mode, err)
 		}
 		if err == nil {

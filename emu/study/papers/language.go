@@ -28,7 +28,7 @@ type language struct {
 type definition struct {
 	parameters []string
 	body       string
-	value      any // a list that is there as it is; nil: evaluate the body
+	value      any // a list that needs no evaluation; nil: evaluate the body
 }
 
 // scope is the set of names that an expression sees.

@@ -387,7 +387,7 @@ func TestTwoCallsAtOnce(t *testing.T) {
 			_, second = Run(t.Context(), p, dir, Options{})
 		}
 	}})
-	if err != nil || second == nil || !strings.Contains(second.Error(), "a run is going on there: wait for its end") {
+	if err != nil || second == nil || !strings.Contains(second.Error(), "another run is active there: wait for its end") {
 		t.Errorf("%v; %v", err, second)
 	}
 }

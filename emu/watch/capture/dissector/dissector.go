@@ -44,7 +44,7 @@ func Files(home, config string) []File {
 	}
 }
 
-// Install writes files. One that is there and that this program did not write, or
+// Install writes files. An existing one that this program did not write, or
 // that has been changed since, is kept unless force is true:
 // then nothing is written at all, and the error names all such files.
 func Install(files []File, force bool) error {
