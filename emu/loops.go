@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -12,28 +13,20 @@ import (
 )
 
 // nodes makes the nodes of the run, which report to the recording, for so many loops to
-// share; 0: as many as help, at most one less than there are processors. It returns how many
-// share them, and the reason if fewer do than were asked for.
+// share; 0: as many as help. It returns how many share them, and the reason if fewer do than were
+// asked for.
 func (r *recording) nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
-	asked := loops
-	if asked == 0 && !r.options.wall() {
-		loops = runtime.GOMAXPROCS(0) - 1
-	}
 	var of []int
-	if loops > 1 {
+	if !r.options.wall() {
 		if why = r.alone(&s); why == "" {
-			of, why = r.partition(loops)
+			of, n, why = r.divide(loops)
 		}
 	}
 	if of == nil {
 		f, err = assemble.New(r.fabric, s, r.events)
 		return f, 1, why, err
 	}
-	shared := r.share(of)
-	f, err = assemble.Shared(r.fabric, s, shared)
-	if n = len(shared.Events); n < asked {
-		why = fmt.Sprintf("there are at most %d nodes", n)
-	}
+	f, err = assemble.Divided(r.fabric, s, r.share(of, n))
 	return f, n, why, err
 }
 
@@ -53,45 +46,75 @@ func (r *recording) alone(s *assemble.Schemes) string {
 		return "packets that collect telemetry belong to one loop"
 	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
 		return "schemes of the calling program belong to one loop"
+	case r.options.codec():
+		return "frames that are encoded belong to one loop"
 	}
 	return ""
 }
 
-// partition shares the nodes between loops, or returns why that is of no use.
-func (r *recording) partition(loops int) (of []int, why string) {
-	loops = min(loops, len(r.fabric.Nodes))
-	if loops < 2 {
-		return nil, "the fabric has one node"
+// divide divides the nodes among domains, for so many loops to share (0: as many as help), and returns how many do.
+// Where that is of no use, it returns why.
+func (r *recording) divide(loops int) (of []int, n int, why string) {
+	f, ends := r.fabric, 2*float64(len(r.fabric.Wires))
+	domains := min(cmp.Or(r.options.Domains, max(len(f.Wires)/wiresPerDomain, perLoop*(loops-1))), len(f.Nodes))
+	if domains < 2 {
+		return nil, 1, "the fabric is small"
 	}
-	of = r.fabric.Partition(loops)
-	if between := r.fabric.Between(of); between < leastBetween*float64(loops) && !r.options.force {
-		return nil, fmt.Sprintf("the fabric does about %.2g frame-hops in the minimum time that a frame takes from one loop to another, so they would wait for each other; longer links avoid that", between)
+	of = f.Partition(domains)
+	switch between := f.Between(of); {
+	case r.options.Domains > 0:
+	case loops < 2 && (len(f.Wires) < leastWires || between < leastPerEnd*ends):
+		return nil, 1, ""
+	case between < leastPerDomain*float64(domains):
+		return nil, 1, fmt.Sprintf("the fabric does about %.2g frame-hops in the minimum time that a frame takes from one domain to another, so the loops would wait for each other; longer links avoid that", between)
 	}
-	return of, ""
+	return of, min(cmp.Or(loops, runtime.GOMAXPROCS(0)), domains), fmt.Sprintf("there are %d domains", domains)
 }
 
-// leastBetween is how many frame-hops each of several loops must have to do, at least, before
-// it waits for the others: to wait takes as long as one or two.
-const leastBetween = 30
+// What was measured on a processor with a cache of 2 MB, in CPU time per frame-hop of fat trees, relative to one
+// domain:
+//
+//	endpoints  hops at the end of a wire in a window  time
+//	128                          3.2                  1.15
+//	256                          2.8                  1.05
+//	512                          3.1                  0.84
+//	1024                         3.1                  0.57
+//	1024                         0.6                  0.87 to 0.97
+//	1024                         0.25                 1.12 to 1.34
+const (
+	wiresPerDomain = 256  // their ports are in the cache together
+	leastWires     = 1500 // with fewer of them all ports are
+	leastPerEnd    = 1    // hops in a window at each end of a wire: it is met again while it is in the cache
+	perLoop        = 4    // so many domains of a loop that all have about the same work
+	leastPerDomain = 10   // hops in a window of each of several loops' domains
+)
 
-// shared is the record of a run whose nodes several loops share. Each loop counts the events
+// shared is the record of a run of several domains. The thread that runs a domain counts the events
 // that are apart (metrics.collector.CountApart) itself, and condenses the events of its nodes.
-// It notes the others, which are put into the order of the run when all loops have met. With a
+// It notes the others, which are put into the order of the run when all domains meet. With a
 // log, or a sink that needs that order, it notes all.
 type shared struct {
 	*recording
 	parts   []*part
+	merge   []head    // a heap of the parts that have notes which are not in their order yet
 	ordered bool      // all events are put into their order
-	met     unit.Time // when the loops met last
+	most    int       // how many notes of a domain wait before they are put into order, about
+	met     unit.Time // when the domains met last
 }
 
-// part is the record of one loop.
+// part is the record of one domain.
 type part struct {
 	run   *shared
 	batch *trace.Batch
 	notes []note
 	next  int      // of them, when they are merged
-	_     [64]byte // apart from the notes of other loops
+	_     [64]byte // apart from the notes of other domains
+}
+
+// head is a part with the key of its next note.
+type head struct {
+	trace.Key
+	*part
 }
 
 // note is an event with its place in the order.
@@ -100,24 +123,26 @@ type note struct {
 	trace.Event
 }
 
-// most is how many notes of a loop wait before they are put into order, about.
-const most = 4096
+// leastNotes is how many notes of a domain wait at least before they are put into order, and mostNotes how many
+// of all domains do: they are in the cache still.
+const leastNotes, mostNotes = 256, 16384
 
-// share has the record receive the events of nodes that several loops share, by node, and returns
-// the part of it that a driver needs.
-func (r *recording) share(of []int) *drive.Loops {
-	s := &shared{recording: r, ordered: r.log != nil || r.trace != nil || r.options.Sink != nil}
-	loops := &drive.Loops{Of: of, Meet: s}
-	for range slices.Max(of) + 1 { // the parts behind the last node would be empty
-		p := &part{run: s, notes: make([]note, 0, 2*most)}
+// share has the record receive the events of nodes that are divided among domains, by node, and returns
+// what a driver needs for so many threads.
+func (r *recording) share(of []int, threads int) *drive.Domains {
+	n := slices.Max(of) + 1 // the parts behind the last node would be empty
+	s := &shared{recording: r, ordered: r.log != nil || r.trace != nil || r.options.Sink != nil, most: max(mostNotes/n, leastNotes)}
+	all := &drive.Domains{Of: of, Threads: threads, Meet: s}
+	for range n {
+		p := &part{run: s, notes: make([]note, 0, 2*s.most)}
 		p.batch = trace.NewBatch(trace.MaxBatch, p)
 		if !s.ordered && s.digest == nil && s.collector.Counts() {
 			p.batch.Count(s.collector)
 		}
 		s.parts = append(s.parts, p)
-		loops.Events = append(loops.Events, p.batch)
+		all.Events = append(all.Events, p.batch)
 	}
-	return loops
+	return all
 }
 
 // Record is there for trace.Sink: events come by RecordAll.
@@ -144,9 +169,9 @@ func (p *part) RecordAll(events []trace.Event) {
 }
 
 // Full reports whether so much waits that it should be put into order.
-func (s *shared) Full(loop int) bool { return len(s.parts[loop].notes) >= most }
+func (s *shared) Full(domain int) bool { return len(s.parts[domain].notes) >= s.most }
 
-// Edge returns when the loops have to meet: where the counters are written down.
+// Edge returns when the domains have to meet: where the counters are written down.
 func (s *shared) Edge() unit.Time {
 	if s.ordered {
 		return s.met.Add(orderEvery)
@@ -154,7 +179,7 @@ func (s *shared) Edge() unit.Time {
 	return s.collector.Edge()
 }
 
-// orderEvery is how often the notes of loops are put into order at least, where all are.
+// orderEvery is how often the notes of domains are put into order at least, where all are.
 const orderEvery = 100 * unit.Microsecond
 
 // Meet puts the notes into the order of the run.
@@ -162,33 +187,51 @@ func (s *shared) Meet(next unit.Time) {
 	s.met = next
 	for _, p := range s.parts {
 		p.batch.Flush()
-		p.next = 0
+		if p.next = 0; len(p.notes) > 0 {
+			s.merge = append(s.merge, head{p.notes[0].key, p})
+		}
 	}
-	for {
-		var first *part
-		for _, p := range s.parts {
-			if p.next < len(p.notes) && (first == nil || p.notes[p.next].key.Compare(first.notes[first.next].key) < 0) {
-				first = p
-			}
-		}
-		if first == nil {
-			break
-		}
-		e := &first.notes[first.next].Event
-		first.next++
+	for i := len(s.merge)/2 - 1; i >= 0; i-- {
+		s.sift(i)
+	}
+	for len(s.merge) > 0 {
+		p := s.merge[0].part
+		e := &p.notes[p.next].Event
 		if s.ordered {
 			s.events.Record(e)
 		} else {
 			s.collector.Record(e)
 		}
-	}
-	for _, p := range s.parts {
-		p.notes = p.notes[:0]
+		if p.next++; p.next == len(p.notes) {
+			p.notes = p.notes[:0]
+			last := len(s.merge) - 1
+			s.merge[0], s.merge = s.merge[last], s.merge[:last]
+		} else {
+			s.merge[0].Key = p.notes[p.next].key
+		}
+		s.sift(0)
 	}
 	if !s.ordered {
 		s.collector.Advance(next)
 		for _, p := range s.parts {
 			p.batch.Flush() // for the next bin
 		}
+	}
+}
+
+// sift puts the part at i of the heap merge into its place below that.
+func (s *shared) sift(i int) {
+	for {
+		first := i
+		for k := 2*i + 1; k <= 2*i+2 && k < len(s.merge); k++ {
+			if x, y := &s.merge[k], &s.merge[first]; x.At < y.At || x.At == y.At && x.Place < y.Place {
+				first = k
+			}
+		}
+		if first == i {
+			return
+		}
+		s.merge[i], s.merge[first] = s.merge[first], s.merge[i]
+		i = first
 	}
 }

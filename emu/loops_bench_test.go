@@ -15,7 +15,7 @@ import (
 
 // BenchmarkLoops runs a fat tree of 2000 endpoints with 500 ns of propagation on the virtual
 // clock, with one loop and with two, which take turns, and reports how many times as fast two
-// are: by the best run of each. The aim is 1.5. docs/notes/validation.md has the figures.
+// are: by the best run of each. The aim is 1.5.
 func BenchmarkLoops(b *testing.B) {
 	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 2000})
 	if err != nil {

@@ -92,7 +92,7 @@ type Options struct {
 	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does not depend on it
 	// (default: as many as help).
 	//
-	// 0 means as many as help, at most one less than there are CPUs. The wall clock has one loop.
+	// 0 means as many as help, at most as many as there are CPUs. The wall clock has one loop.
 	Loops int `flag:"loops" arg:"N" low:"0" high:"4096"`
 	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and changes no result.
 	//
@@ -161,8 +161,11 @@ type Options struct {
 	// Version is written into results; empty means "devel".
 	Version string
 
-	test  process.Hooks
-	force bool // for tests: several loops share the nodes even if that is of no use
+	// Domains is the number of domains of nodes on the virtual clock, each of which has its own agenda. The result
+	// does not depend on it. 0 means as many as help.
+	Domains int
+
+	test process.Hooks
 }
 
 // Status is how far a run is.

@@ -31,11 +31,11 @@ const (
 	logged
 )
 
-// play runs the first part of a scenario with so many loops.
-func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, form int, codec bool) played {
+// play runs the first part of a scenario with so many domains and loops.
+func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration, form int) played {
 	t.Helper()
 	var log bytes.Buffer
-	o := &Options{Clock: VirtualClock, Digest: form != counted, force: true}
+	o := &Options{Clock: VirtualClock, Digest: form != counted, Domains: domains}
 	if form == logged {
 		o.Events = &log
 	}
@@ -47,12 +47,12 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, form in
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n != min(loops, len(f.Nodes)) && why == "" {
+	if n != min(loops, domains, len(f.Nodes)) && why == "" {
 		t.Errorf("%d loops were asked for, %d run, and nothing says why", loops, n)
 	}
 	driven.End = min(driven.End, unit.Time(time))
 	driven.Watch.Every = 100 * unit.Microsecond
-	hops, err := drive.Virtual{SkipCodec: !codec}.Run(context.Background(), driven)
+	hops, err := drive.Virtual{SkipCodec: true}.Run(context.Background(), driven)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,9 @@ func play(t *testing.T, f *fabric.Fabric, loops int, time unit.Duration, form in
 	return played{hops, text.String(), series.String(), digest, log.String()}
 }
 
-// "They keep the one order": with two loops and with three, a run of any built-in scenario has
+// "Domains that keep the total order": with any number of domains and loops a run of any built-in scenario has
 // the figures and the digest that it has with one, to the last digit, and with a log the same
-// bytes of it; ports that count have the figures of the log; also on one processor, where a loop that waits gives way.
+// bytes of it; ports that count have the figures of the log; also on one processor.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
 	for _, entry := range builtin.List() {
 		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 400*unit.Microsecond) })
@@ -86,7 +86,7 @@ func TestLoopsShareNothing(t *testing.T) {
 	}
 }
 
-// compareLoops runs the first part of a scenario with one loop, two and three.
+// compareLoops runs the first part of a scenario with one domain and with several.
 func compareLoops(t *testing.T, name string, time unit.Duration) {
 	src, err := builtin.Read(name)
 	if err != nil {
@@ -103,17 +103,13 @@ func compareLoops(t *testing.T, name string, time unit.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := play(t, f, 1, time, logged, false)
-	for _, c := range []struct {
-		loops, form int
-		codec       bool
-		cores       int
-	}{
-		{1, counted, false, 1}, {2, counted, false, runtime.NumCPU()}, {2, condensed, false, runtime.NumCPU()},
-		{2, logged, true, runtime.NumCPU()}, {3, condensed, true, 1}, {3, logged, false, 1},
+	all := play(t, f, 1, 1, time, logged)
+	for _, c := range []struct{ domains, loops, form, cores int }{
+		{1, 1, counted, 1}, {2, 2, counted, runtime.NumCPU()}, {2, 2, condensed, runtime.NumCPU()},
+		{5, 2, logged, runtime.NumCPU()}, {3, 3, condensed, 1}, {7, 1, logged, 1}, {100, 1, counted, 1},
 	} {
 		before := runtime.GOMAXPROCS(c.cores)
-		got, want := play(t, f, c.loops, time, c.form, c.codec), all
+		got, want := play(t, f, c.domains, c.loops, time, c.form), all
 		runtime.GOMAXPROCS(before)
 		if c.form < logged {
 			want.log = ""
@@ -122,7 +118,7 @@ func compareLoops(t *testing.T, name string, time unit.Duration) {
 			want.digest = ""
 		}
 		if got != want {
-			t.Errorf("%d loops, form %d, codec %v, on %d processors: %s", c.loops, c.form, c.codec, c.cores, first(want, got))
+			t.Errorf("%d domains, %d loops, form %d, on %d processors: %s", c.domains, c.loops, c.form, c.cores, first(want, got))
 		}
 	}
 }

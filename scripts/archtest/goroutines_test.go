@@ -24,7 +24,7 @@ var bare = map[string]string{
 	"emu/host/netns/thread_linux.go": "all that it calls is called by called",
 	"emu/host/netns/inside_linux.go": "it starts processes",
 	"emu/watch/observe/hub.go":       "it starts methods, which catch",
-	"emu/run/drive/windows.go":       "what is called between two meetings of the loops catches",
+	"emu/run/drive/domains.go":       "it does domains and begins windows, which catch",
 	"emu/study/pool.go":              "it calls one, which catches",
 	"emu/watch/capture/capture.go":   "it calls work, which catches",
 }

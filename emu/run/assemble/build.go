@@ -28,14 +28,14 @@ func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, 
 	return newBuilder(f, schemes, events).build()
 }
 
-// Shared makes the nodes of a fabric as New does, for several loops: the nodes of each loop report to the
-// events of that loop.
-func Shared(f *fabric.Fabric, schemes Schemes, loops *drive.Loops) (*drive.Setup, error) {
+// Divided makes the nodes of a fabric as New does, for several domains: the nodes of each report to the
+// events of that domain.
+func Divided(f *fabric.Fabric, schemes Schemes, domains *drive.Domains) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, nil)
-	b.loops, b.outs = loops, make([]outbox, len(loops.Events))
+	b.domains, b.outs = domains, make([]outbox, len(domains.Events))
 	out, err := b.build()
 	if err == nil {
-		out.Loops = loops
+		out.Domains = domains
 	}
 	return out, err
 }
@@ -67,8 +67,8 @@ type builder struct {
 	begin      [][]int                     // by node, the flows that begin there
 	end        [][]int                     // and those that end there
 	reroutes   []drive.Change              // of routes
-	outs       []outbox                    // by loop, of all its nodes: the loop empties it after each call
-	loops      *drive.Loops                // nil: there is one
+	outs       []outbox                    // by domain, of all its nodes: the driver empties it after each call
+	domains    *drive.Domains              // nil: there is one
 	here       func(node int) bool         // which nodes are made; nil: all
 	work       []*fabric.Workload          // the workloads
 	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
@@ -85,7 +85,7 @@ func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder
 	}
 }
 
-// outbox is a port.Outbox that shares no line of the cache with the outbox of another loop.
+// outbox is a port.Outbox that shares no line of the cache with the outbox of another domain.
 type outbox struct {
 	port.Outbox
 	_ [64]byte
@@ -93,11 +93,11 @@ type outbox struct {
 
 // outputs returns the outbox of a node, and the batch for its events.
 func (b *builder) outputs(i int) (*port.Outbox, *trace.Batch) {
-	if b.loops == nil {
+	if b.domains == nil {
 		return &b.outs[0].Outbox, b.events
 	}
-	loop := b.loops.Of[i]
-	return &b.outs[loop].Outbox, b.loops.Events[loop]
+	k := b.domains.Of[i]
+	return &b.outs[k].Outbox, b.domains.Events[k]
 }
 
 // build makes the nodes.

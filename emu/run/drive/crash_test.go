@@ -15,15 +15,15 @@ type broken struct{ Node }
 
 func (broken) Advance(unit.Time) { panic("a mistake") }
 
-// TestPanicOfALoopEndsAll: the loops wait for each other, and one that panics is waited for no more.
-func TestPanicOfALoopEndsAll(t *testing.T) {
+// TestPanicOfADomainEndsAll: a panic in one domain ends the run of all.
+func TestPanicOfADomainEndsAll(t *testing.T) {
 	for m := range 3 {
 		f, _ := star()
 		for _, node := range f.Nodes {
 			node.(*player).story = &[]string{} // one for each: they run at the same time
 		}
 		f.Nodes[m] = broken{f.Nodes[m]}
-		f.Loops = &Loops{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3)}
+		f.Domains = &Domains{Of: []int{0, 1, 2}, Events: make([]*trace.Batch, 3), Threads: 2}
 		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
 		_, err := Virtual{}.Run(context.Background(), f)
 		if !errors.As(err, new(*errs.Panic)) {

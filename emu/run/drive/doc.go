@@ -3,8 +3,8 @@
 //
 // There is one loop: it takes the next event, lets it happen, and carries the frames that the node
 // sends. A gate decides when the next event may happen, and how far the loop may go before it asks again.
-// The gate of Virtual never waits. On the virtual clock several loops can share a fabric (Loops), each
-// with a gate that waits for the others. Wall keeps to the wall clock, in one process; Part does so for
+// The gate of Virtual never waits. On the virtual clock a fabric can be divided into domains (Domains),
+// which do window after window, one after the other or on several threads. Wall keeps to the wall clock, in one process; Part does so for
 // some of the nodes, while other processes run the rest.
 //
 // A carrier takes a frame to the node at the other end: as a value, through its bytes, or over real
@@ -34,5 +34,5 @@
 // # Limitations
 //
 // A Part is one loop on one thread. The loop of Wall spins while it waits for an instant, the loop of a
-// Part sleeps. Several loops that share a fabric have no Tap and no Visitor, and carry no bodies.
+// Part sleeps. Several domains have no Tap and no Visitor, and carry no bodies.
 package drive

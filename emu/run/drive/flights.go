@@ -15,6 +15,13 @@ type flight struct {
 	next    int32 // on the path
 }
 
+// take makes it a frame that a node has sent.
+func (f *flight) take(t *port.Transmission) {
+	a := &f.arrival
+	a.Frame = t.Frame // an assignment to all at once would copy it twice
+	a.Head, a.Tail, a.Length, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, t.Preamble
+}
+
 // flights is the frames in flight and places for more.
 //
 // The lowest place that is free is taken first. So a few frames keep to little memory,

@@ -39,9 +39,9 @@ func (o *order) keyAs(now unit.Time, p trace.Place) {
 func (o *order) placeOf(slot int) trace.Place {
 	switch n := len(o.paths); {
 	case slot < n:
-		return placeOfPath | trace.Place(slot)
+		return placeOfPath | trace.Place(o.paths[slot].place)
 	case slot > n:
-		return placeOfNode | trace.Place(o.nodes[o.owner(slot)].rank)
+		return placeOfNode | trace.Place(o.holder(slot).place)
 	case o.numbers != nil:
 		return placeOfChange | trace.Place(o.numbers[o.change])
 	}

@@ -3,7 +3,9 @@ package drive
 import (
 	"errors"
 	"fmt"
+	"slices"
 
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -118,7 +120,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		return err
 	}
 	if due <= t && slot > o.changeSlot() {
-		return stuck(m, t, due)
+		return o.stuck(&o.nodes[m], t, due)
 	}
 	o.note(m, due, t)
 	return nil
@@ -126,7 +128,9 @@ func (o *order) step(slot int, t unit.Time) error {
 
 // advance has a node that shares the agenda do its work of t, and carries the frames that it sends.
 func (o *order) advance(s *slotted, t unit.Time) error {
-	o.key(t, int(s.slot))
+	if o.keyed {
+		o.keyAs(t, placeOfNode|trace.Place(s.place))
+	}
 	s.Advance(t)
 	if o.soon.Any() {
 		o.soon.Remove(int(s.rank))
@@ -144,14 +148,15 @@ func (o *order) advance(s *slotted, t unit.Time) error {
 	}
 	if slot, due := o.agenda.First(); due <= t {
 		if o.first <= slot && slot < o.last && o.holder(slot) == s {
-			return stuck(o.owner(slot), t, due)
+			return o.stuck(s, t, due)
 		}
 	}
 	return nil
 }
 
 // stuck is the error of a node that has advanced at now and is due all the same.
-func stuck(m int, now, due unit.Time) error {
+func (o *order) stuck(s *slotted, now, due unit.Time) error {
+	m := slices.IndexFunc(o.fabric.Nodes, func(n Node) bool { return n == s.Node })
 	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 

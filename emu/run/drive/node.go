@@ -70,7 +70,7 @@ type Setup struct {
 	Ties []int
 	// Least is, by path, the least time from the start of a frame until it is due, and Passing, by node, the
 	// least time from an arrival until the node sends by another port because of it. Promises between parts and
-	// loops rely on them. Both nil: no promise is possible.
+	// domains rely on them. Both nil: no promise is possible.
 	Least, Passing []unit.Duration
 	// Key, if not nil, is where the driver writes the key of each event before it lets it happen.
 	Key *trace.Key
@@ -88,8 +88,8 @@ type Setup struct {
 	// arrives with a body has padding from then on.
 	Bodies *wire.Bodies
 
-	// Loops, if not nil, makes several loops run the nodes.
-	Loops *Loops
+	// Domains, if not nil, divides the nodes on the virtual clock.
+	Domains *Domains
 }
 
 // LastChange returns the instant of the last of the changes, or 0 if there is none.

@@ -21,7 +21,8 @@ type order struct {
 	flights flights   // the frames in flight, of all paths
 	leaving []int32   // by port, node after node: the path that begins there
 	nodes   []slotted // by node
-	slots   []int32   // by place in the order of nodes: the first slot
+	exits   []exit    // of a domain: the paths that lead out of it
+	slots   []int32   // by rank of a node: its first slot
 	owners  []int32   // by slots from first on, nodeSlots of them together: their node
 	first   int       // the first slot of a node
 	last    int       // the slot of the look for deadlock, behind the slots of nodes
@@ -30,7 +31,7 @@ type order struct {
 	offers  []offer   // from outside, before that
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // of the nodes that share the agenda
-	soon    agenda.Now   // by place in their order: the nodes that share the agenda and have something to do now
+	soon    agenda.Now   // by rank: the nodes that share the agenda and have something to do now
 	now     unit.Time
 	trailer wire.Trailer       // of the datagram that is being read
 	elapsed int64              // wall time of the event, ns since the start; 0 on the virtual clock
@@ -55,6 +56,7 @@ type offer struct {
 // with each event: it is small.
 type path struct {
 	number int32 // 2*wire + which end sends: the sending port's number in the fabric
+	place  int32 // among the paths of the fabric, in the order of their slots
 	node   int32 // that it leads to
 	port   port.ID
 	seq    uint32 // of the first frame in flight
@@ -66,8 +68,8 @@ type path struct {
 // slotted is a node and where it is in the order.
 type slotted struct {
 	Node
-	slot   int32 // its first
-	rank   int32 // its place in the order of nodes
+	place  int32 // in the order of the nodes of the fabric
+	rank   int32 // of these nodes: its place in their order
 	first  int32 // where its ports are in order.leaving
 	shares bool  // its slots are its own, as Sharer
 }
@@ -81,7 +83,7 @@ const none int32 = -1
 
 // Ranks returns, by number of a path, its position among the events of one instant.
 func (f *Setup) Ranks() ([]int, error) {
-	o, err := number(f, f.Nodes, false)
+	o, err := number(f, f.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -95,41 +97,44 @@ func (f *Setup) Ranks() ([]int, error) {
 // newOrder numbers paths and nodes, and reads the first deadlines. Nodes that can
 // share the agenda do, if they may.
 func newOrder(f *Setup, nodes []Node, share bool) (*order, error) {
-	o, err := number(f, nodes, share)
+	o, err := number(f, nodes)
+	if err == nil {
+		err = o.lay(share)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if o.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange()); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.Next())
 	}
-	o.begin(func(int) bool { return true })
+	o.begin()
 	return o, nil
 }
 
-// begin reads the first deadlines of the nodes that are its own, and the first of the changes.
-// Those that run in another process are nil.
-func (o *order) begin(own func(m int) bool) {
+// begin reads the first deadlines of the nodes, and the first of the changes. Nodes that run in another
+// process are nil.
+func (o *order) begin() {
 	if len(o.fabric.Changes) > 0 {
 		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
 	}
 	for m := range o.nodes {
 		switch s := &o.nodes[m]; {
-		case s.Node == nil || !own(m):
+		case s.Node == nil:
 		case s.shares:
-			out := s.Node.(Sharer).Share(o.agenda, int(s.slot))
+			out := s.Node.(Sharer).Share(o.agenda, o.nodeSlot(m))
 			if o.outbox != nil && out != o.outbox {
 				panic("drive: nodes that share an agenda have separate outboxes")
 			}
 			o.outbox = out
 		default:
-			o.agenda.Set(int(s.slot), max(0, s.Deadline()))
+			o.agenda.Set(o.nodeSlot(m), max(0, s.Deadline()))
 		}
 	}
 }
 
-// number numbers paths and nodes. Nodes that can share the agenda are to, if they may.
-func number(f *Setup, nodes []Node, share bool) (*order, error) {
-	o := &order{fabric: f, nodes: make([]slotted, len(nodes)), soon: agenda.NewNow(len(nodes)), keyed: f.Key != nil}
+// number numbers paths and nodes.
+func number(f *Setup, nodes []Node) (*order, error) {
+	o := &order{fabric: f, nodes: make([]slotted, len(nodes)), keyed: f.Key != nil}
 	byRank := make([]int32, len(nodes))
 	tie := func(m int) int { return m }
 	if f.Ties != nil {
@@ -140,7 +145,7 @@ func number(f *Setup, nodes []Node, share bool) (*order, error) {
 	}
 	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
 	for r, m := range byRank {
-		o.nodes[m].Node, o.nodes[m].rank = nodes[m], int32(r)
+		o.nodes[m] = slotted{Node: nodes[m], place: int32(r), rank: int32(r)}
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
@@ -157,38 +162,53 @@ func number(f *Setup, nodes []Node, share bool) (*order, error) {
 		}
 		return cmp.Or(cmp.Compare(o.nodes[a.node].rank, o.nodes[b.node].rank), byPort)
 	})
-	if err := o.join(); err != nil {
-		return nil, err
+	for slot := range o.paths {
+		o.paths[slot].place = int32(slot)
 	}
-	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
-	o.slots = make([]int32, len(nodes))
+	return o, o.join()
+}
+
+// lay gives paths and nodes their slots. Nodes that can share the agenda are to, if they may.
+func (o *order) lay(share bool) error {
+	o.slots, o.owners = make([]int32, len(o.nodes)), nil
 	o.first = len(o.paths)/nodeSlots*nodeSlots + nodeSlots
 	o.last = o.first
-	for r, m := range byRank {
+	for r, m := range o.byRank() {
 		n, at := 1, &o.nodes[m]
-		if s, ok := nodes[m].(Sharer); ok && share {
-			n, at.shares = s.Slots(), true
+		s, ok := at.Node.(Sharer)
+		if at.shares = ok && share; at.shares {
+			n = s.Slots()
 		}
-		at.slot = int32(o.last)
-		o.slots[r] = at.slot
+		o.slots[r] = int32(o.last)
 		for ; n > 0; n -= nodeSlots {
 			o.owners = append(o.owners, m)
 			o.last += nodeSlots
 		}
 	}
 	o.agenda = agenda.New(o.last + 1)
-	if last := o.agenda.Last(); f.End > last && share {
-		return number(f, nodes, false) // which takes fewer slots
-	} else if f.End > last {
-		return nil, fmt.Errorf("a run of %v is too long for %d nodes and %d wires: at most %v", unit.Duration(f.End), len(nodes), len(f.Wires), unit.Duration(last))
+	if last := o.agenda.Last(); o.fabric.End > last && share {
+		return o.lay(false) // which takes fewer slots
+	} else if o.fabric.End > last {
+		return fmt.Errorf("a run of %v is too long for %d nodes and %d wires: at most %v", unit.Duration(o.fabric.End), len(o.nodes), len(o.fabric.Wires), unit.Duration(last))
 	}
-	return o, nil
+	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
+	o.soon = agenda.NewNow(len(o.nodes))
+	return nil
+}
+
+// byRank returns the nodes in their order.
+func (o *order) byRank() []int32 {
+	all := make([]int32, len(o.nodes))
+	for m := range o.nodes {
+		all[o.nodes[m].rank] = int32(m)
+	}
+	return all
 }
 
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of nodes; last of all, the look for deadlock.
 func (o *order) changeSlot() int    { return len(o.paths) }
-func (o *order) nodeSlot(m int) int { return int(o.nodes[m].slot) }
+func (o *order) nodeSlot(m int) int { return int(o.slots[o.nodes[m].rank]) }
 func (o *order) watchSlot() int     { return o.last }
 
 // owner returns the node that a slot belongs to.
@@ -221,6 +241,14 @@ func (o *order) join() error {
 		o.leaving[int(o.nodes[from.Node].first)+int(from.Port)] = int32(i)
 	}
 	return nil
+}
+
+// ports returns the part of leaving that a node has; all nodes of the fabric are there.
+func (o *order) ports(m int) []int32 {
+	if m+1 < len(o.nodes) {
+		return o.leaving[o.nodes[m].first:o.nodes[m+1].first]
+	}
+	return o.leaving[o.nodes[m].first:]
 }
 
 // leavingBy returns the path that begins at a port of a node.

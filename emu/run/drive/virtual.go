@@ -17,8 +17,8 @@ type Virtual struct {
 
 // Run runs f to its end, or until ctx is done. It returns how many frames were handed over, counted at each hop.
 func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
-	if f.Loops != nil {
-		return v.runLoops(ctx, f)
+	if f.Domains != nil {
+		return runDomains(ctx, f)
 	}
 	o, err := newOrder(f, f.Nodes, true)
 	if err != nil {
@@ -74,9 +74,7 @@ func (o *order) handOver(s *slotted, t *port.Transmission) {
 // pass puts a frame in flight as a value.
 func (o *order) pass(t *port.Transmission, slot int32, p *path) {
 	f := o.push(p)
-	a := &f.arrival
-	a.Frame = t.Frame // an assignment to all at once would copy it twice
-	a.Head, a.Tail, a.Length, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, t.Preamble
+	f.take(t)
 	o.expect(slot, p, f, t.Due)
 }
 

@@ -15,7 +15,7 @@ func (o *order) watch(t unit.Time) error {
 		o.agenda.Set(o.watchSlot(), w.Next())
 		return o.report(waits)
 	}
-	over, err := see(w, o.carried, func(int) *order { return o })
+	over, err := see(w, o.carried, func(m int) (*order, int) { return o, m })
 	o.agenda.Set(o.watchSlot(), w.Next())
 	if over {
 		return errDeadlocked
@@ -27,26 +27,26 @@ func (o *order) watch(t unit.Time) error {
 type Interrupter interface{ Interrupt(now unit.Time) }
 
 // interrupt has the nodes of a fabric report their states at now, behind all else of that instant.
-func interrupt(f *Setup, now unit.Time, of func(m int) *order) {
+func interrupt(f *Setup, now unit.Time, of func(m int) (*order, int)) {
 	for m, node := range f.Nodes {
 		if x, ok := node.(Interrupter); ok {
-			of(m).keyAs(now, PlaceOfLook(m))
+			o, _ := of(m)
+			o.keyAs(now, PlaceOfLook(m))
 			x.Interrupt(now)
 		}
 	}
 }
 
 // interrupt has the nodes of the order report their states.
-func (o *order) interrupt() { interrupt(o.fabric, o.now, func(int) *order { return o }) }
+func (o *order) interrupt() { interrupt(o.fabric, o.now, func(m int) (*order, int) { return o, m }) }
 
-// see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of each.
-// carried counts the frames handed over that are not flow control. It reports whether nothing else can
+// see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of each
+// and its number there. carried counts the frames handed over that are not flow control. It reports whether nothing else can
 // happen.
-func see(w *deadlock.Detector, carried int64, of func(m int) *order) (over bool, err error) {
+func see(w *deadlock.Detector, carried int64, of func(m int) (*order, int)) (over bool, err error) {
 	t := w.Next()
 	for n, p := range deadlock.Outputs(w.Look()) {
-		m := p.From.Node
-		o := of(m)
+		o, m := of(p.From.Node)
 		o.keyAs(t, PlaceOfLook(n))
 		o.nodes[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)

@@ -1,9 +1,12 @@
 package random_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
@@ -108,6 +111,40 @@ func compare(text string) (wrong []string) {
 	wall := run("links", s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn})
 	if wall != nil && wall.Verdict.Verify != "equal" {
 		wrong = append(wrong, fmt.Sprintf("links: the log is %q to that of the virtual clock", wall.Verdict.Verify))
+	}
+	return wrong
+}
+
+// divided runs a scenario with several numbers of domains and loops, which must not change log, figures and curves.
+func divided(text string) (wrong []string) {
+	s, err := scenario.Load("random.yaml", []byte(text), nil)
+	if err != nil {
+		return nil
+	}
+	run := func(domains, loops int, logged bool) string {
+		var all bytes.Buffer
+		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: logged}
+		if logged {
+			o.Events = &all
+		}
+		out, err := emu.Run(context.Background(), s, o)
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		out.Loops, out.Warnings, out.Began, out.WallSeconds = 0, nil, time.Time{}, 0
+		if err := errors.Join(report.WriteJSON(&all, out.Result), report.WriteSeries(&all, out.Result, out.Metrics.Series())); err != nil {
+			return "error: " + err.Error()
+		}
+		return all.String()
+	}
+	one := map[bool]string{true: run(1, 1, true), false: run(1, 1, false)}
+	for _, x := range []struct {
+		domains, loops int
+		logged         bool
+	}{{2, 1, false}, {3, 2, false}, {5, 3, true}, {100, 2, false}} {
+		if run(x.domains, x.loops, x.logged) != one[x.logged] {
+			wrong = append(wrong, fmt.Sprintf("divided: %d domains, %d loops, log %v: the run is another", x.domains, x.loops, x.logged))
+		}
 	}
 	return wrong
 }

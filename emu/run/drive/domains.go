@@ -1,0 +1,402 @@
+package drive
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fabemu/emu/base/errs"
+	"fabemu/emu/run/deadlock"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Domains divides the nodes of a fabric among domains that keep the total order. A domain has an agenda for its own
+// nodes, and does its events of a whole window before another domain has its turn: in a large fabric a processor
+// finds most of what it needs in its cache. Several threads can share the domains. Frames are handed over as values.
+type Domains struct {
+	Of      []int          // by node: its domain
+	Events  []*trace.Batch // by domain: takes the events of its nodes; nil: they are not recorded
+	Threads int            // how many run the domains, at most; 0: one
+	Meet    Meeting        // may be nil
+}
+
+// Meeting is work between windows, while no domain does anything.
+type Meeting interface {
+	// Edge returns the instant of the next call of Meet: all events before it happen first, and none at or after it.
+	Edge() unit.Time
+	// Full reports whether a domain, whose thread calls it, has so much for Meet that it should be called soon.
+	Full(domain int) bool
+	// Meet does the work. All events before next have happened, and none at or after it.
+	Meet(next unit.Time)
+}
+
+// domainRun is a run of several domains on the virtual clock. In each window the domains do the events before a
+// horizon: the first of all events, and the shortest time from one domain to another after it. Frames from domain
+// to domain meanwhile are due at the horizon or later; the receiver takes them in at the beginning of the next window.
+//
+// Threads take domains that have not had the window yet, and whoever ends the last domain begins the next window. So
+// no thread has to wait for one to which the system gives no processor, unless that has a domain in its hands.
+type domainRun struct {
+	fabric  *Setup
+	ctx     context.Context
+	domains []*domain
+	ahead   unit.Duration      // the shortest time from a transmission to its due time in another domain
+	watcher *deadlock.Detector // nil: deadlock is not looked for
+	local   []int32            // by node: its number in its domain
+	threads int
+	turns   atomic.Pointer[[][]*domain] // by thread: the domains in the order in which it takes them
+
+	// Of whoever begins a window:
+	horizon unit.Time
+	edge    unit.Time // before which all domains meet again
+	look    unit.Time // when to look for deadlock, after all else of that instant; unit.Never: not at all
+	next    unit.Time // the first event of all
+	over    bool
+	err     error
+
+	_      [64]byte
+	window atomic.Int64 // the number of the window; over
+	_      [56]byte
+	done   atomic.Int32 // how many domains have done it
+}
+
+// over is the number of the window after the last one.
+const over = -1
+
+// domain is one domain.
+type domain struct {
+	*order
+	all   *domainRun
+	id    int
+	in    []entry       // the lists of other domains for this one
+	out   [2][][]flight // in windows of even and odd number, by a neighbour: the frames for it; next is the slot there
+	odd   int64         // 1 in windows of odd number
+	least unit.Time     // the first due time of the frames that were sent in this window
+	left  unit.Time     // the first event that is left after it, or due time of these frames
+	meets bool          // it wants all domains to meet
+	err   error
+	load  int64 // hops when the threads last shared the domains
+	_     [64]byte
+	had   atomic.Int64 // the last window that a thread has taken it for
+	_     [56]byte
+}
+
+// exit is a path that leads out of a domain.
+type exit struct {
+	to   int32 // the number of the neighbour
+	slot int32 // the slot of the path there
+}
+
+// entry is where the frames for a domain are: the domain that they come from, which has it as a neighbour.
+type entry struct {
+	from *domain
+	as   int
+}
+
+// meetEvery is the number of windows after which the domains meet at the latest: they learn that they are to stop,
+// report their progress, and are shared out by what each has had to do.
+const meetEvery = 1 << 10
+
+// runDomains does what Run does, for a fabric that is divided into domains.
+func runDomains(ctx context.Context, f *Setup) (hops int64, err error) {
+	r := &domainRun{fabric: f, ctx: ctx, ahead: f.Domains.ahead(f), threads: max(f.Domains.Threads, 1)}
+	if err := r.split(); err != nil {
+		return 0, err
+	}
+	for _, d := range r.domains {
+		d.end()
+	}
+	r.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())
+	r.share()
+	r.turn(0)
+	var others sync.WaitGroup
+	for k := range r.threads - 1 {
+		others.Go(func() { r.work(k + 1) })
+	}
+	r.work(0)
+	others.Wait()
+	for _, d := range r.domains {
+		hops += d.hops
+	}
+	return hops, r.err
+}
+
+// split makes the domains.
+func (r *domainRun) split() error {
+	f, of := r.fabric, r.fabric.Domains.Of
+	base, err := number(f, f.Nodes)
+	if err != nil {
+		return err
+	}
+	for k, events := range f.Domains.Events {
+		own := *f
+		own.Changes, own.Key = nil, nil
+		d := &domain{order: &order{fabric: &own, keys: events, keyed: events != nil}, all: r, id: k, least: unit.Never}
+		d.carry = d.send
+		r.domains = append(r.domains, d)
+	}
+	r.local = make([]int32, len(f.Nodes))
+	for _, m := range base.byRank() {
+		d, n := r.domains[of[m]], base.nodes[m]
+		n.rank, n.first = int32(len(d.nodes)), int32(len(d.leaving))
+		r.local[m] = n.rank
+		d.nodes = append(d.nodes, n)
+		d.leaving = append(d.leaving, base.ports(int(m))...) // as the paths of the fabric, at first
+	}
+	for i, c := range f.Changes {
+		d := r.domains[of[c.Node]]
+		c.Node = int(r.local[c.Node])
+		d.fabric.Changes, d.numbers = append(d.fabric.Changes, c), append(d.numbers, i)
+	}
+	slots := make([]int32, len(base.paths)) // in the domain that a path leads to
+	for i, p := range base.paths {
+		d := r.domains[of[p.node]]
+		p.node, slots[i] = r.local[p.node], int32(len(d.paths))
+		d.paths = append(d.paths, p)
+	}
+	for _, d := range r.domains {
+		d.leave(base, slots)
+		if err := d.lay(true); err != nil {
+			return err
+		}
+		d.begin()
+	}
+	return nil
+}
+
+// leave makes the exits of a domain: until now leaving has the places of paths in the fabric, and slots has the slot
+// of each in the domain that it leads to.
+func (d *domain) leave(base *order, slots []int32) {
+	number := map[int]int32{} // of the neighbours
+	for i, at := range d.leaving {
+		if at == none {
+			continue
+		}
+		p := base.paths[at]
+		to := d.all.fabric.Domains.Of[p.node]
+		if d.leaving[i] = slots[at]; to == d.id {
+			continue
+		}
+		k, ok := number[to]
+		if !ok {
+			k = int32(len(number))
+			number[to] = k
+			d.out[0], d.out[1] = append(d.out[0], nil), append(d.out[1], nil)
+			d.all.domains[to].in = append(d.all.domains[to].in, entry{d, int(k)})
+		}
+		d.leaving[i] = none - 1 - int32(len(d.exits))
+		d.exits = append(d.exits, exit{k, slots[at]})
+	}
+}
+
+// ahead returns the shortest time from the start of a transmission from one domain to another
+// until it is due there; without a wire between two domains, the length of the run.
+func (l *Domains) ahead(f *Setup) unit.Duration {
+	least := unit.Duration(f.End)
+	for w, ends := range f.Wires {
+		if l.Of[ends[0].Node] != l.Of[ends[1].Node] {
+			least = min(least, f.Least[2*w], f.Least[2*w+1])
+		}
+	}
+	return least
+}
+
+// work has a thread take domains until the run is over.
+func (r *domainRun) work(thread int) {
+	for w := r.window.Load(); w != over; w = r.wait(w) {
+		for _, d := range (*r.turns.Load())[thread] {
+			// Whoever takes it has it for window w and no other: no domain has that twice, and the next window begins
+			// when all have had it.
+			if d.had.Load() != w-1 || !d.had.CompareAndSwap(w-1, w) {
+				continue
+			}
+			d.do(w)
+			if int(r.done.Add(1)) == len(r.domains) {
+				r.done.Store(0)
+				r.turn(w)
+			}
+		}
+	}
+}
+
+const (
+	// patience is how often a thread that has nothing to do looks for a window before it sleeps: some 20 µs.
+	patience = 20_000
+	// shortSleep and longSleep are how long it sleeps then: longer each time. The others do not wait for it.
+	shortSleep = 50 * time.Microsecond
+	longSleep  = time.Millisecond
+)
+
+// wait returns the number of the window after w, once that has begun.
+func (r *domainRun) wait(w int64) (next int64) {
+	for range patience {
+		if next = r.window.Load(); next != w {
+			return next
+		}
+	}
+	for pause := shortSleep; next == w; pause = min(2*pause, longSleep) {
+		time.Sleep(pause)
+		next = r.window.Load()
+	}
+	return next
+}
+
+// do does the events of a domain in a window. A panic is an error.
+func (d *domain) do(window int64) {
+	defer errs.Into(&d.err)
+	d.odd, d.least = window&1, unit.Never
+	for to := range d.out[d.odd] { // they were taken in during the window before
+		d.out[d.odd][to] = d.out[d.odd][to][:0]
+	}
+	for _, e := range d.in {
+		list := e.from.out[1-d.odd][e.as]
+		for i := range list {
+			c := &list[i]
+			p := &d.paths[c.next]
+			f := d.push(p)
+			f.arrival = c.arrival
+			d.expect(c.next, p, f, c.due)
+		}
+	}
+	if err := d.order.run(d.all.horizon, math.MaxInt); err != nil {
+		d.err = err
+	}
+	d.end()
+	meeting := d.fabric.Domains.Meet
+	d.meets = d.err != nil || meeting != nil && meeting.Full(d.id)
+}
+
+// end finds the first event that is left after a window.
+func (d *domain) end() {
+	_, t := d.next()
+	d.left = min(t, d.least)
+}
+
+// send carries a frame to a node of this domain, or hands it to another domain.
+func (d *domain) send(from *slotted, t *port.Transmission) error {
+	slot := d.leaving[int(from.first)+int(t.Port)]
+	if slot >= 0 {
+		d.handOver(from, t)
+		return nil
+	}
+	x := &d.exits[none-1-slot]
+	out := &d.out[d.odd][x.to]
+	*out = append(*out, flight{due: t.Due, next: x.slot})
+	(*out)[len(*out)-1].take(t)
+	d.least = min(d.least, t.Due)
+	return nil
+}
+
+// turn ends a window, which all domains have done, and begins the next.
+func (r *domainRun) turn(window int64) {
+	if r.open(window); r.over || r.err != nil {
+		window = over - 1
+	}
+	r.window.Store(window + 1)
+}
+
+// open finds the horizon of the window after this one. All domains meet if there is a reason to.
+func (r *domainRun) open(window int64) {
+	defer errs.Into(&r.err)
+	r.next = r.first()
+	meets := window&(window-1) == 0 || window%meetEvery == 0 || r.ctx.Err() != nil // the first ones show the loads
+	if meets && r.threads > 1 {
+		r.share()
+	}
+	for _, d := range r.domains {
+		meets = meets || d.meets
+	}
+	if meets || r.next > r.look || r.next >= min(r.edge, r.fabric.End) {
+		r.meet()
+	}
+	r.horizon = min(r.next.Add(r.ahead), r.edge, r.fabric.End)
+	if r.look < r.fabric.End {
+		r.horizon = min(r.horizon, r.look+1)
+	}
+}
+
+// share gives each thread domains of its own, by the hops that each has had since the last time, the largest first.
+// Those it does in each window, so that they are in the cache of its processor; then it helps others, with
+// those that they take last.
+func (r *domainRun) share() {
+	byLoad := slices.Clone(r.domains)
+	slices.SortStableFunc(byLoad, func(a, b *domain) int { return cmp.Compare(b.hops-b.load, a.hops-a.load) })
+	turns := make([][]*domain, r.threads)
+	for k := range turns {
+		var others []*domain
+		for i, d := range byLoad {
+			if d.load = d.hops; i%r.threads == k {
+				turns[k] = append(turns[k], d)
+			} else {
+				others = append(others, d)
+			}
+		}
+		slices.Reverse(others)
+		turns[k] = append(turns[k], others...)
+	}
+	r.turns.Store(&turns)
+}
+
+// meet looks for deadlock, and finds out where the domains continue.
+func (r *domainRun) meet() {
+	for _, d := range r.domains {
+		if d.err != nil && r.err == nil {
+			r.err, r.over = d.err, true
+		}
+	}
+	for r.watcher != nil && r.watcher.Next() < min(r.next, r.fabric.End) && r.err == nil && !r.over {
+		r.lookAll()
+	}
+	if r.look = unit.Never; r.watcher != nil {
+		r.look = r.watcher.Next()
+	}
+	r.over = r.over || r.next >= r.fabric.End
+	if !r.over && r.err == nil && r.ctx.Err() != nil {
+		r.err = r.ctx.Err()
+		interrupt(r.fabric, max(r.next-1, 0), r.where)
+	}
+	r.edge = unit.Never
+	if meeting := r.fabric.Domains.Meet; meeting != nil {
+		meeting.Meet(min(r.next, r.fabric.End))
+		r.edge = meeting.Edge()
+	}
+	if r.over && r.err == nil {
+		r.fabric.Progress.Reach(r.fabric.End)
+	} else {
+		r.fabric.Progress.Reach(min(r.next, r.fabric.End))
+	}
+}
+
+// where returns the domain of a node, and the number of the node there.
+func (r *domainRun) where(m int) (*order, int) {
+	return r.domains[r.fabric.Domains.Of[m]].order, int(r.local[m])
+}
+
+// lookAll looks for deadlock at the next instant of the watch, before which all domains have done everything.
+func (r *domainRun) lookAll() {
+	carried := int64(0)
+	for _, d := range r.domains {
+		d.now = r.watcher.Next()
+		carried += d.carried
+	}
+	r.over, r.err = see(r.watcher, carried, r.where)
+	for _, d := range r.domains {
+		d.end()
+	}
+	r.next = r.first()
+}
+
+// first returns the first event of all domains.
+func (r *domainRun) first() unit.Time {
+	t := unit.Never
+	for _, d := range r.domains {
+		t = min(t, d.left)
+	}
+	return t
+}
