@@ -286,3 +286,37 @@ func TestCCAWarnings(t *testing.T) {
 		}
 	}
 }
+
+// A reaction point that takes the place of another one keeps the CCTI within its own bounds, and the time until it falls: at most
+// its own timer.
+func TestCCAInherits(t *testing.T) {
+	site := rp.Site{Line: unit.Rate(1e9), Length: 2048}
+	at := func(change func(p *rp.CCAParams)) *rp.CCA {
+		p := param.Defaults(rp.CCAParams{})
+		change(&p)
+		c, err := rp.NewCCA(p, site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	old := at(func(p *rp.CCAParams) { p.Increase = 10 })
+	old.Feedback(1000, wire.Frame{Kind: wire.Ack, BECN: true}) // CCTI 10 until 153.6 us later
+	for _, x := range []struct {
+		change func(p *rp.CCAParams)
+		ccti   unit.Rate
+		due    unit.Time
+	}{
+		{func(p *rp.CCAParams) {}, 10, 1000 + 150*1024_000},
+		{func(p *rp.CCAParams) { p.Timer = 10 }, 10, 2000 + 10*1024_000},
+		{func(p *rp.CCAParams) { p.Limit = 4 }, 4, 1000 + 150*1024_000},
+		{func(p *rp.CCAParams) { p.Min = 12 }, 12, unit.Never},
+		{func(p *rp.CCAParams) { p.Min = 10 }, 10, unit.Never},
+	} {
+		c := at(x.change)
+		c.Inherit(2000, old)
+		if want := site.Line / (1 + x.ccti); c.Rate() < want-2 || c.Rate() > want+2 || c.Deadline() != x.due {
+			t.Errorf("rate %v until %v, want %v until %v", c.Rate(), c.Deadline(), want, x.due)
+		}
+	}
+}
