@@ -44,15 +44,15 @@ type congestion struct {
 	table   []uint16  // CongestionControlTable
 	changed bool      // setting or table, since the run had them
 
-	fixed    bool                          // the run has an algorithm that Annex A10 does not describe
-	gaps     string                        // cp.CCAParams.MarkingGaps
-	source   rp.CCAParams                  // parameters that no attribute has
-	controls map[uint8]scenario.CCAControl // by service level of its flows: what the run has
-	marking  scenario.CCAMarking           // what the run has
-	logged   map[int]int64                 // by flow, the entries in the log
-	events   uint16                        // ThresholdEventCounter, or LogEventsCounter
-	levels   uint16                        // ThresholdCongestionEventMap
-	log      [][16]byte                    // CongestionLogEvents, the latest first
+	fixed    bool                               // the run has an algorithm that Annex A10 does not describe
+	gaps     string                             // cp.CCAParams.MarkingGaps
+	source   rp.CCAParams                       // parameters that no attribute has
+	controls [serviceLevels]scenario.CCAControl // what the run has
+	marking  scenario.CCAMarking                // what the run has
+	logged   map[int]int64                      // by flow, the entries in the log
+	events   uint16                             // ThresholdEventCounter, or LogEventsCounter
+	levels   uint16                             // ThresholdCongestionEventMap
+	log      [][16]byte                         // CongestionLogEvents, the latest first
 }
 
 // settingFields are the parts of SwitchCongestionSetting that a bit of Control_Map selects.
@@ -88,13 +88,12 @@ func (s *Subnet) beginCongestion(i int) {
 		return
 	}
 	c.fixed, c.source, c.table = len(s.fabric.Scenario.Workloads) > 0, param.Defaults(rp.CCAParams{}), make([]uint16, cctBlock)
-	c.controls, c.logged = map[uint8]scenario.CCAControl{}, map[int]int64{}
+	c.logged = map[int]int64{}
 	for k := range s.fabric.Flows {
 		f := &s.fabric.Flows[k]
 		if f.Src != i {
 			continue
 		}
-		c.controls[f.SL] = scenario.CCAControl{}
 		p, cca := f.Control.Params.(rp.CCAParams)
 		if !cca {
 			c.fixed = c.fixed || s.fabric.Scenario.Algorithm(f.Flow).Feedback != rp.Nothing
@@ -113,7 +112,7 @@ func (s *Subnet) beginCongestion(i int) {
 		be.PutUint16(e, uint16(p.Timer))
 		e[2], e[3], e[4] = byte(p.Increase), byte(p.Trigger), byte(p.Min)
 	}
-	for sl := range c.controls {
+	for sl := range uint8(serviceLevels) {
 		c.controls[sl] = c.asControl(sl)
 	}
 }
@@ -155,24 +154,23 @@ func (c *congestion) asControl(sl uint8) scenario.CCAControl {
 // Congested returns the events by which the run follows changes of congestion control since the last call.
 func (s *Subnet) Congested() (events []scenario.Event) {
 	for i := range s.nodes {
-		n := &s.nodes[i]
-		c := &n.cc
-		if !c.changed {
-			continue
-		}
-		c.changed = false
-		if now := c.asMarking(); n.isSwitch && now != c.marking {
+		c := &s.nodes[i].cc
+		if now := c.asMarking(); c.changed && s.nodes[i].isSwitch && now != c.marking {
 			c.marking = now
-			events = append(events, scenario.Event{Switch: n.Name, Marking: now})
+			events = append(events, scenario.Event{Switch: s.nodes[i].Name, Marking: now})
 		}
-		for sl := range uint8(serviceLevels) {
-			if was, has := c.controls[sl]; has {
-				if now := c.asControl(sl); now != was {
-					c.controls[sl] = now
-					events = append(events, scenario.Event{Endpoint: n.Name, Control: now})
-				}
+	}
+	for k := range s.flows {
+		f := &s.flows[k]
+		if c := &s.nodes[s.fabric.Flows[k].Src].cc; c.changed {
+			if now := c.asControl(f.SL); now != c.controls[f.SL] {
+				c.controls[f.SL] = now
+				events = append(events, scenario.Event{Endpoint: f.From, Control: now})
 			}
 		}
+	}
+	for i := range s.nodes {
+		s.nodes[i].cc.changed = false
 	}
 	return events
 }
@@ -347,9 +345,9 @@ func (s *Subnet) logCongestion(v *metrics.View) {
 		}
 		c.logged[k] = logged
 		c.events += uint16(more)
-		c.levels |= 1 << f.SL
+		c.levels |= 1 << s.flows[k].SL
 		var e [16]byte
-		be.PutUint32(e[0:], f.QP<<8|uint32(f.SL)<<4)
+		be.PutUint32(e[0:], f.QP<<8|uint32(s.flows[k].SL)<<4)
 		be.PutUint32(e[4:], f.QP<<8)
 		copy(e[8:], s.own(f.Src).info[16:18])
 		copy(e[10:], s.own(f.Dst).info[16:18])

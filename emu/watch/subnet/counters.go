@@ -21,9 +21,9 @@ const (
 func (s *Subnet) Observe(v *metrics.View) {
 	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
 	for i := range s.fabric.Flows {
-		f, counts := &s.fabric.Flows[i], v.Flow(i)
-		s.marks[f.Dst][f.SL][0] += counts.Marked
-		s.marks[f.Src][f.SL][1] += counts.MarkedAcks
+		f, sl, counts := &s.fabric.Flows[i], s.flows[i].SL, v.Flow(i)
+		s.marks[f.Dst][sl][0] += counts.Marked
+		s.marks[f.Src][sl][1] += counts.MarkedAcks
 	}
 	s.logCongestion(v)
 	for i := range s.nodes {

@@ -105,6 +105,7 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 			now.Events = append(slices.Clone(now.Events), scenario.Event{Link: s.fabric.Wires[w].Link.Name, State: scenario.Down})
 		}
 	}
+	s.flows = now.Flows
 	now.Events = append(slices.Clone(now.Events), s.Congested()...)
 	return &now
 }

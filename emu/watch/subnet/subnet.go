@@ -31,6 +31,7 @@ type Subnet struct {
 	down        []bool                // by wire: an event of the scenario has taken it down
 	totals      []metrics.PortTotals  // by number of the port; empty: the run has not begun
 	marks       []marks               // by node
+	flows       []scenario.Flow       // of the run
 	now         unit.Time             // of the run
 	ack         int64                 // bytes of an ACK on the link
 	stirred     bool                  // a forwarding table has changed since this was last read
@@ -86,7 +87,7 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	if len(f.Nodes) > mostLID {
 		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
 	}
-	s := &Subnet{fabric: f, clients: map[int]*attached{}, down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires)), quiet: map[int]int{}}
+	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires)), quiet: map[int]int{}}
 	framing := f.Framing()
 	s.ack = int64(framing.Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand}))
 	for i := range f.Wires {
