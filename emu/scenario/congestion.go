@@ -19,6 +19,15 @@ type CCAControl struct{ rp.CCAParams }
 // String prints the parameters as a mapping.
 func (c CCAControl) String() string { return "{" + fieldsOf(param.Of(c), c, ", ") + "}" }
 
+// brief returns the parameters with the beginning of a long table, for reports.
+func (c CCAControl) brief() CCAControl {
+	const most = 40
+	if len(c.CCT) > most {
+		c.CCT = c.CCT[:most] + "..."
+	}
+	return c
+}
+
 // marks reports whether the event changes the marking of a switch.
 func (e *Event) marks() bool { return e.Marking != CCAMarking{} }
 

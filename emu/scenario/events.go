@@ -251,7 +251,7 @@ func (s *Scenario) Changes() []Change {
 		case e.marks():
 			begins, fault = fmt.Sprintf("switch %s: marking %v", e.Switch, e.Marking), ""
 		case e.controls():
-			begins, fault = fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control), ""
+			begins, fault = fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control.brief()), ""
 		case e.Switch != "":
 			begins, fault = fmt.Sprintf("switch %s: watchdog %v", e.Switch, e.Watchdog), ""
 		case e.State != "":

@@ -157,3 +157,47 @@ func TestSettingsCountByTheirTime(t *testing.T) {
 		t.Errorf("the later one has %v", w)
 	}
 }
+
+// TestCongestionControlOfARunningFabric: an event has all parameters of CCA, reads back, and is described with the beginning of
+// its table.
+func TestCongestionControlOfARunningFabric(t *testing.T) {
+	s := load(t, `name: x
+model: {duration: 10ms}
+defaults: {link: {rate: 1GB/s}}
+switches: {S: {}}
+endpoints: [a, b]
+links: [a - S, S - b]
+flows: [{name: x, from: a, to: b, sl: 3}]
+`)
+	for _, tc := range []struct{ text, want, wrong string }{
+		{text: "switch: S, marking: {threshold: 8, victim-mask: 0x6}",
+			want: "switch S: marking {threshold: 8, packet-size: 8, marking-rate: 1, marking-gaps: geometric, victim-mask: \"0x6\", credit-mask: none, credit-starvation-threshold: 0, credit-starvation-return-delay: \"0:0\"}"},
+		{text: `endpoint: a, control: {cct: "0:0,0:100,0:200,0:300,0:400,0:500,0:600,0:700", sl: 3}`,
+			want: `endpoint a: control {cct: "0:0,0:100,0:200,0:300,0:400,0:500,0:600,...", ccti-limit: 7, ccti-increase: 1, ccti-timer: 150, timer-start: idle, ccti-min: 0, trigger-threshold: 0, port-control: qp, sl: 3}`},
+		{text: "endpoint: a, control: {ccti-timer: 9}", wrong: "control: endpoint a sends no flow of service level 0"},
+		{text: "endpoint: a, control: {sl: 3, ccti-min: 200}", wrong: "control.ccti-min: flow x: the least CCTI is 200, and the limit 127"},
+		{text: "endpoint: a, marking: {threshold: 9}", wrong: "marking changes a switch"},
+	} {
+		then, _, err := s.Happen(tc.text, 5*unit.Millisecond)
+		if tc.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
+				t.Errorf("%s: %v; want %s", tc.text, err, tc.wrong)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", tc.text, err)
+		}
+		s = then
+		if all := s.Changes(); all[len(all)-1].What != tc.want {
+			t.Errorf("%s, want %s", all[len(all)-1].What, tc.want)
+		}
+	}
+	src, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again := load(t, string(src)); len(s.Events) != 2 || !slices.Equal(again.Events, s.Events) {
+		t.Errorf("got %v, want %v", again.Events, s.Events)
+	}
+}
