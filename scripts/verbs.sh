@@ -12,7 +12,7 @@
 #          such as 10.1.0.1/24, and rxe0 is its RDMA device. It runs COMMANDS of a shell up to the first that fails, and
 #          ends with its status. The console is the standard output. There are also these commands:
 #              retry COMMAND...  repeats a command each second, up to 100 times, until it succeeds
-#              counters          prints the counters of rxe0, after a second
+#              counters          prints the counters of rxe0, once they have been the same for three seconds
 #
 # Variables:
 #
@@ -59,7 +59,11 @@ init() {
 			echo "verbs: in vain: $*"
 			return 1
 		}
-		counters() { (sleep 1 && cd /sys/class/infiniband/rxe0/ports/1/hw_counters && grep . *); }
+		counters() ( # once no packet has come or gone for three seconds
+			cd /sys/class/infiniband/rxe0/ports/1/hw_counters
+			while was=${now:-} now=$(cat *_pkts) && [ "$was" != "$now" ]; do sleep 3; done
+			grep . *
+		)
 		end() { # the status and 1 go to the port where scripts/verbs.sh expects them
 			echo "verbs: status $1"
 			printf "\\$(printf %o $(($1 + 1)))" | dd of=/dev/port bs=1 seek=244 2>/dev/null

@@ -15,8 +15,8 @@ type Program struct {
 	// Guest, or a range: one program in each.
 	On string `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host"`
 	// Shell command (sh -c). /etc/hosts has the names of the guests, $FABEMU_GUEST its own. It has a PID namespace,
-	// so that all its processes end with it; at the end of the run it is killed. For a guest that is an interface or a
-	// virtual machine it runs on this machine. A netstack guest has one command, send GUEST [SIZE], such as send h2 4MB:
+	// so that all its processes end with it; at the end of the run it is killed. For interfaces and
+	// virtual machines it runs on this machine. A netstack guest has one command, send GUEST [SIZE], such as send h2 4MB:
 	// a TCP connection to port 5001, where every such guest listens; without a size it sends until the run ends.
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
