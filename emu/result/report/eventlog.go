@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/retry"
@@ -30,16 +31,27 @@ import (
 // link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
 type EventLog struct {
-	w     *bufio.Writer
+	w     io.Writer
 	names *names
-	flows map[uint32][]byte // by queue pair: its part of a link
+	nodes []texts           // by node
+	flows map[uint32][]byte // by queue pair: its part of a line
 	kinds []form            // by kind of event
 	same  []trace.Event     // of the current instant
-	line  []byte
+	lines []byte            // that wait to be written
+	begin []byte            // of the lines of an instant
 	err   error
 
 	chosen func(e *trace.Event) bool // nil: all events are
 }
+
+// texts are the parts of a line that depend on the node, or on one of its ports.
+type texts struct {
+	node  []byte
+	ports []struct{ name, occupancy []byte }
+}
+
+// unknown are those of a node, or a port, that the fabric does not have.
+var unknown = texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}}
 
 // form is the form of the lines for a kind of event: its fields, and the text before each value.
 type form struct {
@@ -53,7 +65,18 @@ func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
 
 // NewEventLog returns a log of the nodes of f that is written to w.
 func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
-	l := &EventLog{w: bufio.NewWriterSize(w, 1<<16), names: namesOf(f), flows: make(map[uint32][]byte)}
+	l := &EventLog{w: w, names: namesOf(f), flows: make(map[uint32][]byte), lines: make([]byte, 0, room+room/4)}
+	for i := range f.Nodes {
+		x := texts{node: append(appendJSON(keyOf("machine"), f.Nodes[i].Name), keyOf("seq")...)}
+		for k, p := range f.Nodes[i].Ports {
+			occupancy := blocksKey
+			if metrics.InBytes(f, p.Wire) {
+				occupancy = bytesKey
+			}
+			x.ports = append(x.ports, struct{ name, occupancy []byte }{appendJSON(keyOf("port"), l.names.ports[i][k]), occupancy})
+		}
+		l.nodes = append(l.nodes, x)
+	}
 	for i := range f.Flows {
 		l.flows[f.Flows[i].QP] = appendJSON(keyOf("flow"), f.Flows[i].Name)
 	}
@@ -95,41 +118,57 @@ func (l *EventLog) Record(e *trace.Event) {
 // the event that came out of order. The log ends there.
 func (l *EventLog) Close() error {
 	l.flush()
-	if err := l.w.Flush(); l.err == nil {
+	l.write()
+	return l.err
+}
+
+// room is how many bytes wait before they are written, about.
+const room = 1 << 17
+
+// write writes the lines that wait.
+func (l *EventLog) write() {
+	if _, err := l.w.Write(l.lines); err != nil && l.err == nil {
 		l.err = err
 	}
-	return l.err
+	l.lines = l.lines[:0]
 }
 
 // flush writes the events of one instant.
 func (l *EventLog) flush() {
-	slices.SortFunc(l.same, func(a, b trace.Event) int {
-		if a.Node != b.Node {
-			return int(a.Node) - int(b.Node)
-		}
-		return int(int64(a.Seq) - int64(b.Seq))
-	})
-	for i := range l.same {
-		l.line = l.append(l.line[:0], &l.same[i])
-		if _, err := l.w.Write(l.line); err != nil && l.err == nil {
-			l.err = err
-		}
+	if len(l.same) == 0 {
+		return
 	}
-	l.same = l.same[:0]
+	slices.SortFunc(l.same, func(a, b trace.Event) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq))
+	})
+	begin := strconv.AppendInt(append(l.begin[:0], `{"time_ps":`...), int64(l.same[0].At), 10)
+	for i := range l.same {
+		l.lines = l.append(append(l.lines, begin...), &l.same[i])
+	}
+	l.begin, l.same = begin, l.same[:0]
+	if len(l.lines) >= room {
+		l.write()
+	}
 }
 
-// append writes e as a line, with the fields of trace.Kind.Fields.
+// append writes e as the rest of a line that has its time, with the fields of trace.Kind.Fields.
 func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	kind := &l.kinds[0]
 	if int(e.Kind) < len(l.kinds) {
 		kind = &l.kinds[e.Kind]
 	}
-	b = strconv.AppendInt(append(b, `{"time_ps":`...), int64(e.At), 10)
-	b = appendJSON(append(b, `,"machine":`...), l.names.node(e))
-	b = strconv.AppendInt(append(b, `,"seq":`...), int64(e.Seq), 10)
+	node := &unknown
+	if uint32(e.Node) < uint32(len(l.nodes)) {
+		node = &l.nodes[e.Node]
+	}
+	port := &unknown.ports[0]
+	if int(e.Port) < len(node.ports) {
+		port = &node.ports[e.Port]
+	}
+	b = strconv.AppendInt(append(b, node.node...), int64(e.Seq), 10)
 	b = append(b, kind.event...)
 	if e.HasPort() {
-		b = appendJSON(append(b, `,"port":`...), l.names.port(e))
+		b = append(b, port.name...)
 	}
 	if e.Flow != 0 {
 		if flow, known := l.flows[e.Flow]; known {
@@ -146,7 +185,7 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		}
 		key := kind.keys[i]
 		if f.Form == trace.Occupancy {
-			key = l.names.occupancy(e)
+			key = port.occupancy
 		}
 		b = append(b, key...)
 		switch f.Form {
@@ -157,15 +196,15 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 		case trace.Flag:
 			b = strconv.AppendBool(b, v != 0)
 		case trace.FrameKind:
-			b = appendJSON(b, wire.Kind(v).String())
+			b = quote(b, wire.Kind(v).String())
 		case trace.Why:
-			b = appendJSON(b, trace.Reason(v).String())
+			b = quote(b, trace.Reason(v).String())
 		case trace.Cause:
-			b = appendJSON(b, block(v))
+			b = quote(b, block(v))
 		case trace.Rate:
-			b = appendJSON(b, unit.Rate(v).String())
+			b = quote(b, unit.Rate(v).String())
 		case trace.Statistic:
-			b = appendJSON(b, retry.Counter(v).String())
+			b = quote(b, retry.Counter(v).String())
 		}
 	}
 	return append(b, '}', '\n')
@@ -178,6 +217,9 @@ func block(a int64) string {
 	return port.Block(a).String()
 }
 
+// quote writes a plain word.
+func quote(b []byte, s string) []byte { return append(append(append(b, '"'), s...), '"') }
+
 // appendJSON writes s as a JSON string. Names in scenarios are mostly plain.
 func appendJSON(b []byte, s string) []byte {
 	plain := true
@@ -185,7 +227,7 @@ func appendJSON(b []byte, s string) []byte {
 		plain = plain && s[i] >= ' ' && s[i] < 0x7f && s[i] != '"' && s[i] != '\\'
 	}
 	if plain {
-		return append(append(append(b, '"'), s...), '"')
+		return quote(b, s)
 	}
 	quoted, _ := json.Marshal(s) // a string cannot fail
 	return append(b, quoted...)

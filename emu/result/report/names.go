@@ -2,7 +2,6 @@ package report
 
 import (
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/wire/trace"
 )
 
@@ -48,13 +47,3 @@ func (n *names) flow(e *trace.Event) string {
 // The keys of an occupancy: on InfiniBand buffers are counted in blocks of credit, on
 // Ethernet in bytes.
 var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
-
-// occupancy returns the key of the occupancy that e reports.
-func (n *names) occupancy(e *trace.Event) []byte {
-	if m := int(e.Node); m >= 0 && m < len(n.fabric.Nodes) && int(e.Port) < len(n.fabric.Nodes[m].Ports) {
-		if metrics.InBytes(n.fabric, n.fabric.Nodes[m].Ports[e.Port].Wire) {
-			return bytesKey
-		}
-	}
-	return blocksKey
-}
