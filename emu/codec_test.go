@@ -1,10 +1,12 @@
 package emu
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
 	"fabemu/emu/run/guest/netstack"
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -73,19 +75,21 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 	}
 }
 
-// A capture shows what was read back from bytes, so that a run with one goes through them.
-func TestACaptureGoesThroughBytes(t *testing.T) {
-	for _, c := range []struct {
-		options Options
-		want    bool
-	}{
-		{Options{Clock: VirtualClock}, false},
-		{Options{Clock: VirtualClock, Codec: true}, true},
-		{Options{Clock: VirtualClock, Capture: &Capture{}}, true},
-		{Options{Clock: WallClock}, true},
-	} {
-		if got := c.options.codec(); got != c.want {
-			t.Errorf("clock %s, codec %v, capture %v: through bytes %v", c.options.Clock, c.options.Codec, c.options.Capture != nil, got)
+// A capture of a run whose frames are handed over as values has the bytes of one whose frames go through theirs.
+func TestCaptureOfValuesIsThatOfBytes(t *testing.T) {
+	for _, name := range []string{"hpl2002/fig3b", "roce/ecn", "cbfc/rate", "tcp/ecn"} {
+		var files [2]bytes.Buffer
+		for i := range files {
+			s, err := Open(name, scenario.Set{Path: "model.duration", Value: "3ms"})
+			if err == nil {
+				_, err = Run(t.Context(), s, Options{Clock: VirtualClock, Codec: i == 1, Capture: &Capture{To: &files[i], Both: true}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if files[0].Len() < 10_000 || !bytes.Equal(files[0].Bytes(), files[1].Bytes()) {
+			t.Errorf("%s: captures of %d and %d bytes differ, or are empty", name, files[0].Len(), files[1].Len())
 		}
 	}
 }

@@ -175,7 +175,7 @@ type Status = pace.Status
 func (o *Options) wall() bool { return o.Clock == WallClock }
 
 // codec reports whether frames go through their bytes.
-func (o *Options) codec() bool { return o.Codec || o.Capture != nil || o.wall() }
+func (o *Options) codec() bool { return o.Codec || o.wall() }
 
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"time"
 
 	"fabemu/emu/base/errs"
@@ -370,7 +371,8 @@ func (c *Capture) advance(to unit.Time) {
 func (c *Capture) describe(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		c.note = fmt.Appendf(c.note[:0], "buffer %d %s", e.Occupancy(), c.state.unit(c.state.port(e.Node, e.Port)))
+		c.note = strconv.AppendInt(append(c.note[:0], "buffer "...), e.Occupancy(), 10)
+		c.note = append(append(c.note, ' '), c.state.unit(c.state.port(e.Node, e.Port))...)
 	case trace.Drop:
 		c.note = fmt.Appendf(c.note[:0], "dropped: %v", e.Reason())
 	case trace.Retry: // the frame ends here, and is retransmitted

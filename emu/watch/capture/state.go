@@ -12,11 +12,14 @@ import (
 // state is the state that the events of the nodes have reported so far.
 type state struct {
 	all      []Port
-	ports    map[[2]int32]int     // node and port: index of the port in the fabric
-	buffers  map[[3]int32]int64   // node, port and lane: occupancy in blocks
+	ports    [][]int32            // by node and port: index of the port in the fabric; -1: there is none
+	buffers  [][lanes]int64       // by that index and lane: occupancy in blocks
 	triggers map[[2]int32]trigger // node and port that sends: the last one
 	inputs   map[[2]uint32]uint16 // node and flow: the port that its data came by last
 }
+
+// lanes are those of InfiniBand; Ethernet has fewer priorities.
+const lanes = 16
 
 // trigger is an instant at which congestion was detected.
 type trigger struct {
@@ -27,19 +30,25 @@ type trigger struct {
 
 func newState(ports []Port) state {
 	s := state{
-		all: ports, ports: make(map[[2]int32]int), buffers: make(map[[3]int32]int64),
+		all: ports, buffers: make([][lanes]int64, len(ports)),
 		triggers: make(map[[2]int32]trigger), inputs: make(map[[2]uint32]uint16),
 	}
 	for i, p := range ports {
-		s.ports[[2]int32{int32(p.Node), int32(p.Port)}] = i
+		for len(s.ports) <= p.Node {
+			s.ports = append(s.ports, nil)
+		}
+		for len(s.ports[p.Node]) <= int(p.Port) {
+			s.ports[p.Node] = append(s.ports[p.Node], -1)
+		}
+		s.ports[p.Node][p.Port] = int32(i)
 	}
 	return s
 }
 
 // port returns the index in the fabric of a port of a node, or -1.
 func (s *state) port(node int32, p uint16) int {
-	if i, ok := s.ports[[2]int32{node, int32(p)}]; ok {
-		return i
+	if uint32(node) < uint32(len(s.ports)) && int(p) < len(s.ports[node]) {
+		return int(s.ports[node][p])
 	}
 	return -1
 }
@@ -55,14 +64,21 @@ func (s *state) unit(port int) string {
 func (s *state) update(e *trace.Event) {
 	switch e.Kind {
 	case trace.Arrive:
-		s.buffers[[3]int32{e.Node, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
+		s.hold(e)
 		if kind, _, _ := trace.FrameOf(e.A); kind == wire.Data {
 			s.inputs[[2]uint32{uint32(e.Node), e.Flow}] = e.Port
 		}
 	case trace.Release:
-		s.buffers[[3]int32{e.Node, int32(e.Port), int32(e.Lane)}] = e.Occupancy()
+		s.hold(e)
 	case trace.Trigger:
 		s.triggers[[2]int32{e.Node, int32(e.Port)}] = trigger{e.At, e.Reason(), e.Waiting()}
+	}
+}
+
+// hold records the occupancy that an event states.
+func (s *state) hold(e *trace.Event) {
+	if p := s.port(e.Node, e.Port); p >= 0 {
+		s.buffers[p][e.Lane%lanes] = e.Occupancy()
 	}
 }
 
@@ -100,8 +116,11 @@ func (s *state) appendMark(b []byte, i *item) []byte {
 		b = fmt.Appendf(b, ", triggered at %v by %v with %d waiting", t.at, t.reason, t.waiting)
 	}
 	if in, ok := s.inputs[[2]uint32{uint32(m), i.frame.QP}]; ok {
-		b = fmt.Appendf(b, ", buffer of port %d %d %s",
-			in, s.buffers[[3]int32{m, int32(in), int32(i.frame.Lane)}], s.unit(s.port(m, in)))
+		at, holds := s.port(m, in), int64(0)
+		if at >= 0 {
+			holds = s.buffers[at][i.frame.Lane%lanes]
+		}
+		b = fmt.Appendf(b, ", buffer of port %d %d %s", in, holds, s.unit(at))
 	}
 	return b
 }
