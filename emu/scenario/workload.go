@@ -58,7 +58,7 @@ type Workload struct {
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
 	// Time after start in which arrivals load the fabric but are in no figure.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" omit:"usual" also:"warmup"`
-	// Time without arrivals at the end of the run, so that what is under way can complete. The run ends early when
+	// Time without arrivals at the end of the run, so that flows can complete. The run ends early when
 	// nothing is left to do.
 	Drain unit.Duration `key:"drain" def:"0s" omit:"usual" also:"cool-down"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
