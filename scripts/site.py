@@ -144,7 +144,7 @@ class Site:
         for path, body in self.bodies.items():
             heading = re.search(r"<h1[^>]*>(.*?)</h1>", body, re.S)
             self.titles[path] = text_of(heading.group(1) if heading else path)
-            if path.startswith("docs/papers/"):  # their headings are titles of sources
+            if path.startswith("docs/papers/"):  # the menu has shorter names
                 self.titles[path] = named.get(path, self.titles[path])
             self.short[path] = named.get(path, self.titles[path])
         for path in self.documents:

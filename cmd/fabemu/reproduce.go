@@ -53,7 +53,7 @@ func (f *reproduceFlags) register(c *cobra.Command) {
 func papersText() string {
 	var b strings.Builder
 	for _, p := range papers.Papers() {
-		fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name, p.Source, p.Title)
+		fmt.Fprintf(&b, "  %-22s %s, from %s\n", p.Name, p.Title, p.Source)
 		for _, f := range p.Figures {
 			fmt.Fprintf(&b, "  %-22s %s: %s\n", p.Name+"/"+f.Name, f.Source, f.Title)
 		}

@@ -36,8 +36,8 @@ func (r *Result) page() *document.Page {
 	} else if r.Seeds > 1 {
 		clock += fmt.Sprintf("; where a value has a deviation, it is the mean of %d seeds", r.Seeds)
 	}
-	p := summary.Page(r.Source+": "+r.Title,
-		fmt.Sprintf("Reproduced with fabemu %s; %s; %s", r.Fabemu, clock, r.runsIn()), &r.Verdict, r.Tally())
+	p := summary.Page(r.Title,
+		fmt.Sprintf("%s; reproduced with fabemu %s; %s; %s", r.Source, r.Fabemu, clock, r.runsIn()), &r.Verdict, r.Tally())
 	p.Last = []string{r.runsIn() + "."}
 	if r.Partial {
 		p.Subtitle += "; ended before its time"
@@ -75,9 +75,9 @@ func (r *Result) page() *document.Page {
 func (r *Result) introduction() string {
 	tally := r.Tally()
 	if len(tally) == 0 {
-		return fmt.Sprintf("`fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Paper, PageFile, r.Clock)
+		return fmt.Sprintf("Source: %s. `fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Source, r.Paper, PageFile, r.Clock)
 	}
-	text := fmt.Sprintf("`fabemu reproduce %s` writes this page on the %s clock. %s.%s", r.Paper, r.Clock, tally, r.committed())
+	text := fmt.Sprintf("Source: %s. `fabemu reproduce %s` writes this page on the %s clock. %s.%s", r.Source, r.Paper, r.Clock, tally, r.committed())
 	if r.Seeds > 1 {
 		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, 3*r.Seeds)
 	}

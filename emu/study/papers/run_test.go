@@ -126,7 +126,7 @@ func TestWriteDir(t *testing.T) {
 		switch name {
 		case PageFile:
 			page := string(b)
-			for _, want := range []string{"Nobody 2002: A little paper", "so &lt;it&gt; is", "UNEXPECTED PASS", "<svg", "because", "it was so written", "defaults:", "processor", "Verdict: virtual"} {
+			for _, want := range []string{"A little paper", "Nobody 2002; reproduced with", "so &lt;it&gt; is", "UNEXPECTED PASS", "<svg", "because", "it was so written", "defaults:", "processor", "Verdict: virtual"} {
 				if !strings.Contains(page, want) && want != "defaults:" {
 					t.Errorf("the page does not have %q", want)
 				}
