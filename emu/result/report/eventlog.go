@@ -33,7 +33,7 @@ import (
 type EventLog struct {
 	w     io.Writer
 	names *names
-	nodes []texts           // by node
+	nodes []texts           // by node; the last are those of one that the fabric does not have
 	flows map[uint32][]byte // by queue pair: its part of a line
 	kinds []form            // by kind of event
 	same  []trace.Event     // of the current instant
@@ -49,9 +49,6 @@ type texts struct {
 	node  []byte
 	ports []struct{ name, occupancy []byte }
 }
-
-// unknown are those of a node, or a port, that the fabric does not have.
-var unknown = texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}}
 
 // form is the form of the lines for a kind of event: its fields, and the text before each value.
 type form struct {
@@ -80,6 +77,7 @@ func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
 	for i := range f.Flows {
 		l.flows[f.Flows[i].QP] = appendJSON(keyOf("flow"), f.Flows[i].Name)
 	}
+	l.nodes = append(l.nodes, texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}})
 	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
 		t := form{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
 		for _, f := range t.fields {
@@ -157,11 +155,11 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	if int(e.Kind) < len(l.kinds) {
 		kind = &l.kinds[e.Kind]
 	}
-	node := &unknown
+	unknown := &l.nodes[len(l.nodes)-1]
+	node, port := unknown, &unknown.ports[0]
 	if uint32(e.Node) < uint32(len(l.nodes)) {
 		node = &l.nodes[e.Node]
 	}
-	port := &unknown.ports[0]
 	if int(e.Port) < len(node.ports) {
 		port = &node.ports[e.Port]
 	}
