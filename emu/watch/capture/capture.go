@@ -64,8 +64,10 @@ type Capture struct {
 	out     io.Writer
 	queue   *queue
 	ended   chan struct{}
-	begin   int64     // wall time of model time 0, ns since 1970
-	lost    int64     // frames that had no place since the last that had one
+	begin   int64 // wall time of model time 0, ns since 1970
+	lost    int64 // frames that had no place since the last that had one
+	state   state
+	last    unit.Time // event of the state
 	end     unit.Time // of the run, before the queue is closed; 0: it is not known
 
 	// The fields below belong to the goroutine that writes.
@@ -87,7 +89,6 @@ type Capture struct {
 	frame     []byte
 	data      []byte
 	note      []byte
-	state     state
 	faults    []Fault // that are still to come
 }
 
@@ -109,6 +110,7 @@ type item struct {
 	frame  wire.Frame
 	note   port.Note
 	retry  wire.Preamble // of a frame that was sent
+	mark   mark          // the same, where it is marked
 	event  trace.Event
 	faults []Fault
 	lost   int64     // frames since the item before that had no place
@@ -145,7 +147,8 @@ func New(w io.Writer, o Options) *Capture {
 			return
 		}
 		c.work(func() {
-			c.advance(max(c.end, c.heldAt))
+			c.advance(max(c.end, c.heldAt, c.last))
+			c.heldAt = max(c.heldAt, c.last)
 			c.flush()
 		})
 	}()
@@ -184,6 +187,9 @@ func (c *Capture) Sent(path int, t *port.Transmission, body wire.Body, now unit.
 	if i := c.next(path, &t.Frame, body, false); i != nil {
 		i.kind, i.path, i.now, i.wall, i.late, i.start, i.note = sent, int32(path), now, wall, late, t.Start, t.Note
 		i.retry = t.Preamble
+		if t.Note.Reason != 0 {
+			i.mark = c.state.mark(path, &t.Frame)
+		}
 		c.queue.push()
 	}
 }
@@ -199,7 +205,14 @@ func (c *Capture) Received(path int, a *port.Arrival, body wire.Body, now unit.T
 // Record takes an event of a node.
 func (c *Capture) Record(e *trace.Event) {
 	switch e.Kind {
-	case trace.Arrive, trace.Release, trace.Trigger, trace.Drop, trace.Violation, trace.Watchdog:
+	case trace.Arrive, trace.Release, trace.Trigger:
+		c.state.update(e)
+		c.last = e.At
+		// Data is recorded where it is received only if both ends, or some ports alone, are.
+		if e.Kind != trace.Arrive || !c.options.Both && c.options.Only == nil {
+			return
+		}
+	case trace.Drop, trace.Violation, trace.Watchdog:
 	case trace.Retry:
 		switch retry.Counter(e.A) {
 		case retry.LostOnLink, retry.RxBad, retry.RxMissingSeq, retry.RxDuplicateSeq:
@@ -339,7 +352,6 @@ func (c *Capture) keep(i *item) {
 			h.comment(c.note)
 		}
 	case event:
-		c.state.update(&i.event)
 		c.describe(&i.event)
 	case changed:
 		c.faults = i.faults

@@ -51,7 +51,7 @@ func seen(t *testing.T, b []byte) (r *pcapng.Reader, lines []string) {
 // script tells a capture of a frame that A marks, of its arrival at B, of a drop in
 // the same instant, and of one later.
 func script(c *capture.Capture) {
-	c.Record(&trace.Event{At: 1000, Kind: trace.Arrive, Node: 0, Port: 9, Flow: 7, A: int64(wire.Data), B: 12})
+	c.Record(&trace.Event{At: 1000, Kind: trace.Arrive, Node: 0, Port: 3, Flow: 7, A: int64(wire.Data), B: 12})
 	c.Record(&trace.Event{At: 2000, Kind: trace.Trigger, Node: 0, Port: 3, A: int64(trace.FullBuffer), B: 4})
 	marked := data
 	marked.FECN = true
@@ -74,7 +74,7 @@ func TestCommentsSayWhatBytesDoNot(t *testing.T) {
 	}
 	r, got := seen(t, out.Bytes())
 	want := []string{
-		"3 A:3 <- B out 298/298 marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 9 12 blocks; credit 99 blocks",
+		"3 A:3 <- B out 298/298 marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 3 12 blocks; credit 99 blocks",
 		"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route",
 		"9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
 	}
@@ -159,7 +159,7 @@ func TestOneRecordForEachHop(t *testing.T) {
 		c.Sent(1, &port.Transmission{Frame: credit, Start: 10000, Note: port.Note{Credit: -1}}, wire.Body{}, 10000, 0, 0)
 		c.Received(1, &port.Arrival{Frame: credit}, wire.Body{}, 12000, 0)
 	}
-	const marked = "marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 9 12 blocks; credit 99 blocks"
+	const marked = "marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 3 12 blocks; credit 99 blocks"
 	for _, c := range []struct {
 		options capture.Options
 		want    []string

@@ -9,7 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// state is the state that the events of the nodes have reported so far.
+// state is the state that the events of the nodes have reported so far. It belongs to the driver's goroutine, but for
+// all and ports, which stay as they are.
 type state struct {
 	all      []Port
 	ports    [][]int32            // by node and port: index of the port in the fabric; -1: there is none
@@ -111,16 +112,30 @@ func (s *state) describe(b []byte, i *item, wall bool) []byte {
 func (s *state) appendMark(b []byte, i *item) []byte {
 	b = fmt.Appendf(b, "marked: %v, %d waiting (cnt1)", trace.Reason(i.note.Reason), i.note.Waiting)
 	p := &s.all[i.path]
-	m := int32(p.Node)
-	if t, ok := s.triggers[[2]int32{m, int32(p.Port)}]; ok {
+	if t := &i.mark.trigger; i.mark.triggered {
 		b = fmt.Appendf(b, ", triggered at %v by %v with %d waiting", t.at, t.reason, t.waiting)
 	}
-	if in, ok := s.inputs[[2]uint32{uint32(m), i.frame.QP}]; ok {
-		at, holds := s.port(m, in), int64(0)
-		if at >= 0 {
-			holds = s.buffers[at][i.frame.Lane%lanes]
-		}
-		b = fmt.Appendf(b, ", buffer of port %d %d %s", in, holds, s.unit(at))
+	if in := i.mark.input; i.mark.came {
+		b = fmt.Appendf(b, ", buffer of port %d %d %s", in, i.mark.holds, s.unit(s.port(int32(p.Node), in)))
 	}
 	return b
+}
+
+// mark is the state in which a frame was marked: the last trigger of its output, and its input.
+type mark struct {
+	trigger         trigger
+	triggered, came bool
+	input           uint16
+	holds           int64 // the input's occupancy
+}
+
+// mark returns it for a frame that was sent by a port.
+func (s *state) mark(path int, f *wire.Frame) (m mark) {
+	p := &s.all[path]
+	m.trigger, m.triggered = s.triggers[[2]int32{int32(p.Node), int32(p.Port)}]
+	m.input, m.came = s.inputs[[2]uint32{uint32(p.Node), f.QP}]
+	if at := s.port(int32(p.Node), m.input); m.came && at >= 0 {
+		m.holds = s.buffers[at][f.Lane%lanes]
+	}
+	return m
 }
