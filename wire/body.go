@@ -78,7 +78,7 @@ func (f *Frame) checkPayload(body Body) {
 		panic("wire: a data frame with a body and immediate data")
 	case body.Type == 0 && (f.HasBody() && f.Telemetry() == NoTelemetry || len(body.Bytes) > 0):
 		panic("wire: a data frame without its body, or with bytes that are no body")
-	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.payload(&body)):
+	case body.Type != 0 && (body.Type < LeastBodyType || f.Payload != f.Family.PayloadOf(body)):
 		panic("wire: a data frame with the body of another")
 	case f.Family == Guest && body.Type == 0:
 		panic("wire: a guest's frame without its bytes")
@@ -100,11 +100,11 @@ func (f Family) BodyRoom(payload uint32) int {
 }
 
 // Carries reports whether a Data frame of the family with this much payload has room for a body.
-func (f Family) Carries(payload uint32, b Body) bool { return f.payload(&b) <= payload }
+func (f Family) Carries(payload uint32, b Body) bool { return f.PayloadOf(b) <= payload }
 
-// payload returns the payload of a Data frame of the family with a body. On Ethernet it is all behind the EtherType,
+// PayloadOf returns the payload of a Data frame of the family with a body. On Ethernet it is all behind the EtherType,
 // without a tag of IEEE 802.1Q.
-func (f Family) payload(b *Body) uint32 {
+func (f Family) PayloadOf(b Body) uint32 {
 	n := len(b.Bytes)
 	if f != Ethernet && f != Guest {
 		return uint32(encapsulationSize+n+3) &^ 3
@@ -241,7 +241,7 @@ func (s *Bodies) Put(f *Frame, b Body) {
 		if b.Type < LeastBodyType || short || !f.Family.Carries(f.Family.Fit(1<<30), b) {
 			panic(fmt.Sprintf("wire: a body of type %#04x with %d bytes", b.Type, len(b.Bytes)))
 		}
-		if f.Payload = f.Family.payload(&b); f.Family == Ethernet || f.Family == Guest {
+		if f.Payload = f.Family.PayloadOf(b); f.Family == Ethernet || f.Family == Guest {
 			f.describe(&b)
 		}
 	}

@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"testing"
 
 	"fabemu/wire"
@@ -115,6 +117,86 @@ func FuzzGuest(f *testing.F) {
 		}
 		if !marked && !bytes.Contains(got, b) {
 			t.Errorf("%x does not contain %x", got, b)
+		}
+	})
+}
+
+// The packets are those of a program in another language.
+const (
+	guestData  = "456b004c00004000401126340a0000010a000002c12312b7003800000a40ffff0000001100000007000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1fed13cd6d"
+	guestCNP   = "45c0003c00004000401125ef0a0000020a000001c12312b7002800008100ffff400000120000000000000000000000000000000000000000a285a665"
+	guestData6 = "66b0000000381140fd00000000000000000000000000000afd00000000000000000000000000000bc12312b70038e1d80a40ffff0000001100000007000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1fe11e733c"
+	guestCNP6  = "6c00000000281140fd00000000000000000000000000000bfd00000000000000000000000000000ac12312b7002845be8100ffff400000120000000000000000000000000000000000000000bf496b92"
+	guestAck   = "4500003000004000401126bb0a0000020a000001c00112b7001c00001140ffff0000001200000007000000008bd7e305"
+	guestUD    = "4500003c00004000401126af0a0000020a000001c00112b7002800006440ffff000000010000000980010000000012340000000000000000a9da5ceb"
+)
+
+func TestGuestRoCE(t *testing.T) {
+	for _, c := range []struct {
+		name, packet string
+		kind         uint16
+		head         int
+		qp, psn      uint32
+		sender       uint32
+		ack          bool
+		cnp          string // the answer
+	}{
+		{"data", guestData, 0x0800, 0, 0x11, 7, 0, false, guestCNP},
+		{"over IPv6", guestData6, 0x86DD, 0, 0x11, 7, 0, false, guestCNP6},
+		{"ACK", guestAck, 0x0800, 0, 0x12, 7, 0, true, ""},
+		{"datagram", guestUD, 0x0800, 0, 1, 9, 0x1234, false, ""},
+		{"in a frame with a tag", "aac1ab000001" + "aac1ab000002" + "8100a005" + "0800" + guestData + "0000", 0x6558, 18, 0x11, 7, 0, false, guestCNP},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := wire.Body{Type: c.kind, Bytes: unhex(t, c.packet)}
+			p, ok := b.RoCE()
+			if !ok || p.DestQP != c.qp || p.PSN != c.psn || p.Sender != c.sender || p.Acknowledges() != c.ack || p.Head != c.head {
+				t.Fatalf("%v %+v", ok, p)
+			}
+			if got := p.AppendCNP(nil, 0x12, 48); c.cnp != "" && !bytes.Equal(got, unhex(t, c.cnp)) {
+				t.Errorf("a CNP\n%x, want\n%s", got, c.cnp)
+			}
+		})
+	}
+	for name, change := range map[string]struct {
+		at    int
+		value byte
+	}{
+		"a fragment": {6, 0x20}, "a later fragment": {7, 9}, "another port": {23, 0}, "TCP": {9, 6}, "cut": {3, 255}, "short": {3, 43},
+		"options beyond it": {0, 0x4F}, "reserved bits": {32, 1}, "another version": {0, 0x55}, "header of nothing": {0, 0x41},
+	} {
+		b := wire.Body{Type: 0x0800, Bytes: unhex(t, guestData)}
+		b.Bytes[change.at] = change.value
+		if p, ok := b.RoCE(); ok {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// Whatever a guest sends can be read, and an answer is a packet of RoCEv2 to the sender.
+func FuzzGuestRoCE(f *testing.F) {
+	for _, s := range []string{guestData, guestData6, guestAck, guestUD} {
+		b, _ := hex.DecodeString(s)
+		f.Add(uint16(0x0800), b)
+		f.Add(uint16(0x86DD), b)
+		f.Add(uint16(0x6558), append(make([]byte, 12), append([]byte{8, 0}, b...)...))
+	}
+	f.Fuzz(func(t *testing.T, kind uint16, b []byte) {
+		body := wire.Body{Type: kind, Bytes: b}
+		p, ok := body.RoCE()
+		if !ok {
+			return
+		}
+		back := wire.Body{Type: 0x0800, Bytes: p.AppendCNP(nil, 5, 48)}
+		if p.IPv6 {
+			back.Type = 0x86DD
+		}
+		a, ok := back.RoCE()
+		if !ok || a.From != p.To || a.To != p.From || a.DestQP != 5 || a.Opcode != wire.RoCENotification {
+			t.Errorf("%+v is answered by %+v", p, a)
+		}
+		if n := len(back.Bytes) - wire.ICRCSize; wire.RoCEICRC(back.Bytes[:n]) != binary.LittleEndian.Uint32(back.Bytes[n:]) {
+			t.Errorf("a wrong ICRC")
 		}
 	})
 }

@@ -76,6 +76,9 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	}
 }
 
+// dcqcn is the algorithm of the adapters of guests.
+const dcqcn = "dcqcn"
+
 // checkAlgorithms refuses algorithms that receive no feedback, and parameters that do not fit the links of
 // their flows.
 func (r *resolver) checkAlgorithms() {
@@ -85,8 +88,11 @@ func (r *resolver) checkAlgorithms() {
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
+		adapter := r.s.Guest(f.From).Adapter != ""
 		wrong := ""
 		switch {
+		case adapter && (receivesCNPs || algorithm.Feedback != rp.Nothing) && algorithm.Name != dcqcn:
+			wrong = fmt.Sprintf("cannot pace the queue pairs of guest %s: its adapter runs law: %s, with any preset, or fixed", f.From, dcqcn)
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
 			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
@@ -101,7 +107,9 @@ func (r *resolver) checkAlgorithms() {
 			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
 		case roce.Telemetry != wire.NoTelemetry && r.s.Guest(f.From).Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
-		case receivesCNPs && !acks:
+		case receivesCNPs && !acks && !adapter && r.s.Guest(f.From).Kind != "":
+			wrong = fmt.Sprintf("needs CNPs, and nothing answers the packets of guest %s: give it adapter: %s", f.From, RoCE)
+		case receivesCNPs && !acks && !adapter:
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {

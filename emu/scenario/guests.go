@@ -53,6 +53,11 @@ type Guest struct {
 	Queue int `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen"`
 	// TCP congestion control: one of the kernel's; netstack has cubic, its default, and reno.
 	TCP string `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc"`
+	// Network adapter. roce: paces each RoCEv2 queue pair by the control of its flow, law: dcqcn or fixed; answers
+	// marked packets by CNPs and consumes those that come.
+	Adapter Adapter `key:"adapter" omit:"usual" computed:"none" also:"nic-model"`
+	// DSCP of the CNPs that the adapter sends. Priority: the flow's to which dscp assigns them.
+	CNPDSCP uint8 `key:"cnp-dscp" def:"48" low:"0" high:"63" omit:"usual" also:"cnp_dscp"`
 	// Flow that packets with a DSCP take to a destination, by priority. Others take the first flow to that destination.
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos"`
 }
@@ -416,6 +421,9 @@ func (r *resolver) checkGuests() {
 			if t := tightest[name]; t == 0 || r.guestRoom(f, kinds[k]) < r.guestRoom(&r.s.Flows[t-1], kinds[k]) {
 				tightest[name] = of.index + 1
 			}
+		}
+		if g := r.s.Guest(f.From); g.Adapter != "" && r.family(f.From) != wire.Ethernet {
+			r.add(r.guestSpot(f.From, "adapter"), "guest %s has an adapter for RoCEv2, which crosses Ethernet, and its link has credit: omit adapter", f.From)
 		}
 		if f.Transport.Acks() && r.family(f.From) == wire.Ethernet {
 			r.add(of.spot, "flow %s carries the frames of guest %s, which cross Ethernet as they are: omit its transport: rocev2",

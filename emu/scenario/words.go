@@ -168,6 +168,15 @@ func (GuestKind) Words() []string { return words(Tun, Tap, Netstack) }
 // Real reports whether a guest of the kind is a real host, which lives in real time.
 func (k GuestKind) Real() bool { return k == Tun || k == Tap }
 
+// Adapter is the network adapter of a guest.
+type Adapter string
+
+// RoCE is the adapter that does the adapter's part of congestion control for RoCEv2.
+const RoCE Adapter = "roce"
+
+// Words returns the adapters.
+func (Adapter) Words() []string { return words(RoCE) }
+
 // Basis is the ground of a claim.
 type Basis string
 

@@ -98,13 +98,18 @@ func (b *builder) limiter(f *fabric.Flow, rate unit.Rate) (l node.RateLimiter, o
 			return l, true
 		}
 	}
+	return Limiter(f, rate), false
+}
+
+// Limiter returns a rate limiter of the kind that a flow has.
+func Limiter(f *fabric.Flow, rate unit.Rate) node.RateLimiter {
 	switch f.Limiter {
 	case scenario.TokenBucket:
-		return node.NewTokenBucket(rate, f.Depth), false
+		return node.NewTokenBucket(rate, f.Depth)
 	case scenario.Segments:
-		return node.NewSegments(rate, f.Depth), false
+		return node.NewSegments(rate, f.Depth)
 	}
-	return node.NewInterPacketDelay(rate), false
+	return node.NewInterPacketDelay(rate)
 }
 
 // The streams of random numbers of schemes: for each switch, for each flow, for each
@@ -125,11 +130,17 @@ func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64
 	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }
 
+// adapted reports whether a flow leaves the adapter of a guest.
+func (b *builder) adapted(f *fabric.Flow) bool {
+	e := b.fabric.Nodes[f.Src].Endpoint
+	return e != nil && e.Guest.Adapter != ""
+}
+
 // answer returns the answerer of a flow at its destination; nil if its algorithm has none. The second map has the
 // answerers at the same endpoint by their algorithm.
 func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
-	if algorithm.Answer == nil {
+	if algorithm.Answer == nil || b.adapted(f) { // an adapter answers for itself
 		return nil, nil
 	}
 	site := b.site(f, line, answerStream+uint64(f.QP))

@@ -46,6 +46,11 @@
 // connection: 64 µs, or up to 4 ms where the loop is late by as much. A packet that comes alone does not
 // wait.
 //
+// # Adapters
+//
+// A guest with an adapter (adapter.go) has a queue, a rate limiter and a reaction point for each RoCEv2 queue pair,
+// and notification points. Its device is read without back-pressure.
+//
 // # Limitations
 //
 // IPv6 is off in a namespace whose guest has no address of it.

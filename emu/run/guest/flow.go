@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -23,6 +24,7 @@ type queue struct {
 	priority uint8
 	family   wire.Family
 	packet   uint32                   // the longest payload of its packets
+	lane     *lane                    // of a guest with an adapter; nil: of another
 	under    *transit                 // of a flow between real hosts; nil for others
 	slots    [queueRoom + 1]wire.Body // one more than the queue holds: the packet that was taken last
 	head     int
@@ -95,6 +97,7 @@ type sink struct {
 	to     *guest
 	from   wire.MAC // of the guest at its other end
 	under  *transit // of a flow between real hosts; nil for others
+	flow   *fabric.Flow
 	kept   []kept   // in order of arrival
 	spare  [][]byte // memory of packets that were kept
 	buf    []byte
@@ -112,6 +115,11 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 	s.guests.now = now
 	if s.under != nil {
 		at = s.under.leave(model, b)
+	}
+	if a := s.to.nic; a != nil && a.peers[s.flow.Src] != nil {
+		if s.guests.at = model; a.peers[s.flow.Src].receive(model, s.flow, &b) {
+			return
+		}
 	}
 	if b.Marked {
 		b.MarkIP()

@@ -21,6 +21,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -46,6 +47,7 @@ type Guests struct {
 	times    []KernelTime // at a dilation above 1
 	real     []*guest     // that have devices, as in topology
 	poll     *netns.Poll  // of these devices
+	at       unit.Time    // model time, as far as it is known here
 	programs *Programs
 	scratch  string           // folder for the output of programs where the caller has none; empty: it has one
 	learned  map[wire.MAC]int // the node behind which a hardware address is that is not the fabric's
@@ -72,6 +74,7 @@ type guest struct {
 	to     []*queue  // queues that it still has to enter
 	offers bool      // a flow has a packet of which its endpoint has no notice yet
 	gone   bool      // its device is no more
+	nic    *adapter  // nil: none
 	count  Counts
 }
 
@@ -201,7 +204,17 @@ func (g *Guests) Join(s *assemble.Schemes) {
 	if g == nil {
 		return
 	}
-	source, sink := s.BodySource, s.BodySink
+	source, sink, controller := s.BodySource, s.BodySink, s.Controller
+	s.Controller = func(f *fabric.Flow, line unit.Rate) rp.Controller {
+		if l := g.adapted(f); l != nil { // its queue pairs have their own
+			l.line = line
+			return rp.NewFixed(line)
+		}
+		if controller != nil {
+			return controller(f, line)
+		}
+		return nil
+	}
 	s.BodySource = func(f *fabric.Flow) node.BodySource {
 		if own := g.Source(f); own != nil || source == nil {
 			return own
@@ -266,6 +279,7 @@ func layOut(f *fabric.Fabric) *Guests {
 		}
 		g.of[i] = x
 	}
+	flows := map[*queue]*fabric.Flow{}
 	for i := range f.Flows {
 		flow := &f.Flows[i]
 		from, to := g.of[flow.Src], g.of[flow.Dst]
@@ -278,11 +292,17 @@ func layOut(f *fabric.Fabric) *Guests {
 		if from.scene.Kind.Real() && to.scene.Kind.Real() {
 			q.under = &transit{guests: g}
 		}
-		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under}
+		g.sinks[flow] = &sink{guests: g, to: to, from: from.mac, under: q.under, flow: flow}
+		flows[q] = flow
 		if !slices.ContainsFunc(from.flows, func(f *queue) bool { return f.to == q.to }) {
 			from.others = append(from.others, q)
 		}
 		from.flows = append(from.flows, q)
+	}
+	for _, x := range g.all {
+		if x.scene.Adapter != "" {
+			x.nic = newAdapter(x, flows)
+		}
 	}
 	return g
 }
@@ -292,6 +312,8 @@ func (g *Guests) Source(f *fabric.Flow) node.BodySource {
 	switch q := g.queues[f]; {
 	case q == nil:
 		return nil
+	case q.lane != nil:
+		return q.lane
 	case q.guest.stack != nil:
 		return &timed{q}
 	default:
@@ -354,9 +376,15 @@ func (g *Guests) readReady(x *guest) error {
 	return err
 }
 
+// mostAtOnce is how many packets are read of a guest with an adapter before others have their turn.
+const mostAtOnce = 256
+
 // read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked without an offer.
 func (g *Guests) read(x *guest, asked *queue) error {
-	for x.hand.Type == 0 && !x.gone {
+	for some := 0; x.hand.Type == 0 && !x.gone; some++ {
+		if some == mostAtOnce && x.nic != nil && x.stack == nil {
+			return nil // it is still ready
+		}
 		n, err := x.device.Read(x.buf)
 		if errors.Is(err, netns.ErrGone) {
 			g.lose(x)
@@ -465,6 +493,11 @@ func (x *guest) place(asked *queue) {
 	}
 	full := x.to[:0]
 	for _, q := range x.to {
+		if q.lane != nil {
+			q.lane.push(x.hand)
+			x.offers = true
+			continue
+		}
 		if q.count == queueRoom {
 			full = append(full, q)
 			continue

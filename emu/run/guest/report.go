@@ -28,6 +28,7 @@ type Report struct {
 	Namespace string             `json:"namespace,omitempty"` // of a real host
 	Address   netip.Addr         `json:"address"`
 	MTU       int64              `json:"mtu"`
+	RoCE      *RoCECounts        `json:"roce,omitempty"` // of its adapter
 	Counts
 }
 
@@ -73,7 +74,7 @@ func (g *Guests) Report() ([]Report, []string) {
 			x.scene.Address = scenario.Address{}
 		}
 		r := Report{Name: x.name, Place: PlaceOf(&x.scene), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
-			Namespace: x.space, Counts: x.count}
+			Namespace: x.space, Counts: x.count, RoCE: x.nic.report()}
 		all = append(all, r)
 	}
 	return all, g.warnings
