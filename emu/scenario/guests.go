@@ -504,3 +504,40 @@ func (r *resolver) lintGuests() {
 		}
 	}
 }
+
+// rxeTimeout is the time without an ACK after which a queue pair retransmits: 4.096 µs times a power of two (IBTA Volume 1,
+// 9.9.2.1.3), the 14th with the tools of perftest.
+const (
+	rxeTimeout  = 4096 * unit.Nanosecond
+	rxeExponent = 14
+)
+
+// lintTimeouts warns of queues on the path of RDMA programs that can hold packets for longer than these programs wait.
+func (r *resolver) lintTimeouts() {
+	adapted := func(e Endpoint) bool { return e.Guest.Adapter != "" }
+	if !slices.ContainsFunc(r.s.Endpoints, adapted) {
+		return
+	}
+	inputs, of := r.queues()
+	for f, from := range each(r.s.Flows, r.flows) {
+		if of == nil || r.s.Guest(f.From).Adapter == "" {
+			continue
+		}
+		total, parts := unit.Duration(0), []string{}
+		for _, q := range of[from.index] {
+			most, link := r.bound(q, inputs[q], r.overruns()).total, &r.s.Links[q.link]
+			total += link.Rate.Serialise(most)
+			parts = append(parts, fmt.Sprintf("%v for link %s at %v", most, link.Name, link.Rate))
+		}
+		exponent, wall := rxeExponent, total
+		if d := unit.Duration(max(1, r.s.Wall.Dilation)); total < unit.Duration(unit.Never)/d {
+			wall = total * d
+		}
+		for ; exponent < 31 && rxeTimeout<<exponent <= wall; exponent++ {
+		}
+		if exponent > rxeExponent {
+			r.warn(from.spot, "packets of flow %s may wait for %v of wall time (%s; dilation %d), and RDMA programs retransmit after %v, 4.096us x 2^%d: give them 2^%d (ib_write_bw -u %d), or the switches less memory",
+				f.Name, wall, strings.Join(parts, " and "), r.s.Wall.Dilation, rxeTimeout<<rxeExponent, rxeExponent, exponent, exponent)
+		}
+	}
+}

@@ -32,6 +32,7 @@ func (r *resolver) lint() {
 	r.lintLosses()
 	r.lintIdle()
 	r.lintGuests()
+	r.lintTimeouts()
 	r.withdraw()
 }
 

@@ -339,8 +339,11 @@ func guests(r *report.Result) *part {
 		{Head: "received", Right: true, Least: 10}, {Head: "dropped by its kernel, and without a flow"}}}
 	for i := range r.Guests {
 		g := &r.Guests[i]
-		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received),
-			fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow))
+		dropped := fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow)
+		if a := g.RoCE; a != nil {
+			dropped += fmt.Sprintf("; CNPs: %d sent, %d handled", a.CNPSent, a.CNPHandled)
+		}
+		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped)
 	}
 	return &part{color: terminal.Bold, table: t, wide: guestTable(r)}
 }
