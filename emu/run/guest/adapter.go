@@ -44,6 +44,8 @@ type RoCECounts struct {
 	OutOfPairs int64 `json:"out_of_pairs"`   // packets of queue pairs beyond mostPairs, which are not paced or not answered
 	Discards   int64 `json:"tx_discards"`    // packets of the guest for which there was no room
 	Pairs      int   `json:"queue_pairs"`    // that it sends to, at the end
+
+	Pauses map[string]int64 `json:"rx_pause"` // PFC frames that came: rx_prio3_pause and so on
 }
 
 // adapter is a guest's adapter.

@@ -141,6 +141,9 @@ func verbsRun(t *testing.T, duration, control string, pairs int, o emu.Options) 
 	text := strings.NewReplacer("DURATION", duration, "PACKET", "1500B", "CONTROL", control,
 		`"s[1-2]GUEST"`, `{name: "s[1-2]", guest: {kind: netstack, adapter: roce}}`, `"rGUEST"`, "{name: r, guest: {kind: netstack, adapter: roce}}",
 		"BACK", "\n  - {name: back, from: r, to: \"s[1-2]\", control: {law: fixed}}").Replace(incast)
+	if control == "{law: fixed}" { // PFC alone keeps the queue short
+		text = strings.Replace(text, "1MB per port", "60KB per port", 1)
+	}
 	s := runtest.Load(t, text)
 	hosts = map[string]*verbs{}
 	o.Clock = emu.VirtualClock
@@ -207,6 +210,9 @@ func TestModelVerbsNotified(t *testing.T) {
 		}
 		if pairs := roceOf(t, r, "s1").Pairs; pairs != 2 || here.Pairs != 4 {
 			t.Errorf("%s: %d queue pairs there, %d here", c.control, pairs, here.Pairs)
+		}
+		if n := roceOf(t, r, "s1").Pauses["rx_prio3_pause"]; n > 0 == c.cnps {
+			t.Errorf("%s: %d PFC frames", c.control, n)
 		}
 		if n := hosts["s1"].cnps + hosts["s2"].cnps; n > 0 {
 			t.Errorf("%d CNPs came to hosts", n)
