@@ -185,7 +185,7 @@ func (r *reference) object(file, key string, of *param.Struct) string {
 		rows = other
 		break
 	}
-	r.written = append(r.written, section{link, rows})
+	r.written = append(r.written, section{link, slices.Clone(rows)}) // before rows have links to sections
 	within := r.within(file, of)
 	for i := range of.Params {
 		item := inner(&of.Params[i])
