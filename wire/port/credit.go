@@ -281,19 +281,21 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	}
 	next, lanes := unit.Never, c.lanes
 	for i := range lanes {
-		due := lanes[i].due
-		if due <= now {
-			if p.transmitter.free > now {
-				due, again = owed, p.transmitter.free
-			} else {
-				var f wire.Frame
-				lanes[i].fill(&f, uint8(i))
-				due = now.Add(p.transmitter.medium.resend)
-				p.Start(now, &f, p.transmitter.medium.packet, Note{})
-			}
-			lanes[i].due = due
+		lane := &lanes[i]
+		if lane.due > now {
+			next = min(next, lane.due)
+			continue
 		}
-		next = min(next, due)
+		if p.transmitter.free > now {
+			again, next = p.transmitter.free, owed
+			lane.due = owed
+			continue
+		}
+		var f wire.Frame
+		lane.fill(&f, uint8(i))
+		lane.due = now.Add(p.transmitter.medium.resend)
+		next = min(next, lane.due)
+		p.Start(now, &f, p.transmitter.medium.packet, Note{})
 	}
 	p.owed = next
 	return again
