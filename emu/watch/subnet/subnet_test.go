@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,9 +60,12 @@ flows: [{name: across, from: h11, to: h33}]
 func open(t testing.TB) *subnet.Subnet { return manage(t, build(t)) }
 
 // build lays out the torus.
-func build(t testing.TB) *fabric.Fabric {
+func build(t testing.TB) *fabric.Fabric { return buildWith(t, "") }
+
+// buildWith lays out the torus with further fields of its links.
+func buildWith(t testing.TB, fields string) *fabric.Fabric {
 	t.Helper()
-	f, err := fabric.Build(runtest.Load(t, torus))
+	f, err := fabric.Build(runtest.Load(t, strings.Replace(torus, "buffer: 4 packets", "buffer: 4 packets"+fields, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,19 +438,74 @@ func TestEthernetHasNoSubnet(t *testing.T) {
 	}
 }
 
+// The tables of lanes before and after a manager sets them, and the lanes of the run that follow: 28 is an invalid value.
+func TestLanes(t *testing.T) {
+	s := manage(t, buildWith(t, `, lanes: {max-vls: 4, vlarb-high: "3:9"}`))
+	fill := func(p *subnet.Packet, data ...byte) *subnet.Packet {
+		copy(p[subnet.AtMAD+64:], data)
+		return p
+	}
+	port := func(vls byte) *subnet.Packet { // of h11, with LID 10
+		return fill(request(0x81, 2, 0x15, 1), []byte{17: 10, 43: vls << 4}...)
+	}
+	for _, x := range []struct {
+		name string
+		p    *subnet.Packet
+		want string
+	}{
+		{"SL to VL, from port 2 to port 1", request(0x81, 1, 0x17, 0x201, 1), "0 0123012301230123"},
+		{"of port 9", request(0x81, 1, 0x17, 0x209, 1), "28 0000000000000000"},
+		{"the low table", request(0x81, 1, 0x18, 1<<16|1, 1), "0 0040014002400340"},
+		{"the high table", request(0x81, 1, 0x18, 3<<16|1, 1), "0 0309000000000000"},
+		{"block 5", request(0x81, 1, 0x18, 5<<16|1, 1), "28 0000000000000000"},
+		{"of port 0", request(0x81, 1, 0x18, 1<<16, 1), "28 0000000000000000"},
+		{"SL to VL is set", fill(request(0x81, 2, 0x17, 0x201, 1), 0x33, 0x21), "0 3321000000000000"},
+		{"the low table is set", fill(request(0x81, 2, 0x18, 1<<16|1, 1), 2, 7, 15, 8, 1, 0), "0 02070f0801000000"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			status, data := ask(t, s, x.p)
+			if got := fmt.Sprintf("%d %x", status, data[:8]); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
+	for vls, want := range map[byte]uint16{2: 0, 5: 28} {
+		if status, _ := ask(t, s, port(vls)); status != want {
+			t.Errorf("OperVLs %d: status %d", vls, status)
+		}
+	}
+	var got []string
+	for _, r := range s.Scenario().LaneRules {
+		got = append(got, fmt.Sprint(r.At, "|", r.From, "|", r.Over, "|", r.Lanes, "|", r.High, "|", r.Low))
+	}
+	const usual = "0,1,2,3,0,1,2,3,0,1,2,3,0,1,2,3"
+	want := []string{
+		"S11||h11 - S11||3:9|2:7",
+		"S11|h11 - S11|h11 - S11|" + usual + "||",
+		"S11|S11 - S12|h11 - S11|3,3,2,1,0,0,0,0,0,0,0,0,0,0,0,0||",
+		"S11|S13 - S11|h11 - S11|" + usual + "||",
+		"S11|S11 - S21|h11 - S11|" + usual + "||",
+		"S11|S31 - S11|h11 - S11|" + usual + "||",
+		"h11||h11 - S11|" + strings.ReplaceAll(usual, "2,3", "15,15") + "|3:9|0:64,1:64,2:64,3:64",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // Whatever a client sends, the agents answer or refuse it: nothing panics, and at most one packet is returned.
 func FuzzHandle(f *testing.F) {
 	for _, p := range []*subnet.Packet{
 		request(0x81, 1, 0x11, 0), request(0x81, 1, 0x10, 0, 1, 2), request(0x81, 2, 0x15, 1, 1), request(0x81, 2, 0x19, 0, 1),
 		request(0x81, 2, 0x12, 0, 1), request(0x81, 1, 0x1B, 1<<28, 1), request(0x81, 2, 0x14, 0), request(0x81, 2, 0x17, 0x102, 1),
-		request(4, 1, 0x12, 0), request(4, 2, 0x1D, 0), request(0x81, 1, 0x20, 0, 1), request(3, 1, 0x35, 0), request(0x81, 7, 2, 0), request(9, 0x81, 1, 0),
+		request(0x81, 2, 0x18, 1<<16|1, 1), request(0x81, 2, 0x18, 4<<16, 0), request(4, 1, 0x12, 0), request(4, 2, 0x1D, 0), request(0x81, 1, 0x20, 0, 1), request(3, 1, 0x35, 0), request(0x81, 7, 2, 0), request(9, 0x81, 1, 0),
 		gmp(1, 0x21, 2, 0x14, 0, func(m []byte) { m[67], m[132] = 31, 0xF0 }), gmp(10, 0x21, 2, 0x16, 0, func(m []byte) { m[67], m[69], m[70] = 1, 9, 1 }),
 		gmp(10, 0x21, 2, 0x17, 254, func(m []byte) { m[64] = 0x3F }), gmp(10, 0x21, 2, 0x12, 0, func(m []byte) { m[64], m[72] = 1, 0x80 }),
 		gmp(1, 0x21, 2, 0x15, 0, nil), gmp(10, 0x21, 1, 0x13, 0, nil), gmp(1, 0x21, 1, 0x13, 0, nil), gmp(10, 0x21, 1, 0x18, 0, nil),
 	} {
 		f.Add(p[:], p[:])
 	}
-	torus := build(f)
+	torus := buildWith(f, ", lanes: 4")
 	f.Fuzz(func(t *testing.T, one, two []byte) {
 		s := manage(t, torus)
 		for _, b := range [][]byte{one, two} {
