@@ -23,7 +23,7 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12841  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12843  unit | agenda, param, link | . | retry, fault | trace | port
 node             11239  rp, tcp, traffic, schedule | .
 switchd           4382  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
