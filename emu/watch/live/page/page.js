@@ -73,7 +73,7 @@ function drawFabric() {
       if (l.lines.some(k => scene.lines[k].room > 0)) {
         // The buffer is on the side away from the lane of the other direction, and fills from the node on.
         const other = beside.get([l.from, l.to].sort().join()).map(k => scene.lanes[k]).find(x => x !== l && x.from === l.to);
-        const side = other && (other.curve[0][0] - c[3][0]) * n[0] + (other.way[0][1] - c[3][1]) * n[1] > 0 ? -1 : 1;
+        const side = other && (other.curve[0][0] - c[3][0]) * n[0] + (other.curve[0][1] - c[3][1]) * n[1] > 0 ? -1 : 1;
         const o = [c[3][0] + n[0] * 8 * side - d[0] * 3, c[3][1] + n[1] * 8 * side - d[1] * 3];
         lane.gauge = draw("line", {class: "gauge room", x1: o[0], y1: o[1], x2: o[0] - d[0] * 26, y2: o[1] - d[1] * 26}, gauges);
         lane.held = draw("line", {class: "gauge held", x1: o[0], y1: o[1], x2: o[0], y2: o[1]}, gauges);
