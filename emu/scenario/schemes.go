@@ -61,10 +61,10 @@ func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 	return row, false
 }
 
-// NewTransport returns the transport of a flow, given the family of its frames.
-func (s *Scenario) NewTransport(f *Flow, family wire.Family) nodes.Transport {
+// NewTransport returns the transport of a flow, given the family of its frames and [Scenario.Loses].
+func NewTransport(f *Flow, family wire.Family, loses bool) nodes.Transport {
 	return transport(f.Transport.Kind, family).New(f.Transport.Params,
-		nodes.Conditions{Window: f.Window, Timeout: f.Timeout, Loses: s.Loses(),
+		nodes.Conditions{Window: f.Window, Timeout: f.Timeout, Loses: loses,
 			AckSL: uint8(max(f.AckSL, 0)), AcksAsData: f.AckSL != AcksApart})
 }
 

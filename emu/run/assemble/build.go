@@ -58,30 +58,30 @@ func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node
 
 // builder turns a fabric that is laid out into nodes that run.
 type builder struct {
-	scenario   *scenario.Scenario
-	fabric     *fabric.Fabric
-	schemes    Schemes
-	framing    wire.Framing
-	largest    fabric.Sizes // of data frames
-	events     *trace.Batch
-	begin      [][]int                     // by node, the flows that begin there
-	end        [][]int                     // and those that end there
-	reroutes   []drive.Change              // of routes
-	outs       []outbox                    // by domain, of all its nodes: the driver empties it after each call
-	domains    *drive.Domains              // nil: there is one
-	here       func(node int) bool         // which nodes are made; nil: all
-	work       []*fabric.Workload          // the workloads
-	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
-	goals      map[int]*schedule.Goal      // by workload, the schedule of its ranks
-	unrouted   bool                        // switches get no routes: nothing is to run
-	acksAsData bool
+	scenario          *scenario.Scenario
+	fabric            *fabric.Fabric
+	schemes           Schemes
+	framing           wire.Framing
+	largest           fabric.Sizes // of data frames
+	events            *trace.Batch
+	begin             [][]int                     // by node, the flows that begin there
+	end               [][]int                     // and those that end there
+	reroutes          []drive.Change              // of routes
+	outs              []outbox                    // by domain, of all its nodes: the driver empties it after each call
+	domains           *drive.Domains              // nil: there is one
+	here              func(node int) bool         // which nodes are made; nil: all
+	work              []*fabric.Workload          // the workloads
+	lists             map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
+	goals             map[int]*schedule.Goal      // by workload, the schedule of its ranks
+	unrouted          bool                        // switches get no routes: nothing is to run
+	acksAsData, loses bool                        // as the scenario says
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
 		outs: make([]outbox, 1), work: f.Workloads(), lists: map[int][][]traffic.Arrival{},
-		goals: map[int]*schedule.Goal{}, acksAsData: f.Scenario.AcksAsData(),
+		goals: map[int]*schedule.Goal{}, acksAsData: f.Scenario.AcksAsData(), loses: f.Scenario.Loses(),
 	}
 }
 
@@ -409,7 +409,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 
 // transport returns the transport of a flow.
 func (b *builder) transport(f *fabric.Flow) node.Transport {
-	return b.scenario.NewTransport(f.Flow, f.Family)
+	return scenario.NewTransport(f.Flow, f.Family, b.loses)
 }
 
 // traffic returns the traffic of a flow, or of several that share it; nil for greedy and

@@ -123,7 +123,7 @@ const lingers = 8
 // linger returns how long the destination of a transfer acknowledges packets that come again. Where frames are lost
 // an ACK may be, and the source retransmits after its timeout.
 func (b *builder) linger(f scenario.Flow) unit.Duration {
-	loses := b.scenario.Loses() ||
+	loses := b.loses ||
 		slices.ContainsFunc(b.scenario.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) ||
 		slices.ContainsFunc(b.scenario.Switches, func(s scenario.Switch) bool {
 			return s.Kind == scenario.OutputQueued && s.Lossless != scenario.AllPriorities
