@@ -1,0 +1,107 @@
+package guest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/unit"
+)
+
+// rdma is a fabric of two guests with adapters, which have hardware addresses of their own.
+const rdma = `
+name: rdma
+model: {duration: 1s}
+wall: {dilation: 1}
+defaults: {link: {rate: 10Gb/s, flow-control: pfc}, flow: {control: {law: dcqcn}}}
+switches: {S: {kind: output-queued, marking: {scheme: ecn}}}
+endpoints:
+  - {name: a, guest: {kind: tap, adapter: roce, mac: 'aa:c1:ab:00:00:01'}}
+  - {name: b, guest: {kind: tap, adapter: roce, mac: 'aa:c1:ab:00:00:02'}}
+links: ["a - S", "b - S"]
+flows: [{name: ab, from: a, to: b}, {name: ba, from: b, to: a}]
+`
+
+// verb returns a frame of VLAN 5 with a packet of RoCEv2 between guests 1 and 2.
+func verb(from byte, opcode wire.Opcode, qp, psn uint32) []byte {
+	to := 3 - from
+	b := append([]byte{0xAA, 0xC1, 0xAB, 0, 0, to, 0xAA, 0xC1, 0xAB, 0, 0, from}, 0x81, 0, 0xA0, 5, 8, 0)
+	b = append(b, 0x45, 2, 0, 60, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, from, 10, 0, 0, to, 0xC1, 0x23, 0x12, 0xB7, 0, 40, 0, 0)
+	return append(wire.BTH{Opcode: opcode, DestQP: qp, PSN: psn}.Append(b), make([]byte, 20)...)
+}
+
+// A CNP goes back in a frame of the same VLAN to the queue pair that ACKs have shown, and ends in the adapter there.
+func TestCNPsBetweenFramesWithTags(t *testing.T) {
+	s, err := scenario.Load("rdma.yaml", []byte(rdma), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, fakes := layOut(f), map[string]*fake{}
+	for _, x := range g.all {
+		fakes[x.name] = &fake{}
+		x.device = fakes[x.name]
+		for _, q := range x.flows {
+			q.lane.line = 10_000_000_000 * unit.BitPerSecond
+		}
+	}
+	now := unit.Time(0)
+	carry := func(from string, flow int, marked bool, frame []byte) (out wire.Body) { // takes all that can leave
+		fakes[from].sent = append(fakes[from].sent, frame)
+		look(t, g)
+		for lane := g.Source(&f.Flows[flow]); lane.Ready(now) != unit.Never; {
+			now = max(now, lane.Ready(now))
+			b, ok := lane.Take(now, 2000)
+			if !ok {
+				t.Fatal("nothing leaves when it is ready")
+			}
+			out = wire.Body{Type: b.Type, Bytes: bytes.Clone(b.Bytes)}
+			g.Sink(&f.Flows[flow]).Put(now, wire.Body{Type: b.Type, Bytes: bytes.Clone(b.Bytes), Marked: marked})
+		}
+		return out
+	}
+	carry("a", 0, true, verb(1, wire.RCSendOnly, 0x11, 7)) // nobody knows yet who has sent it
+	carry("b", 1, false, verb(2, wire.RCAck, 0x12, 7))
+	if r, _ := g.Report(); r[1].RoCE.ECNMarked != 1 || r[1].RoCE.CNPSent != 0 {
+		t.Errorf("before the ACK: %+v", r[1].RoCE)
+	}
+	carry("a", 0, true, verb(1, wire.RCSendOnly, 0x11, 8))
+	cnp := carry("b", 1, false, verb(2, wire.RCAck, 0x12, 8)) // the CNP left before it
+	r, _ := g.Report()
+	if r[1].RoCE.CNPSent != 1 || r[0].RoCE.CNPHandled != 1 || r[0].RoCE.CNPIgnored != 0 {
+		t.Errorf("%+v %+v", r[0].RoCE, r[1].RoCE)
+	}
+	if p, ok := cnp.RoCE(); !ok || p.Opcode != wire.RCAck {
+		t.Errorf("the ACK is %+v", p)
+	}
+	for _, b := range fakes["a"].received {
+		body := wire.Body{Type: wholeFrame, Bytes: b}
+		if p, ok := body.RoCE(); ok && p.Opcode == wire.RoCENotification {
+			t.Errorf("a CNP came to the host: %+v", p)
+		}
+	}
+	// A guest's own CNP is taken as one of the network; one to a queue pair that sends nothing is counted.
+	carry("b", 1, false, verb(2, wire.RoCENotification, 0x12, 0))
+	carry("b", 1, false, verb(2, wire.RoCENotification, 0x99, 0))
+	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 1 {
+		t.Errorf("CNPs of a guest: %+v", r[0].RoCE)
+	}
+	// The adapter's own one is in a frame back, with the tag.
+	peer := g.all[1].nic.peers[g.all[0].node]
+	p := peer.in.to[pairKey{[16]byte{10: 0xFF, 0xFF, 10, 0, 0, 1}, 0x11}]
+	if p == nil {
+		t.Fatal("the queue pair is not known")
+	}
+	p.point.Receive(now+unit.Time(unit.Second), wire.Frame{Kind: wire.Data, FECN: true})
+	peer.notify(now+unit.Time(unit.Second), p)
+	b, ok := g.Source(&f.Flows[1]).Take(now+unit.Time(unit.Second), 2000)
+	if want := verb(2, 0, 0, 0)[:18]; !ok || !bytes.Equal(b.Bytes[:18], want) || binary.BigEndian.Uint32(b.Bytes[46+4:])&0xFFFFFF != 0x12 || b.Bytes[19] != 48<<2 {
+		t.Errorf("%v\n%x, want\n%x", ok, b.Bytes, want)
+	}
+}
