@@ -58,23 +58,24 @@ func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node
 
 // builder turns a fabric that is laid out into nodes that run.
 type builder struct {
-	scenario          *scenario.Scenario
-	fabric            *fabric.Fabric
-	schemes           Schemes
-	framing           wire.Framing
-	largest           fabric.Sizes // of data frames
-	events            *trace.Batch
-	begin             [][]int                     // by node, the flows that begin there
-	end               [][]int                     // and those that end there
-	reroutes          []drive.Change              // of routes
-	outs              []outbox                    // by domain, of all its nodes: the driver empties it after each call
-	domains           *drive.Domains              // nil: there is one
-	here              func(node int) bool         // which nodes are made; nil: all
-	work              []*fabric.Workload          // the workloads
-	lists             map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
-	goals             map[int]*schedule.Goal      // by workload, the schedule of its ranks
-	unrouted          bool                        // switches get no routes: nothing is to run
-	acksAsData, loses bool                        // as the scenario says
+	scenario   *scenario.Scenario
+	fabric     *fabric.Fabric
+	schemes    Schemes
+	framing    wire.Framing
+	largest    fabric.Sizes // of data frames
+	events     *trace.Batch
+	begin      [][]int                     // by node, the flows that begin there
+	end        [][]int                     // and those that end there
+	reroutes   []drive.Change              // of routes
+	outs       []outbox                    // by domain, of all its nodes: the driver empties it after each call
+	domains    *drive.Domains              // nil: there is one
+	here       func(node int) bool         // which nodes are made; nil: all
+	work       []*fabric.Workload          // the workloads
+	lists      map[int][][]traffic.Arrival // by workload, the transfers of its members, from a file
+	goals      map[int]*schedule.Goal      // by workload, the schedule of its ranks
+	unrouted   bool                        // switches get no routes: nothing is to run
+	acksAsData bool
+	loses      bool // frames, in spite of flow control
 }
 
 func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder {
