@@ -112,9 +112,11 @@ func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wa
 	for left := out.waits | out.blocked; left != 0; left &= left - 1 {
 		lane := bits.TrailingZeros16(left)
 		a := s.ask(now, lane, pt, out)
-		switch wake = min(wake, a.Until); a.Block {
-		case port.Open:
+		if a.Block == port.Open {
 			can |= 1 << lane
+			continue
+		}
+		switch wake = min(wake, a.Until); a.Block {
 		case port.LinkBusy: // the frame is still arriving
 		case port.Idle:
 			out.setBlock(now, lane, port.Open)

@@ -260,6 +260,7 @@ sl2vl: [RULES]
 		{"arbitration", `{at: S, over: h2 - S, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.25, 0.75}},
 		{"arbitration of another node", `{at: h2, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.5, 0.5}},
 		{"arbitration that gives a lane no weight", `{at: S, vlarb-low: "0:64"SINCE}`, nil, []float64{1, 0}},
+		{"arbitration that gives a lane of an endpoint no weight", `{at: h0, vlarb-low: "1:64"SINCE}`, nil, []float64{0, 1}},
 		{"lanes of a switch", `{at: S, vlarb-low: "0:64,1:192"SINCE}, {at: S, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
 		{"lanes of one input, which drop packets", `{at: S, from: h0 - S, over: h2 - S, lanes: "15,1"SINCE}`, nil, []float64{0, 1}},
 		{"lanes of an endpoint", `{at: h0, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
