@@ -280,7 +280,7 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 // its control has another one.
 func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
 	if r.family(f.From) == wire.InfiniBand {
-		if !of.view.sub("control").given("sl") {
+		if _, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.sub("control").given("sl") {
 			f.level(f.SL)
 		}
 		return
