@@ -103,8 +103,8 @@ func (b *Batch) Count(c Counter) {
 	b.handOn(int(b.n))
 }
 
-// counted reports whether what happens at an instant is counted and no event is wanted.
-func (r *Recorder) counted(now unit.Time) bool {
+// counting reports whether what happens at an instant is counted and no event is wanted.
+func (r *Recorder) counting(now unit.Time) bool {
 	return r.batch != nil && uint64(now-r.batch.from) < r.batch.span
 }
 
@@ -117,14 +117,14 @@ func (r *Recorder) beyond(now unit.Time) {
 
 // Start reports a frame of n bytes that begins on the link of a port; left is the credit that it leaves.
 func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
-	if r.counted(now) {
-		if c := &r.counts[port]; f.Kind == wire.Data && r.wants == Nothing && !c.OfInputs { // most frames
+	if r.counting(now) {
+		if c := &r.own.counts[port]; f.Kind == wire.Data && r.own.wants == Nothing && !c.OfInputs { // most frames
 			c.begin(now, n)
 			r.seq++
 			return
 		}
-		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.wants == Nothing || r.wants == DataStarts && !data {
-			r.counts[port].Start(now, f.Kind, data, n)
+		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.own.wants == Nothing || r.own.wants == DataStarts && !data {
+			r.own.counts[port].Start(now, f.Kind, data, n)
 			r.seq++
 			return
 		}
@@ -135,15 +135,15 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 
 // Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this much with it.
 func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
-	if traffic := f.Kind.Traffic(); r.counted(now) && (traffic || r.wants < StartsAndMessages) {
+	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.wants < StartsAndMessages) {
 		r.seq++
 		if traffic {
-			if r.joins != nil {
-				if out := r.joins(f.QP); out != nil {
+			if r.own.joins != nil {
+				if out := r.own.joins(f.QP); out != nil {
 					out.SetQueue(now, out.Queue+int64(n))
 				}
 			}
-			r.counts[port].Hold(now, f.Lane, holds)
+			r.own.counts[port].Hold(now, f.Lane, holds)
 		}
 		return
 	}
@@ -153,8 +153,8 @@ func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, h
 
 // Release reports a frame that left the buffer of a port, which holds this much without it.
 func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int64) {
-	if r.counted(now) {
-		r.counts[port].Hold(now, f.Lane, holds)
+	if r.counting(now) {
+		r.own.counts[port].Hold(now, f.Lane, holds)
 		r.seq++
 		return
 	}
@@ -164,8 +164,8 @@ func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int6
 
 // Queue reports the bytes that wait for the link of a port, and those of them in one lane.
 func (r *Recorder) Queue(now unit.Time, port uint16, lane uint8, all, bytes int64) {
-	if r.counted(now) {
-		r.counts[port].SetQueue(now, all)
+	if r.counting(now) {
+		r.own.counts[port].SetQueue(now, all)
 		r.seq++
 		return
 	}

@@ -145,7 +145,12 @@ type Recorder struct {
 	seq   uint32 // of the next event: it lies before node, as in an Event, and both are copied at once
 	node  int32
 
-	// What it counts itself (Counter.Ports).
+	own *counted // nil: it counts nothing itself
+}
+
+// counted is what a Recorder counts itself (Counter.Ports). A pointer, because the first cache lines of a switch have
+// its Recorder.
+type counted struct {
 	counts []Counts
 	wants  Wants
 	joins  func(flow uint32) *Counts
@@ -160,7 +165,8 @@ func NewRecorder(node int, sink Sink) Recorder {
 	}
 	r := Recorder{batch: batch, node: int32(node)}
 	if batch != nil && batch.counter != nil {
-		r.counts, r.wants, r.joins = batch.counter.Ports(int32(node))
+		r.own = new(counted)
+		r.own.counts, r.own.wants, r.own.joins = batch.counter.Ports(int32(node))
 	}
 	return r
 }
