@@ -88,7 +88,7 @@ func (r *resolver) checkAlgorithms() {
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
-		adapter := r.s.Guest(f.From).Adapter != ""
+		adapter := r.endpoint(f.From).Guest.Adapter != ""
 		wrong := ""
 		switch {
 		case adapter && (receivesCNPs || algorithm.Feedback != rp.Nothing) && algorithm.Name != dcqcn:
@@ -105,9 +105,9 @@ func (r *resolver) checkAlgorithms() {
 			wrong = "needs notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case algorithm.Answer != nil && family != wire.Ethernet:
 			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
-		case roce.Telemetry != wire.NoTelemetry && r.s.Guest(f.From).Kind != "":
+		case roce.Telemetry != wire.NoTelemetry && r.endpoint(f.From).Guest.Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
-		case receivesCNPs && !acks && !adapter && r.s.Guest(f.From).Kind != "":
+		case receivesCNPs && !acks && !adapter && r.endpoint(f.From).Guest.Kind != "":
 			wrong = fmt.Sprintf("needs CNPs, and nothing answers the packets of guest %s: give it adapter: %s", f.From, RoCE)
 		case receivesCNPs && !acks && !adapter:
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"

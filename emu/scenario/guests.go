@@ -422,7 +422,7 @@ func (r *resolver) checkGuests() {
 				tightest[name] = of.index + 1
 			}
 		}
-		if g := r.s.Guest(f.From); g.Adapter != "" && r.family(f.From) != wire.Ethernet {
+		if g := r.endpoint(f.From).Guest; g.Adapter != "" && r.family(f.From) != wire.Ethernet {
 			r.add(r.guestSpot(f.From, "adapter"), "guest %s has an adapter for RoCEv2, which crosses Ethernet, and its link has credit: omit adapter", f.From)
 		}
 		if f.Transport.Acks() && r.family(f.From) == wire.Ethernet {
@@ -520,7 +520,7 @@ func (r *resolver) lintTimeouts() {
 	}
 	inputs, of := r.queues()
 	for f, from := range each(r.s.Flows, r.flows) {
-		if of == nil || r.s.Guest(f.From).Adapter == "" {
+		if of == nil || r.endpoint(f.From).Guest.Adapter == "" {
 			continue
 		}
 		total, parts := unit.Duration(0), []string{}
