@@ -58,6 +58,7 @@ vagrant    vagrant                      the Vagrantfile
 sbatch     slurm-wlm                    runs on several hosts
 munged     munge                        runs on several hosts
 qemu-system-x86_64 qemu-system-x86      RDMA programs
+apt-get    apt                          RDMA programs
 opensm     opensm,ibsim-utils           subnet managers
 perfquery  infiniband-diags             subnet managers'
 

@@ -23,14 +23,14 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12843  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12849  unit | agenda, param, link | . | retry, fault | trace | port
 node             11239  rp, tcp, traffic, schedule | .
-switchd           4382  cp | .
+switchd           4384  cp | .
 emu/base          1565  errs, files, spelling, terminal | document
 emu/scenario     12240  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
-emu/run          15666  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14744  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4713  .
 emu/result        8035  plot | report | seeds | summary, compare
 emu/watch        11290  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet

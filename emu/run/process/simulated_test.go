@@ -531,7 +531,7 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 	if off > float64(h.ErrorUs)+0.01 || float64(h.ErrorUs) > most+0.01 || float64(h.ErrorUs) < most*0.9 || math.Abs(float64(h.DriftUs)-drift) > 0.1*drift {
 		return fmt.Sprintf("the clock is known as %+v; it is %v us ahead, to be known within %v", h, ahead, most)
 	}
-	if want := "the clocks of the hosts agree within"; !strings.Contains(o.verdict.Reason, want) {
+	if want := "the clocks of the hosts agree "; !strings.Contains(o.verdict.Reason, want) {
 		return "the reason does not say " + want
 	}
 	return ""
