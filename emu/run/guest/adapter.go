@@ -65,7 +65,6 @@ type peer struct {
 	lanes   []*lane
 	cnps    *lane          // by which CNPs go there
 	points  *agenda.Agenda // of notification points, by their place
-	law     *fabric.Flow   // of the last packet that came
 }
 
 // pairKey is a queue pair at an address.
