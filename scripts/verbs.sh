@@ -23,7 +23,7 @@ set -euo pipefail
 
 self=$(realpath "${BASH_SOURCE[0]}")
 cache=${VERBS_CACHE:-${XDG_CACHE_HOME:-${HOME:?there is no home folder: set VERBS_CACHE}/.cache}/fabemu/verbs}
-packages='perftest ibverbs-utils ibverbs-providers rdmacm-utils iproute2 busybox-static'
+packages='perftest ibverbs-utils ibverbs-providers rdmacm-utils ucx-utils iproute2 busybox-static'
 modules='virtio_pci virtio_net qemu_fw_cfg crc32_generic rdma_rxe rdma_ucm'
 
 usage() { sed -n '/^# Usage:/,/^set /{/^set /d; s/^# \{0,1\}//p}' "$self"; }
@@ -134,7 +134,7 @@ build() {
 	debian/bin/busybox depmod -b "$PWD/tree" "$release"
 	loader=$(find debian -name 'ld-linux-*' -type f)
 	path=$(find debian/usr/lib -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)
-	for file in debian/usr/{bin,sbin}/{ip,rdma} debian/usr/bin/{ib_,ibv_,rping}* debian/usr/lib/*/{libibverbs/librxe-*,libgcc_s.so.1}; do
+	for file in debian/usr/{bin,sbin}/{ip,rdma} debian/usr/bin/{ib_,ibv_,rping,ucx_perftest}* debian/usr/lib/*/{libibverbs/librxe-*,ucx/libuct_ib.so.0,libgcc_s.so.1}; do
 		[ -f "$file" ] || continue
 		echo "$file"
 		"$loader" --library-path "$path" --list "$file" | sed -n 's/.* => \(debian[^ ]*\) .*/\1/p'
