@@ -1,21 +1,13 @@
 package metrics
 
 import (
-	"slices"
-
-	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
 // Counts reports whether nodes may count for c (trace.Counter): not where starts are both joins' concern and wanted.
-func (c *Collector) Counts() bool { return !c.wantsMessages() || c.ahead == nil }
-
-// wantsMessages reports whether the messages of retry, or of credits of channels, are counted.
-func (c *Collector) wantsMessages() bool {
-	return c.credits != nil || slices.ContainsFunc(c.fabric.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
-}
+func (c *Collector) Counts() bool { return !c.messages || c.ahead == nil }
 
 // Ports implements trace.Counter. The start of data at its source counts for a flow, too.
 func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants, joins func(flow uint32) *trace.Counts) {
@@ -30,7 +22,7 @@ func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants,
 		}
 	}
 	switch {
-	case c.wantsMessages():
+	case c.messages:
 		wants = trace.StartsAndMessages
 	case node >= c.switches:
 		wants = trace.DataStarts

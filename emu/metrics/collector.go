@@ -46,6 +46,7 @@ type Collector struct {
 	causes    []causes       // by port
 	ahead     [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
 	lost      bool           // the queues of such switches cannot be found
+	messages  bool           // those of retry, or of credits of channels, are counted
 	flows     []flowState
 	lives     []life // by flow
 	switches  int32  // nodes from here on are endpoints
@@ -115,6 +116,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	c.now = make([]int64, columns)
 	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]causes, ports)
 	c.beginCredits()
+	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.ports {
 		c.ports[i].block, c.ports[i].columns.known, c.tallies[i].Lanes = port.Idle, unstalled, firstLane
