@@ -42,7 +42,7 @@ type RoCECounts struct {
 	CNPHandled int64 `json:"rp_cnp_handled"`
 	CNPIgnored int64 `json:"rp_cnp_ignored"` // to a queue pair that sends nothing
 	OutOfPairs int64 `json:"out_of_pairs"`   // packets of queue pairs beyond mostPairs, which are not paced or not answered
-	Discards   int64 `json:"tx_discards"`    // packets of the guest for which there was no room
+	Discards   int64 `json:"tx_discards"`    // packets of the guest, and CNPs, for which there was no room
 	Pairs      int   `json:"queue_pairs"`    // that it sends to, at the end
 
 	Pauses map[string]int64 `json:"rx_pause"` // PFC frames that came: rx_prio3_pause and so on
@@ -463,6 +463,10 @@ func (r *peer) notify(now unit.Time, p *pair) {
 	for {
 		if _, due := p.point.Send(now); !due {
 			break
+		}
+		if len(r.cnps.cnp.waiting) >= mostPairs { // the link is stopped, and there is one for each queue pair
+			r.count.Discards++
+			continue
 		}
 		body := wire.Body{Type: p.kind, Bytes: slices.Clone(p.header)}
 		if p.kind == wholeFrame { // back to where it came from

@@ -11,7 +11,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// rdma is a fabric of two guests with adapters, which have hardware addresses of their own.
+// rdma is a fabric of two guests with adapters, which have their own hardware addresses.
 const rdma = `
 name: rdma
 model: {duration: 1s}
@@ -66,7 +66,7 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 		}
 		return out
 	}
-	carry("a", 0, true, verb(1, wire.RCSendOnly, 0x11, 7)) // nobody knows yet who has sent it
+	carry("a", 0, true, verb(1, wire.RCSendOnly, 0x11, 7)) // the sender is not known yet
 	carry("b", 1, false, verb(2, wire.RCAck, 0x12, 7))
 	if r, _ := g.Report(); r[1].RoCE.ECNMarked != 1 || r[1].RoCE.CNPSent != 0 {
 		t.Errorf("before the ACK: %+v", r[1].RoCE)
@@ -103,5 +103,14 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 	b, ok := g.Source(&f.Flows[1]).Take(now+unit.Time(unit.Second), 2000)
 	if want := verb(2, 0, 0, 0)[:18]; !ok || !bytes.Equal(b.Bytes[:18], want) || binary.BigEndian.Uint32(b.Bytes[46+4:])&0xFFFFFF != 0x12 || b.Bytes[19] != 48<<2 {
 		t.Errorf("%v\n%x, want\n%x", ok, b.Bytes, want)
+	}
+	// CNPs that cannot leave, because the link is stopped, are bounded.
+	for i := range 2 * mostPairs {
+		at := now + unit.Time(i+2)*unit.Time(unit.Second)
+		p.point.Receive(at, wire.Frame{Kind: wire.Data, FECN: true})
+		peer.notify(at, p)
+	}
+	if r, _ := g.Report(); len(peer.cnps.cnp.waiting) != mostPairs || r[1].RoCE.Discards != mostPairs {
+		t.Errorf("%d CNPs wait, and %d are discarded; want %d and %d", len(peer.cnps.cnp.waiting), r[1].RoCE.Discards, mostPairs, mostPairs)
 	}
 }
