@@ -27,16 +27,17 @@ func EstimateOf(values []float64) Estimate {
 	if e.Values == 0 {
 		return e
 	}
-	n, mean, squares := float64(e.Values), 0.0, 0.0
+	n, mean, squares, rest := float64(e.Values), 0.0, 0.0, 0.0
 	for _, v := range known {
 		mean += v / n
 	}
 	for _, v := range known {
 		squares += (v - mean) * (v - mean)
+		rest += v - mean // the rounding of the mean: equal values have no deviation
 	}
 	e.Mean = Number(mean)
 	if e.Values > 1 {
-		e.Deviation = Number(math.Sqrt(squares / (n - 1)))
+		e.Deviation = Number(math.Sqrt(max(0, squares-rest*rest/n) / (n - 1)))
 		e.Interval = Number(Student95(e.Values-1)) * e.Deviation / Number(math.Sqrt(n))
 	}
 	return e

@@ -82,20 +82,6 @@ func mean(values, weights []float64) float64 {
 	return sum / all
 }
 
-// deviation returns the standard deviation of two values or more. The second sum cancels the rounding of the mean, so that
-// equal values have none.
-func deviation(values []float64) float64 {
-	n, sum, squares, rest := float64(len(values)), 0.0, 0.0, 0.0
-	for _, v := range values {
-		sum += v
-	}
-	for _, v := range values {
-		squares += (v - sum/n) * (v - sum/n)
-		rest += v - sum/n
-	}
-	return math.Sqrt(max(0, squares-rest*rest/n) / (n - 1))
-}
-
 // rank returns the nearest rank.
 func rank(share float64) func(values, weights []float64) float64 {
 	return func(values, weights []float64) float64 {
@@ -219,7 +205,7 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 		}
 		to.Value = report.Number(f.take(values, weights))
 		if len(resampled[k]) > 1 {
-			half := report.Number(math.Exp(spread * deviation(resampled[k])))
+			half := report.Number(math.Exp(spread * float64(report.EstimateOf(resampled[k]).Deviation)))
 			to.Low, to.High = max(1, to.Value/half), to.Value*half
 		}
 	}
