@@ -78,8 +78,7 @@ func runRDMA(t *testing.T, during func(dir string), scenario string, args ...str
 				during(r.dir)
 				during = nil
 			}
-			if over() {
-				time.Sleep(time.Second) // the programs end
+			if over() && exec.Command("pgrep", "-P", fmt.Sprint(c.Process.Pid)).Run() != nil { // no program is left
 				_ = c.Process.Signal(os.Interrupt)
 				<-ended
 				running = false
