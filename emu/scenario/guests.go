@@ -519,13 +519,14 @@ func (r *resolver) lintTimeouts() {
 		return
 	}
 	inputs, of := r.queues()
+	overruns := r.overruns()
 	for f, from := range each(r.s.Flows, r.flows) {
 		if of == nil || r.endpoint(f.From).Guest.Adapter == "" {
 			continue
 		}
 		total, parts := unit.Duration(0), []string{}
 		for _, q := range of[from.index] {
-			most, link := r.bound(q, inputs[q], r.overruns()).total, &r.s.Links[q.link]
+			most, link := r.bound(q, inputs[q], overruns).total, &r.s.Links[q.link]
 			total += link.Rate.Serialise(most)
 			parts = append(parts, fmt.Sprintf("%v for link %s at %v", most, link.Name, link.Rate))
 		}

@@ -169,8 +169,8 @@ func testPartialACK(t *testing.T, steady bool) {
 	}
 	c.at(400 * ms)
 	c.in("A ack=4381")
-	if anew := c.s.Deadline() != due; anew != steady {
-		t.Errorf("the second partial ACK restarts the timer: %v, with steady: %v", anew, steady)
+	if restarts := c.s.Deadline() != due; restarts != steady {
+		t.Errorf("the second partial ACK restarts the timer: %v, with steady: %v", restarts, steady)
 	}
 	if diff := cmp.Diff([]string{"duplicate-acks", "partial-ack", "partial-ack"}, c.why(trace.Retransmit)); diff != "" {
 		t.Error(diff)

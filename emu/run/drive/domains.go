@@ -99,8 +99,8 @@ type entry struct {
 	as   int
 }
 
-// meetEvery is the number of windows after which the domains meet at the latest: they learn that they are to stop,
-// report their progress, and are shared out by what each has had to do.
+// meetEvery is the largest number of windows between two meetings. At a meeting the domains learn that the run is to stop,
+// the progress is reported, and threads share the domains again by their load.
 const meetEvery = 1 << 10
 
 // runDomains does what Run does, for a fabric that is divided into domains.

@@ -29,8 +29,8 @@ type Changes struct {
 type pending struct {
 	scenario *scenario.Scenario // with the event, which is the last of its events
 	changes  []drive.Change     // as if it were at 0
-	routes   int                // of the scenario, the last ones, which count from then on
-	lanes    int                // likewise, of its exceptions from lanes; neither: it is an event
+	routes   int                // how many of the last routes of the scenario count from then on
+	lanes    int                // how many of its last rules of lanes; if both are 0, it is an event
 	watch    *deadlock.Watch
 	result   chan error
 }

@@ -123,7 +123,7 @@ func codeOf(e wire.CCTEntry) uint16 { return uint16(e.Shift<<14 | e.Multiplier) 
 // entryOf returns the entry of a table with a code, as scenarios have it.
 func entryOf(code uint16) string { return fmt.Sprintf("%d:%d", code>>14, code&0x3FFF) }
 
-// asMarking returns SwitchCongestionSetting as the run has it.
+// asMarking returns the marking that SwitchCongestionSetting describes.
 func (c *congestion) asMarking() (m scenario.CCAMarking) {
 	d := c.setting[:]
 	mask := func(b []byte) cp.PortMask {
@@ -138,8 +138,8 @@ func (c *congestion) asMarking() (m scenario.CCAMarking) {
 	return m
 }
 
-// asControl returns CACongestionSetting for a service level, and the table, as the run has them. A CCTI_Min above the
-// limit is the limit. Without an increase, the timer does not count.
+// asControl returns the control that CACongestionSetting and the table describe for a service level. A CCTI_Min above the
+// limit becomes the limit. Without an increase, the timer has no effect.
 func (c *congestion) asControl(sl uint8) scenario.CCAControl {
 	e, p := c.setting[4+8*int(sl):], c.source
 	entries := make([]string, c.limit+1)
