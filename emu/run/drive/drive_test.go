@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -238,6 +239,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0))
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0))
 	f.Add([]byte("hello"))
+	guest := slices.Clone(good) // the same bytes as the frame of a guest, which is not read
+	guest[len(guest)-4] = byte(wire.GuestFrame)
+	f.Add(guest)
 	if x, a, _, err := decoded(run, good); err != nil || x.Seq != 9 || x.Port != 5 || a.Head != 3 || a.Tail != 7 {
 		f.Fatalf("%+v, %+v, %v", x, a, err)
 	}
@@ -252,6 +256,12 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			if !errors.As(err, &bad) && !errors.Is(err, errForeign) {
 				t.Errorf("an error of another kind: %v", err)
+			}
+			return
+		}
+		if x.Delimiter == wire.GuestFrame {
+			if a.Frame != (wire.Frame{}) || body.Type != 0 {
+				t.Errorf("%x is of a guest, but read as %+v with %+v", b, a.Frame, body)
 			}
 			return
 		}
