@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/run/deadlock"
@@ -64,6 +63,9 @@ type domainRun struct {
 	window atomic.Int64 // the number of the window; over
 	_      [56]byte
 	done   atomic.Int32 // how many domains have done it
+	asleep atomic.Int32 // how many threads sleep until the window changes
+	mutex  sync.Mutex   // held between their look at the window and their sleep
+	awake  sync.Cond    // its lock is mutex
 }
 
 // over is the number of the window after the last one.
@@ -113,6 +115,7 @@ func runDomains(ctx context.Context, f *Setup) (hops int64, err error) {
 		d.end()
 	}
 	r.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())
+	r.awake.L = &r.mutex
 	r.share()
 	r.turn(0)
 	var others sync.WaitGroup
@@ -225,26 +228,25 @@ func (r *domainRun) work(thread int) {
 	}
 }
 
-const (
-	// patience is how often a thread that has nothing to do looks for a window before it sleeps: some 20 µs.
-	patience = 20_000
-	// shortSleep and longSleep are how long it sleeps then: longer each time. The others do not wait for it.
-	shortSleep = 50 * time.Microsecond
-	longSleep  = time.Millisecond
-)
+// patience is how often a thread that has nothing to do looks for a window before it sleeps: some 100 µs, which is about
+// as long as the system takes to wake another thread.
+const patience = 100_000
 
 // wait returns the number of the window after w, once that has begun.
-func (r *domainRun) wait(w int64) (next int64) {
+func (r *domainRun) wait(w int64) int64 {
 	for range patience {
-		if next = r.window.Load(); next != w {
+		if next := r.window.Load(); next != w {
 			return next
 		}
 	}
-	for pause := shortSleep; next == w; pause = min(2*pause, longSleep) {
-		time.Sleep(pause)
-		next = r.window.Load()
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.asleep.Add(1) // before it looks again: turn looks for sleepers after the window has changed
+	for r.window.Load() == w {
+		r.awake.Wait()
 	}
-	return next
+	r.asleep.Add(-1)
+	return r.window.Load()
 }
 
 // do does the events of a domain in a window. A panic is an error.
@@ -299,6 +301,11 @@ func (r *domainRun) turn(window int64) {
 		window = over - 1
 	}
 	r.window.Store(window + 1)
+	if r.asleep.Load() > 0 {
+		r.mutex.Lock()
+		r.awake.Broadcast()
+		r.mutex.Unlock()
+	}
 }
 
 // open finds the horizon of the window after this one. All domains meet if there is a reason to.
