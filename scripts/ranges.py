@@ -29,19 +29,19 @@ def git(*words):
 
 
 def row(line):
-    """Return the ID and the accepted range of a row of a table of claims; a range of ours has one form in all pages."""
+    """Return the claims of a row of a table, each with its accepted range. A row may have several claims with one range."""
     cells = [c.strip() for c in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
     if len(cells) < 5:
-        return None
-    if found := re.match(r"\*\*(\S+)\*\* ", cells[0]):
-        return found[1], cells[1]
+        return []
+    if found := re.match(r"\*\*(\S+(?:, \S+)*)\*\* ", cells[0]):
+        return [(claim, cells[1]) for claim in found[1].split(", ")]
     if re.fullmatch(r"[A-Z]+\d*-\S+", cells[0]):  # pages until November 26 had more columns
-        return cells[0], cells[4]
-    return None
+        return [(cells[0], cells[4])]
+    return []
 
 
 def rows(text):
-    return dict(filter(None, map(row, re.findall(r"^\|.*\|$", text, re.M))))
+    return dict(claim for line in re.findall(r"^\|.*\|$", text, re.M) for claim in row(line))
 
 
 def bounds(accepted):
@@ -84,8 +84,9 @@ def history():
             commit = line.split()[1:]
         elif line.startswith("+++ "):
             page = pathlib.Path(line[4:]).stem
-        elif line.startswith("+|") and (found := row(line[1:])):
-            seen.setdefault((page, found[0]), []).append((*commit, found[1]))
+        elif line.startswith("+|"):
+            for claim, accepted in row(line[1:]):
+                seen.setdefault((page, claim), []).append((*commit, accepted))
     return seen
 
 

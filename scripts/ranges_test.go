@@ -40,7 +40,7 @@ func TestRangesFromGit(t *testing.T) {
 	}
 	page := func(widened string) string {
 		return "| **A-1** first (section 1) | 88 to 92 % | 90 % | – | PASS |\n| **A-2** second (ours) | " + widened + " | 5 | 0 | PASS |\n" +
-			"| **A-3** third (ours) | at least 7† | 9 | 0 | PASS |\n| **A-4/x** fourth (ours) | 0 to 3 ms | 1 ms | 0 | PASS |\n"
+			"| **A-3** third (ours) | at least 7† | 9 | 0 | PASS |\n| **A-4/x, A-4/y** fourth (ours) | 0 to 3 ms | 1 ms | 0 | PASS |\n"
 	}
 	const words, claims = "emu/study/papers/words/hpcc.yaml", "- {id: A-1, low: 0.88, high: 0.92}\n- {id: A-2, low: 4, high: 6}\n- {id: 'A-4/{item}', low: 0, high: 0.003}\n"
 	do("git", "init", "-q")
@@ -52,7 +52,7 @@ func TestRangesFromGit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"hpcc,A-1,88 to 92 %,before,", "hpcc,A-2,3 to 6,after,", "hpcc,A-3,at least 7,unproved,", "hpcc,A-4/x,0 to 3 ms,before,"} {
+	for _, want := range []string{"hpcc,A-1,88 to 92 %,before,", "hpcc,A-2,3 to 6,after,", "hpcc,A-3,at least 7,unproved,", "hpcc,A-4/x,0 to 3 ms,before,", "hpcc,A-4/y,0 to 3 ms,before,"} {
 		if !strings.Contains(string(b), "\n"+want) {
 			t.Errorf("%q is missing in\n%s", want, b)
 		}
