@@ -26,16 +26,16 @@ const wings = `
 wire             12849  unit | agenda, param, link | . | retry, fault | trace | port
 node             11239  rp, tcp, traffic, schedule | .
 switchd           4384  cp | .
-emu/base          1565  errs, files, spelling, terminal | document
+emu/base          1574  errs, files, spelling, terminal | document
 emu/scenario     12241  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
 emu/run          14747  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4707  .
-emu/result        8022  plot | report | seeds | summary, compare
+emu/result        8035  plot | report | seeds | summary, compare
 emu/watch        11290  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1294  .
-emu/study        12054  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12109  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5295  fabemu

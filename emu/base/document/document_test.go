@@ -108,7 +108,7 @@ func TestTextAndMarkdown(t *testing.T) {
 	p := Page{Title: "T", Outcome: Bad, Verdict: "Verdict: void.", Reason: "Why.", Claims: "0 of 1 hold", Last: []string{"Results: d"}, Sections: []Section{
 		{In: Markdown, Parts: []Part{Paragraph("for readers"), Paragraph("")}},
 		{In: Browser, Title: "Machine", Text: "for browsers"},
-		{Title: "Fig. 1", Command: "fabemu x", Text: "Caption.", Parts: []Part{
+		{Title: "Subject", Command: "fabemu x", Source: "Fig. 1", Text: "Caption.", Parts: []Part{
 			Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}, Picture{Drawing: drawing{}, Name: "q"}, claims,
 			List{ID: "l", Items: []string{"one", "two"}}, Only{Terminal, Line("a line")}, Only{Markdown, Wide{sample(), 1}}, Fold{Title: "long"}}},
 	}}
@@ -121,8 +121,8 @@ func TestTextAndMarkdown(t *testing.T) {
 	}
 	const wantText = `T
 
-Fig. 1
-  fabemu x
+Subject
+  fabemu x (Fig. 1)
   claim                                 result
   C-1 the link is never idle, and the     97 %
   queue is short
@@ -139,9 +139,9 @@ Results: d
 
 for readers
 
-## Fig. 1
+## Subject
 
-` + "`fabemu x`" + `. Caption.
+` + "`fabemu x`" + ` (Fig. 1). Caption.
 
 ![a picture](p.svg)
 
@@ -163,7 +163,7 @@ for readers
 	if got := md.String(); got != wantMarkdown {
 		t.Errorf("document:\n%s\nwant\n%s", got, wantMarkdown)
 	}
-	for want, there := range map[string]bool{"Machine</h2>": true, "<code>fabemu x</code>": true, "<b>C-1</b>": true, `<ul id="l"><li>one</li>`: true,
+	for want, there := range map[string]bool{"Machine</h2>": true, "<code>fabemu x</code> (Fig. 1)": true, "<b>C-1</b>": true, `<ul id="l"><li>one</li>`: true,
 		"for readers": false, "a line": false, "1 Gb/s": false} {
 		if strings.Contains(html.String(), want) != there {
 			t.Errorf("%q on the page: %v", want, !there)

@@ -62,6 +62,7 @@ const (
 type Section struct {
 	Title   string
 	Command string // that makes it again; may be empty
+	Source  string // where it is in the source, shown with the command
 	Text    string // an introduction, which a terminal leaves out
 	Parts   []Part // in their order
 	In      Format // where it is shown
@@ -213,7 +214,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{range $i, $s := .Shown}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
 <h2 id="h{{$i}}">{{$s.Title}}</h2>
 {{with $s.Text}}<p>{{.}}</p>
-{{end}}{{with $s.Command}}<p class="small"><code>{{.}}</code></p>
+{{end}}{{with $s.Command}}<p class="small"><code>{{.}}</code>{{with $s.Source}} ({{.}}){{end}}</p>
 {{end}}{{range $s.Parts}}{{.HTML}}
 {{end}}</section>
 {{end}}</main>

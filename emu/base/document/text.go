@@ -24,7 +24,7 @@ func (p *Page) WriteText(w io.Writer, look terminal.Look) error {
 			t.Title(s.Title)
 		}
 		if s.Command != "" {
-			t.Line("  %s", s.Command)
+			t.Line("  %s%s", s.Command, s.place())
 		}
 		for _, part := range s.Parts {
 			part.text(t)
@@ -51,6 +51,14 @@ func (p *Page) WriteText(w io.Writer, look terminal.Look) error {
 	return err
 }
 
+// place is the source in brackets.
+func (s *Section) place() string {
+	if s.Source == "" {
+		return ""
+	}
+	return " (" + s.Source + ")"
+}
+
 // color is the colour of a verdict on a terminal.
 func (o Outcome) color() terminal.Color {
 	return map[Outcome]terminal.Color{Good: terminal.Green, Fair: terminal.Yellow, Bad: terminal.Red}[o]
@@ -75,7 +83,7 @@ func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) erro
 		}
 		text := s.Text
 		if s.Command != "" {
-			text = "`" + s.Command + "`. " + text
+			text = "`" + s.Command + "`" + s.place() + ". " + text
 		}
 		add(strings.TrimSpace(text))
 		for _, part := range s.Parts {

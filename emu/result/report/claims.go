@@ -86,6 +86,19 @@ func (t Tally) Of(o Outcome) int {
 	return n
 }
 
+// Held returns how many claims of a basis that have a null result hold, and how many there are.
+func (t Tally) Held(b scenario.Basis) (held, all int) {
+	for o, n := range t[b] {
+		if all += n; o == Pass || o == UnexpectedPass {
+			held += n
+		}
+	}
+	return held, all
+}
+
+// HeldBare is Held for the claims without a null result.
+func (t Tally) HeldBare(b scenario.Basis) (held, all int) { return t.Held(b + bare) }
+
 // String counts the claims of each kind that hold. Where none has a source they are called checks.
 func (t Tally) String() string {
 	ours := "checks of ours"
@@ -99,11 +112,11 @@ func (t Tally) String() string {
 	}{{scenario.Quoted, "quoted claims"}, {scenario.Derived, "derived claims"}, {scenario.Ours, ours},
 		{scenario.Quoted + bare, "quoted claims" + bare}, {scenario.Derived + bare, "derived claims" + bare}, {scenario.Ours + bare, ours + bare}} {
 		n := t[kind.basis]
-		all := n[Pass] + n[UnexpectedPass] + n[Differs] + n[Fail] + n[NotMeasured]
+		held, all := t.Held(kind.basis)
 		if all == 0 {
 			continue
 		}
-		s := fmt.Sprintf("%d of %d %s hold", n[Pass]+n[UnexpectedPass], all, kind.word)
+		s := fmt.Sprintf("%d of %d %s hold", held, all, kind.word)
 		for _, x := range []struct {
 			outcome Outcome
 			words   string

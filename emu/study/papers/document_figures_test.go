@@ -31,7 +31,7 @@ func TestFiguresOfDocuments(t *testing.T) {
 			if err := r.WriteMarkdown(&part, linked(d.paper, d.pictures)); err != nil {
 				t.Fatal(err)
 			}
-			_, section, _ := strings.Cut(part.String(), "\n## "+r.Figures[0].heading())
+			_, section, _ := strings.Cut(part.String(), "\n## "+r.Figures[0].Title+"\n")
 			if !strings.Contains(string(text), section) {
 				t.Errorf("the result of %s is\n%s", d.quick, section)
 			}

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync"
 
+	"fabemu/emu"
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/scenario"
 )
 
 // WritePage writes report.html.
@@ -46,7 +48,11 @@ func (r *Result) page() *document.Page {
 	if r.Directory != "" {
 		p.Last = append(p.Last, fmt.Sprintf("Results: %s (open %s in a browser)", r.Directory, PageFile))
 	}
-	p.Sections = append(p.Sections, document.Section{In: document.Markdown, Text: r.introduction(), Parts: []document.Part{document.Paragraph(r.About)}})
+	parts := []document.Part{document.Paragraph(r.About)}
+	if len(r.Tally()) > 0 {
+		parts = append([]document.Part{r.held()}, parts...)
+	}
+	p.Sections = append(p.Sections, document.Section{In: document.Markdown, Text: r.introduction(), Parts: parts})
 	if o := r.overview(); o != nil {
 		p.Sections = append(p.Sections, document.Section{Title: "At a glance", In: document.Browser | document.Markdown, Text: overviewSays, Parts: []document.Part{o.part()}})
 	}
@@ -71,51 +77,68 @@ func (r *Result) page() *document.Page {
 	return p
 }
 
-// introduction is the start of the document: where it comes from, and how many claims hold.
+// introduction is the start of the document: where it comes from, and the command.
 func (r *Result) introduction() string {
-	tally := r.Tally()
-	if len(tally) == 0 {
-		return fmt.Sprintf("Source: %s. `fabemu reproduce %s` writes this page, its pictures and `%s`, on the %s clock.", r.Source, r.Paper, PageFile, r.Clock)
+	command := "fabemu reproduce " + r.Paper
+	if r.Clock != string(emu.VirtualClock) {
+		command += " --clock " + r.Clock
 	}
-	text := fmt.Sprintf("Source: %s. `fabemu reproduce %s` writes this page on the %s clock. %s.%s", r.Source, r.Paper, r.Clock, tally, r.committed())
-	if r.Seeds > 1 {
-		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, 3*r.Seeds)
+	text := fmt.Sprintf("Source: %s. Command: `%s`.", r.Source, command)
+	if len(r.Tally()) == 0 {
+		return text
+	}
+	text += r.committed()
+	if r.Seeds > 1 && r.Seeds != defaultSeeds {
+		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, moreSeeds*r.Seeds)
 	}
 	return text + " [How to read the claims](reading.md)."
 }
 
-// committed counts the ranges that were committed before their results, and describes the marks of the others.
+// held is a table of how many claims hold, by their basis and by whether they have a null result.
+func (r *Result) held() document.Part {
+	t := document.NewTable("", []string{"claims that hold", "quoted", "derived", "ours"}, nil)
+	for _, row := range []struct {
+		head string
+		of   func(scenario.Basis) (held, all int)
+	}{{"with a null result", r.Tally().Held}, {"without", r.Tally().HeldBare}} {
+		cells := []string{row.head}
+		for _, basis := range []scenario.Basis{scenario.Quoted, scenario.Derived, scenario.Ours} {
+			held, all := row.of(basis)
+			cells = append(cells, fmt.Sprintf("%d of %d", held, all))
+		}
+		t.Add(cells...)
+	}
+	return t
+}
+
+// committed counts the ranges with a mark; see Range.
 func (r *Result) committed() string {
-	count, all := map[When]int{}, 0
+	count, all := map[string]int{}, 0
 	for _, f := range r.Figures {
 		for i := range f.Claims {
-			count[f.Claims[i].Range.When]++
+			count[f.Claims[i].Range.mark()]++
 			all++
 		}
 	}
-	if count[""] > 0 {
+	if count[""] == all {
 		return ""
 	}
-	text := fmt.Sprintf(" %d of %d ranges were committed before the first result", count[Before], all)
-	if n := count[Unproved]; n > 0 {
-		text += fmt.Sprintf("; † %d not provably", n)
-	}
-	if n := count[Later]; n > 0 {
-		text += fmt.Sprintf("; ‡ %d changed later", n)
-	}
-	return text + "."
+	return fmt.Sprintf(" Of %d ranges %d are †, %d ‡.", all, count["†"], count["‡"])
 }
-
-// heading is the title of the figure's section.
-func (f *FigureResult) heading() string { return f.Source + ": " + f.Title }
 
 // section is the part of the report about a figure. number is its place among those that are compared; -1: it is not.
 func (f *FigureResult) section(number int) document.Section {
-	s := document.Section{Title: f.heading(), Command: "fabemu reproduce " + f.Name, Text: f.Caption}
+	s := document.Section{Title: f.Title, Command: "fabemu reproduce " + f.Name, Source: f.Source, Text: f.Caption}
 	for i := range f.Pictures {
 		s.Parts = append(s.Parts, f.Pictures[i].part())
 	}
-	s.Parts = append(s.Parts, summary.Claims(rowsOf(f.Claims))...)
+	rows := rowsOf(f.Claims)
+	for _, part := range summary.Claims(rows) {
+		s.Parts = append(s.Parts, document.Only{In: document.Terminal | document.Browser, Part: part})
+	}
+	for _, part := range summary.Claims(joined(rows)) {
+		s.Parts = append(s.Parts, document.Only{In: document.Markdown, Part: part})
+	}
 	if f.Matrix != nil {
 		s.Parts = append(s.Parts, document.Only{In: document.Terminal, Part: f.Matrix.table()},
 			document.Only{In: document.Terminal | document.Browser, Part: document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()}})
@@ -146,10 +169,34 @@ func rowsOf(claims []ClaimResult) []summary.Row {
 	return rows
 }
 
+// joined has one row for claims with the same statement, range and outcome, with the IDs and values of all.
+func joined(rows []summary.Row) (all []summary.Row) {
+	for _, r := range rows {
+		i := slices.IndexFunc(all, func(o summary.Row) bool {
+			return o.Statement == r.Statement && o.Accepted == r.Accepted && o.Outcome == r.Outcome
+		})
+		if i < 0 {
+			all = append(all, r)
+			continue
+		}
+		o := &all[i]
+		o.ID += ", " + r.ID
+		o.Value += " / " + r.Value
+		o.Null += " / " + r.Null
+	}
+	for i := range all { // one null result is enough where all are equal
+		if nulls := slices.Compact(strings.Split(all[i].Null, " / ")); len(nulls) == 1 {
+			all[i].Null = nulls[0]
+		}
+	}
+	return all
+}
+
 // parts are the table of choices, a row a statement, and its note. A terminal has letters for the choices, and
 // describes them above.
 func (t *TableResult) parts() []document.Part {
-	long := document.NewTable(t.Title, append([]string{t.Title}, t.Columns...), nil)
+	heads := append([]string{t.Title}, t.Columns...)
+	long, means := document.NewTable(t.Title, heads, nil), document.NewTable(t.Title, heads, nil)
 	var choices []string
 	short := document.NewTable("", []string{""}, nil)
 	for i, c := range t.Columns {
@@ -164,11 +211,16 @@ func (t *TableResult) parts() []document.Part {
 		}
 		long.Add(cells...)
 		short.Add(append([]string{row.statement()}, cells[1:]...)...)
+		for i := range cells {
+			cells[i], _, _ = strings.Cut(cells[i], " ± ")
+		}
+		means.Add(cells...)
 	}
 	return []document.Part{
 		document.Only{In: document.Terminal, Part: document.List{Items: choices}},
 		document.Only{In: document.Terminal, Part: short},
-		document.Only{In: document.Browser | document.Markdown, Part: long},
+		document.Only{In: document.Browser, Part: long},
+		document.Only{In: document.Markdown, Part: means},
 	}
 }
 

@@ -100,7 +100,7 @@ func Do(ctx context.Context, p *Paper, figures []*Figure, o Options) (*Result, e
 func collect(figures []*Figure, o Options) *batch {
 	o.Clock = cmp.Or(o.Clock, emu.VirtualClock)
 	if o.Seeds <= 0 {
-		o.Seeds = 5
+		o.Seeds = defaultSeeds
 	}
 	o.Workers = max(o.Workers, 0) // 0: as many as there are processors
 	if o.Clock == emu.WallClock {
@@ -217,6 +217,9 @@ func (j *job) open() (err error) {
 
 // keyOf identifies a run: a seed of a mean may be a single run of another quantity.
 func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) }
+
+// defaultSeeds is over how many seeds a mean is taken unless the call says otherwise.
+const defaultSeeds = 5
 
 // moreSeeds is how many times as many seeds a claim near a bound has.
 const moreSeeds = 3
