@@ -30,7 +30,7 @@ emu/base          1574  errs, files, spelling, terminal | document
 emu/scenario     12241  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
-emu/run          14747  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14754  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4707  .
 emu/result        8035  plot | report | seeds | summary, compare
 emu/watch        11290  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
