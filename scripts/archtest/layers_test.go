@@ -35,7 +35,7 @@ emu/metrics       4707  .
 emu/result        8035  plot | report | seeds | summary, compare
 emu/watch        11290  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1294  .
-emu/study        12109  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12115  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5295  fabemu

@@ -104,7 +104,7 @@ func (r *Result) held() document.Part {
 		cells := []string{row.head}
 		for _, basis := range []scenario.Basis{scenario.Quoted, scenario.Derived, scenario.Ours} {
 			held, all := row.of(basis)
-			cells = append(cells, fmt.Sprintf("%d of %d", held, all))
+			cells = append(cells, strings.Replace(fmt.Sprintf("%d of %d", held, all), "0 of 0", "–", 1))
 		}
 		t.Add(cells...)
 	}
@@ -120,10 +120,16 @@ func (r *Result) committed() string {
 			all++
 		}
 	}
-	if count[""] == all {
+	var marked []string
+	for _, mark := range []string{"†", "‡"} {
+		if count[mark] > 0 {
+			marked = append(marked, fmt.Sprint(count[mark], " ", mark))
+		}
+	}
+	if marked == nil {
 		return ""
 	}
-	return fmt.Sprintf(" Of %d ranges %d are †, %d ‡.", all, count["†"], count["‡"])
+	return fmt.Sprintf(" Of %d ranges: %s.", all, strings.Join(marked, ", "))
 }
 
 // section is the part of the report about a figure. number is its place among those that are compared; -1: it is not.
