@@ -17,12 +17,13 @@ import (
 // device without delay, and keeps the packets: they never wait for those of another queue pair.
 //
 // A CNP names the queue pair of the sender, which data packets do not. It follows from the ACKs: an ACK to a queue
-// pair has the PSN of data that came from there. Until then, as without ACKs (UC), the data is not answered.
+// pair has the PSN of data that came from there. Until then, as without ACKs (UC), the data is not answered. A CNP may
+// overtake the first ACK. It waits for this ACK then.
 
 // The bounds of an adapter, for each other guest.
 const (
-	mostPairs = 1024        // queue pairs with a limiter and a reaction point, or with a notification point
-	idlePair  = unit.Second // after this time without packets a queue pair may lose its place to another
+	mostPairs = 1024        // queue pairs with a limiter and a reaction point, or with a notification point; early CNPs
+	idlePair  = unit.Second // after this time without packets a queue pair may lose its place to another; an early CNP is ignored
 	tries     = 16          // places that are looked at for that
 	psnWindow = 1 << 12     // packets that an ACK may lag behind
 )
@@ -40,7 +41,7 @@ type RoCECounts struct {
 	CNPSent    int64 `json:"np_cnp_sent"`
 	ECNMarked  int64 `json:"np_ecn_marked_roce_packets"`
 	CNPHandled int64 `json:"rp_cnp_handled"`
-	CNPIgnored int64 `json:"rp_cnp_ignored"` // to a queue pair that sends nothing
+	CNPIgnored int64 `json:"rp_cnp_ignored"` // to a queue pair that sends nothing, or that no ACK has named in time
 	OutOfPairs int64 `json:"out_of_pairs"`   // packets of queue pairs beyond mostPairs, which are not paced or not answered
 	Discards   int64 `json:"tx_discards"`    // packets of the guest, and CNPs, for which there was no room
 	Pairs      int   `json:"queue_pairs"`    // that it sends to, at the end
@@ -65,6 +66,13 @@ type peer struct {
 	lanes   []*lane
 	cnps    *lane          // by which CNPs go there
 	points  *agenda.Agenda // of notification points, by their place
+	early   []early        // CNPs to queue pairs that no ACK has named yet, the oldest first
+}
+
+// early is a CNP that came before the first ACK to its queue pair.
+type early struct {
+	to pairKey
+	at unit.Time
 }
 
 // pairKey is a queue pair at an address.
@@ -197,18 +205,17 @@ func (t *table) join(p *pair, qp uint32) {
 	}
 }
 
-// acknowledged takes in an ACK from an address to the queue pair that has sent the data. Data that several queue pairs
-// may have got with this PSN tells nothing.
-func (t *table) acknowledged(at [16]byte, qp, psn uint32) {
+// acknowledged takes in an ACK from an address to the queue pair that has sent the data, and returns the queue pair whose
+// other end is known by that; nil: none. Data that several queue pairs may have got with this PSN tells nothing.
+func (t *table) acknowledged(at [16]byte, qp, psn uint32) (only *pair) {
 	within := func(p *pair) bool { return p.data && p.to.at == at && (p.psn-psn)&0xFFFFFF < psnWindow }
 	if p := t.from[pairKey{at, qp}]; p != nil && within(p) {
-		return
+		return nil
 	}
-	var only *pair
 	for _, p := range t.unpaired {
 		if within(p) {
 			if only != nil {
-				return
+				return nil
 			}
 			only = p
 		}
@@ -216,6 +223,7 @@ func (t *table) acknowledged(at [16]byte, qp, psn uint32) {
 	if only != nil {
 		t.join(only, qp)
 	}
+	return only
 }
 
 // saw takes in data.
@@ -408,16 +416,19 @@ func (r *peer) receive(now unit.Time, flow *fabric.Flow, b *wire.Body) bool {
 	case !ok:
 		return false
 	case packet.Opcode == wire.RoCENotification:
-		if p := r.out.from[pairKey{packet.From, packet.DestQP}]; p != nil && p.controller != nil {
-			r.count.CNPHandled++
-			p.controller.Feedback(now, wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2})
-			p.lane.settle(now, p)
+		r.ignore(now.Add(-idlePair))
+		if to := (pairKey{packet.From, packet.DestQP}); r.out.from[to] != nil {
+			r.notified(now, r.out.from[to])
+		} else if len(r.early) < mostPairs {
+			r.early = append(r.early, early{to, now})
 		} else {
 			r.count.CNPIgnored++
 		}
 		return true
 	case packet.Acknowledges():
-		r.out.acknowledged(packet.From, packet.DestQP, packet.PSN)
+		if p := r.out.acknowledged(packet.From, packet.DestQP, packet.PSN); p != nil {
+			r.named(now, p)
+		}
 		return false
 	}
 	if b.Marked {
@@ -454,6 +465,37 @@ func (r *peer) receive(now unit.Time, flow *fabric.Flow, b *wire.Body) bool {
 	return false
 }
 
+// notified takes in a CNP to a queue pair.
+func (r *peer) notified(now unit.Time, p *pair) {
+	if p.controller == nil {
+		r.count.CNPIgnored++
+		return
+	}
+	r.count.CNPHandled++
+	p.controller.Feedback(now, wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2})
+	p.lane.settle(now, p)
+}
+
+// named takes in the CNPs that came before the first ACK to a queue pair.
+func (r *peer) named(now unit.Time, p *pair) {
+	r.ignore(now.Add(-idlePair))
+	r.early = slices.DeleteFunc(r.early, func(e early) bool {
+		its := e.to == pairKey{p.to.at, p.sender}
+		if its {
+			r.notified(now, p)
+		}
+		return its
+	})
+}
+
+// ignore gives early CNPs up that came before an instant.
+func (r *peer) ignore(before unit.Time) {
+	for len(r.early) > 0 && r.early[0].at < before {
+		r.early = r.early[1:]
+		r.count.CNPIgnored++
+	}
+}
+
 // notify sends the CNPs of a queue pair that are due.
 func (r *peer) notify(now unit.Time, p *pair) {
 	if p.point == nil {
@@ -480,16 +522,28 @@ func (r *peer) notify(now unit.Time, p *pair) {
 	r.points.Set(p.place, p.point.Deadline())
 }
 
-// report returns the counters.
-func (a *adapter) report() *RoCECounts {
-	if a == nil {
-		return nil
+// Adapter has the counters of a guest's adapter, except Pauses.
+type Adapter struct {
+	Node int
+	RoCECounts
+}
+
+// Adapters appends the adapters of all guests to a slice, in the order of the endpoints.
+func (g *Guests) Adapters(all []Adapter) []Adapter {
+	if g == nil {
+		return all
 	}
-	all := a.count
-	for _, p := range a.peers {
-		all.Pairs += len(p.out.to)
+	for _, x := range g.all {
+		if x.nic == nil {
+			continue
+		}
+		a := Adapter{x.node, x.nic.count}
+		for _, p := range x.nic.peers {
+			a.Pairs += len(p.out.to)
+		}
+		all = append(all, a)
 	}
-	return &all
+	return all
 }
 
 // adapted returns the lane of a flow that leaves an adapter, which paces it; nil: of another.

@@ -92,6 +92,25 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 1 {
 		t.Errorf("CNPs of a guest: %+v", r[0].RoCE)
 	}
+	// One that overtakes the first ACK waits for it; the other is given up.
+	carry("a", 0, false, verb(1, wire.RCSendOnly, 0x21, 7))
+	carry("b", 1, false, verb(2, wire.RoCENotification, 0x22, 0))
+	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 2 {
+		t.Errorf("before the ACK that names the queue pair: %+v", r[0].RoCE)
+	}
+	carry("b", 1, false, verb(2, wire.RCAck, 0x22, 7))
+	carry("b", 1, false, verb(2, wire.RoCENotification, 0x22, 0))
+	now += 2 * unit.Time(unit.Second)
+	carry("b", 1, false, verb(2, wire.RoCENotification, 0x12, 0))
+	if a := g.Adapters(nil); a[0].CNPHandled != 5 || a[0].CNPIgnored != 1 || len(a) != 2 {
+		t.Errorf("after it: %+v", a)
+	}
+	for range 2 * mostPairs {
+		carry("b", 1, false, verb(2, wire.RoCENotification, 0x98, 0))
+	}
+	if a, r := g.Adapters(nil), g.all[0].nic.peers[g.all[1].node]; a[0].CNPIgnored != 1+mostPairs || len(r.early) != mostPairs {
+		t.Errorf("%d CNPs wait: %+v", len(r.early), a)
+	}
 	// The adapter's own one is in a frame back, with the tag.
 	peer := g.all[1].nic.peers[g.all[0].node]
 	p := peer.in.to[pairKey{[16]byte{10: 0xFF, 0xFF, 10, 0, 0, 1}, 0x11}]

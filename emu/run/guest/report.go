@@ -56,6 +56,7 @@ func (g *Guests) Times() []KernelTime { return g.times }
 // Report returns the packets of each guest, and warnings. Call it before Close.
 func (g *Guests) Report() ([]Report, []string) {
 	var all []Report
+	adapters := g.Adapters(nil)
 	for _, x := range g.all {
 		sent, received, err := x.device.Dropped()
 		if err != nil && !g.warned["device-gone."+x.name] {
@@ -74,7 +75,13 @@ func (g *Guests) Report() ([]Report, []string) {
 			x.scene.Address = scenario.Address{}
 		}
 		r := Report{Name: x.name, Place: PlaceOf(&x.scene), Address: x.scene.Address.Addr(), MTU: int64(x.scene.MTU), Kind: x.scene.Kind,
-			Namespace: x.space, Counts: x.count, RoCE: x.nic.report()}
+			Namespace: x.space, Counts: x.count}
+		if x.nic != nil {
+			r.RoCE, adapters = &adapters[0].RoCECounts, adapters[1:]
+			for _, p := range x.nic.peers {
+				r.RoCE.CNPIgnored += int64(len(p.early))
+			}
+		}
 		all = append(all, r)
 	}
 	return all, g.warnings
