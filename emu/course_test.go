@@ -51,7 +51,7 @@ func TestCourseIsToldFromTimeToTime(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.attach(&drive.Setup{})
+				r.attach(&drive.Setup{}, nil)
 				began := time.Now()
 				for at := unit.Time(0); time.Since(began) < c.runs; at += unit.Time(100 * unit.Microsecond) {
 					r.events.Record(&trace.Event{At: at, Kind: trace.Stall})

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/capture"
@@ -110,8 +111,8 @@ func (o *Options) comment(s *scenario.Scenario) string {
 }
 
 // attach has the record receive the frames on links and the rate limits of nodes, and begins to
-// show the run.
-func (r *recording) attach(f *drive.Setup) {
+// show the run with its guests.
+func (r *recording) attach(f *drive.Setup, guests *guest.Guests) {
 	for _, m := range f.Nodes {
 		if e, ok := m.(*node.Endpoint); ok {
 			e.Limits(r.collector.Limit)
@@ -124,7 +125,7 @@ func (r *recording) attach(f *drive.Setup) {
 		f.Tap = r.trace.Tap(f.Tap)
 	}
 	if r.hub != nil {
-		r.hub.Start(f, r.events)
+		r.hub.Start(f, r.events, guests)
 	}
 	if r.options.Course != nil {
 		r.stop = follow(r.collector, r.options.Course)

@@ -129,7 +129,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
 	f.Ties, f.Progress = o.test.Ties, &pace.Progress{}
-	r.record.attach(f)
+	r.record.attach(f, r.guests)
 	r.guests.Attach(f)
 	begin := time.Now()
 	figures, err := r.drive(ctx, f)

@@ -51,6 +51,15 @@ func (c *Collector) link(h fabric.Hop) LinkTotals {
 	}
 }
 
+// Classes returns how many PFC frames came to a port, by priority.
+func (c *Collector) Classes(node int, p port.ID) (n [port.Priorities]int64) {
+	out := c.out(c.fabric.Nodes[node].Ports[p].Out())
+	for k := range n {
+		n[k] = c.last(out + inClasses + k)
+	}
+	return n
+}
+
 // stalls returns the stalls whose counters begin at a column.
 func (c *Collector) stalls(first int) (s Stalls) {
 	for b := range s {

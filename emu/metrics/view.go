@@ -157,6 +157,9 @@ func (v *View) Port(node int, p port.ID) PortTotals {
 	}
 }
 
+// Classes is Collector.Classes, from the start to View.End.
+func (v *View) Classes(node int, p port.ID) [port.Priorities]int64 { return v.c.Classes(node, p) }
+
 // Drops returns how many frames were discarded, as Collector.Drops does.
 func (v *View) Drops() []ReasonCount { return v.c.Drops() }
 

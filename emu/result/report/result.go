@@ -377,23 +377,13 @@ func JudgeCheck(c *scenario.Check, value float64, unmeasured string) Check {
 	return Check{JudgeClaim(c, value, unmeasured), c.Claim, c.Metric, [2]int64{int64(c.During[0]), int64(c.During[1])}}
 }
 
-// takePauses records the PFC frames that came to adapters of guests.
-func (r *Result) takePauses(c *metrics.Collector, end unit.Time) {
-	f := c.Fabric()
-	for i := range r.Guests {
-		roce := r.Guests[i].RoCE
-		at := slices.IndexFunc(f.Nodes, func(m fabric.Node) bool { return m.Name == r.Guests[i].Name })
-		if roce == nil {
-			continue
-		}
-		roce.Pauses = map[string]int64{}
-		for p := range port.Priorities {
-			link := f.LinkName(f.Nodes[at].Ports[0].In())
-			if m, err := metrics.Compile(fmt.Sprintf("%s.pauses.%d", link, p), f); err == nil {
-				roce.Pauses[fmt.Sprintf("rx_prio%d_pause", p)] = int64(m.Over(c, 0, end))
-			}
-		}
+// Pauses returns numbers of PFC frames by priority under the names of adapters.
+func Pauses(classes [port.Priorities]int64) map[string]int64 {
+	named := map[string]int64{}
+	for p, n := range classes {
+		named[fmt.Sprintf("rx_prio%d_pause", p)] = n
 	}
+	return named
 }
 
 // TakeGuests records the guests of a run that has ended, and their programs,
@@ -405,7 +395,12 @@ func (r *Result) TakeGuests(c *metrics.Collector, end unit.Time, g *guest.Guests
 	r.judgePrograms(s, programs.Value)
 	all, warnings := g.Report()
 	r.Guests, r.KernelTimes = all, g.Times()
-	r.takePauses(c, end)
+	for i := range r.Guests {
+		if roce := r.Guests[i].RoCE; roce != nil {
+			node := slices.IndexFunc(c.Fabric().Nodes, func(m fabric.Node) bool { return m.Name == r.Guests[i].Name })
+			roce.Pauses = Pauses(c.Classes(node, 0))
+		}
+	}
 	r.Warnings = append(r.Warnings, warnings...)
 	for _, e := range g.Events() {
 		r.Events = append(r.Events, Event{e.AtPs, fmt.Sprintf("%s of guest %s: %s", e.Name, e.Guest, e.Text)})

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
@@ -28,6 +29,8 @@ type State struct {
 	Roots     []Root           `json:"roots,omitempty"`
 	Checks    []CheckStatus    `json:"checks,omitempty"`  // in the order of the scenario
 	Dropped   map[string]int64 `json:"dropped,omitempty"` // frames, by the reason
+
+	RoCE map[string]guest.RoCECounts `json:"roce,omitempty"` // the counters of adapters, by the guest
 }
 
 // ActiveFault is a fault that has not ended, or a storm that a watchdog has found.
@@ -104,6 +107,12 @@ func stateOf(s *observe.Snapshot) State {
 			x.Dropped = map[string]int64{}
 		}
 		x.Dropped[d.Reason.String()] = d.Count
+	}
+	for _, a := range s.Adapters {
+		if x.RoCE == nil {
+			x.RoCE = map[string]guest.RoCECounts{}
+		}
+		x.RoCE[s.Fabric.Nodes[a.Node].Name] = a.RoCECounts
 	}
 	return x
 }

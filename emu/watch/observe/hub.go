@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
@@ -39,6 +40,7 @@ type Run struct {
 type Hub struct {
 	run      Run
 	nodes    []drive.Node
+	guests   *guest.Guests
 	progress *pace.Progress
 	batch    *trace.Batch // events for the collector, to be flushed before it is read
 	mirror   *metrics.Mirror
@@ -81,6 +83,7 @@ type sample struct {
 	events    []trace.Event
 	missed    int64
 	silent    []pace.Silent
+	adapters  []guest.Adapter
 }
 
 // holdRoom is how many waiting frames a sample has room for.
@@ -141,8 +144,9 @@ func NewHub(r Run) *Hub {
 	return h
 }
 
-// Start begins to show the run of nodes that report to events.
-func (h *Hub) Start(f *drive.Setup, events *trace.Batch) {
+// Start begins to show the run of nodes that report to events, and of guests, which may be nil.
+func (h *Hub) Start(f *drive.Setup, events *trace.Batch, guests *guest.Guests) {
+	h.guests = guests
 	h.nodes, h.batch, h.progress, f.Visitor = f.Nodes, events, f.Progress, h
 	for _, w := range h.watchers {
 		go w.watch(h)
@@ -192,6 +196,7 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
 	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
+	s.adapters = h.guests.Adapters(s.adapters[:0])
 	if s.timed = t != nil; s.timed {
 		s.timing, s.p99, s.gap = *t, t.LatenessT.ValueAtQuantile(99), t.GapError.ValueAtQuantile(99)
 		s.timing.Lateness, s.timing.LatenessT, s.timing.GapError = pace.Histogram{}, pace.Histogram{}, pace.Histogram{}
@@ -375,6 +380,7 @@ func (h *Hub) snapshot() *shared {
 		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
 		ByPaths: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
 		Storms:       append(s.Storms[:0], from.storms...),
+		Adapters:     append(s.Adapters[:0], from.adapters...),
 		EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)
@@ -382,6 +388,9 @@ func (h *Hub) snapshot() *shared {
 		s.Dilation = f.Scenario.Wall.Dilation
 	}
 	h.mirror.View(s.Figures)
+	for i := range s.Adapters {
+		s.Adapters[i].Pauses = report.Pauses(s.Figures.Classes(s.Adapters[i].Node, 0))
+	}
 	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
 	w := &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
 	for i := range from.holds {

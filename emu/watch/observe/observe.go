@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/deadlock"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
@@ -89,6 +90,7 @@ type Snapshot struct {
 	Deadlocks []deadlock.Deadlock // that were found so far
 	Storms    []metrics.Storm     // that watchdogs have found so far
 	Silent    []pace.Silent       // parts in other processes that do not answer
+	Adapters  []guest.Adapter     // of guests, at Now; their PFC frames up to Figures.End
 
 	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has P99 and Max
 	// alone, in T. Level is empty where it is not known before the end.

@@ -39,7 +39,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.Start(made, batch)
+		h.Start(made, batch, nil)
 		if _, err := (drive.Virtual{SkipCodec: true}).Run(t.Context(), made); err != nil {
 			t.Fatal(err)
 		}

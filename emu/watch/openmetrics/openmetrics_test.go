@@ -51,7 +51,7 @@ func shown(t *testing.T, s *scenario.Scenario, o observe.Observer) *metrics.Coll
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Start(made, events)
+	h.Start(made, events, nil)
 	if _, err := (drive.Virtual{SkipCodec: true}).Run(context.Background(), made); err != nil {
 		t.Fatal(err)
 	}

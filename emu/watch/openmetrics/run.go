@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
@@ -35,6 +36,7 @@ func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 	} else {
 		w.ports(s)
 		w.flows(s)
+		w.adapters(s)
 		w.checks(s)
 	}
 	return w.end()
@@ -294,6 +296,32 @@ func flowLabels(f *fabric.Fabric, i int) []label {
 	return []label{{"flow", f.Flows[i].Name}, {"group", f.Flows[i].Group}}
 }
 
+// adapters writes the counters of guests' adapters, if there are any.
+func (w *writer) adapters(s *observe.Snapshot) {
+	if len(s.Adapters) == 0 {
+		return
+	}
+	each := func(name string, k kind, help string, of func(a *guest.RoCECounts) int64) {
+		w.each(family{"fabemu_adapter_" + name, k, help}, len(s.Adapters), func(i int) (float64, []label) {
+			a := &s.Adapters[i]
+			return float64(of(&a.RoCECounts)), []label{{"machine", s.Fabric.Nodes[a.Node].Name}}
+		})
+	}
+	each("np_cnp_sent", counter, "CNPs that the guest's adapter has sent.", func(a *guest.RoCECounts) int64 { return a.CNPSent })
+	each("np_ecn_marked_roce_packets", counter, "Marked packets of RoCEv2 that came to it.", func(a *guest.RoCECounts) int64 { return a.ECNMarked })
+	each("rp_cnp_handled", counter, "CNPs that came for a queue pair with a reaction point.", func(a *guest.RoCECounts) int64 { return a.CNPHandled })
+	each("rp_cnp_ignored", counter, "Other CNPs that came.", func(a *guest.RoCECounts) int64 { return a.CNPIgnored })
+	each("out_of_pairs", counter, "Packets of queue pairs for which it had no place.", func(a *guest.RoCECounts) int64 { return a.OutOfPairs })
+	each("tx_discards", counter, "Packets, and CNPs, for which it had no room.", func(a *guest.RoCECounts) int64 { return a.Discards })
+	each("queue_pairs", gauge, "Queue pairs that the guest sends to.", func(a *guest.RoCECounts) int64 { return int64(a.Pairs) })
+	w.begin(family{"fabemu_adapter_rx_pause", counter, "PFC frames that came, by the priority."})
+	for _, a := range s.Adapters {
+		for p, n := range s.Figures.Classes(a.Node, 0) {
+			w.sample(float64(n), label{"machine", s.Fabric.Nodes[a.Node].Name}, label{"priority", strconv.Itoa(p)})
+		}
+	}
+}
+
 // checks writes the values of claims.
 func (w *writer) checks(s *observe.Snapshot) {
 	w.begin(family{"fabemu_check_value", gauge, "Value of a claim of the scenario, once it is known."})
@@ -331,8 +359,8 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		})
 	// The counters of a RoCE adapter cover all flows that begin or end there.
 	type adapter struct {
-		node            int
-		marked, handled float64
+		node                           int
+		marked, handled, sent, ignored float64 // the latter two only of guests
 	}
 	var adapters []*adapter
 	known := map[int]*adapter{}
@@ -350,6 +378,9 @@ func (w *writer) nodes(s *observe.Snapshot) {
 			at(f.Flows[i].Src).handled += float64(n.Notified)
 		}
 	}
+	for _, own := range s.Adapters {
+		*at(own.Node) = adapter{own.Node, float64(own.ECNMarked), float64(own.CNPHandled), float64(own.CNPSent), float64(own.CNPIgnored)}
+	}
 	roce := func(name, help string, of func(*adapter) float64) {
 		w.each(family{"node_infiniband_" + name, counter, help}, len(adapters), func(i int) (float64, []label) {
 			return of(adapters[i]), []label{{"device", f.Nodes[adapters[i].node].Name}, {"port", "1"}}
@@ -361,6 +392,10 @@ func (w *writer) nodes(s *observe.Snapshot) {
 	roce("rp_cnp_packets_handled",
 		"Number of CNP packets handled by the Reaction Point to throttle the transmission rate",
 		func(a *adapter) float64 { return a.handled })
+	if len(s.Adapters) > 0 {
+		roce("np_cnp_packets_sent", "Number of CNP packets sent by the Notification Point", func(a *adapter) float64 { return a.sent })
+		roce("rp_cnp_ignored_packets_received", "Number of CNP packets received and ignored by the Reaction Point", func(a *adapter) float64 { return a.ignored })
+	}
 	net := func(name, help string, of func(p *portOf) float64) {
 		w.each(family{"node_network_" + name, counter, help}, len(all), func(i int) (float64, []label) {
 			device := all[i].labels[0].value

@@ -3,6 +3,8 @@ package models_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"net/netip"
@@ -11,12 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/watch/capture/dump"
 	"fabemu/emu/watch/capture/pcapng"
+	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/openmetrics"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -203,7 +208,15 @@ func TestModelVerbsNotified(t *testing.T) {
 		control string
 		cnps    bool
 	}{{"{law: dcqcn}", true}, {"{law: fixed}", false}} {
-		hosts, r := verbsRun(t, "20ms", c.control, 2, emu.Options{})
+		var own, others strings.Builder // the metrics at the end
+		watch := observe.Func(func(s *observe.Snapshot) {
+			own.Reset()
+			others.Reset()
+			if err := errors.Join(openmetrics.Own.Write(&own, s), openmetrics.NodeExporter.Write(&others, s)); err != nil {
+				t.Error(err)
+			}
+		})
+		hosts, r := verbsRun(t, "20ms", c.control, 2, emu.Options{Observe: []observe.Request{{Observer: watch, Every: time.Second}}})
 		here, there := roceOf(t, r, "r"), roceOf(t, r, "s1").CNPHandled+roceOf(t, r, "s2").CNPHandled
 		if here.ECNMarked == 0 || here.ECNMarked != int64(hosts["r"].marked) || here.CNPSent > 0 != c.cnps || there < here.CNPSent-2 || there > here.CNPSent {
 			t.Errorf("%s: %+v, %d handled, %d packets marked", c.control, here, there, hosts["r"].marked)
@@ -216,6 +229,24 @@ func TestModelVerbsNotified(t *testing.T) {
 		}
 		if n := hosts["s1"].cnps + hosts["s2"].cnps; n > 0 {
 			t.Errorf("%d CNPs came to hosts", n)
+		}
+		for _, name := range []string{"s1", "r"} {
+			n := roceOf(t, r, name)
+			for want, text := range map[string]string{
+				fmt.Sprintf("fabemu_adapter_np_cnp_sent_total{machine=%q} %d\n", name, n.CNPSent):                                      own.String(),
+				fmt.Sprintf("fabemu_adapter_np_ecn_marked_roce_packets_total{machine=%q} %d\n", name, n.ECNMarked):                     own.String(),
+				fmt.Sprintf("fabemu_adapter_rp_cnp_handled_total{machine=%q} %d\n", name, n.CNPHandled):                                own.String(),
+				fmt.Sprintf("fabemu_adapter_queue_pairs{machine=%q} %d\n", name, n.Pairs):                                              own.String(),
+				fmt.Sprintf("fabemu_adapter_rx_pause_total{machine=%q,priority=\"3\"} %d\n", name, n.Pauses["rx_prio3_pause"]):         own.String(),
+				fmt.Sprintf("node_infiniband_np_cnp_packets_sent_total{device=%q,port=\"1\"} %d\n", name, n.CNPSent):                   others.String(),
+				fmt.Sprintf("node_infiniband_np_ecn_marked_roce_packets_received_total{device=%q,port=\"1\"} %d\n", name, n.ECNMarked): others.String(),
+				fmt.Sprintf("node_infiniband_rp_cnp_packets_handled_total{device=%q,port=\"1\"} %d\n", name, n.CNPHandled):             others.String(),
+				fmt.Sprintf("node_infiniband_rp_cnp_ignored_packets_received_total{device=%q,port=\"1\"} ", name):                      others.String(),
+			} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: the metrics have no %s", c.control, want)
+				}
+			}
 		}
 	}
 }
