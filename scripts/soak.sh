@@ -108,6 +108,9 @@ echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd
 go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
 	failed+=("go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu")
 
+echo "+ go test -tags soak -run TestWallRDMA ./cmd/fabemu"
+go test -tags soak -timeout 1h -run TestWallRDMA -v ./cmd/fabemu >"$out/rdma.txt" 2>&1 || failed+=("RDMA programs in virtual machines: see $out/rdma.txt")
+
 echo "+ go test -tags soak -run TestStartUnderAllLimits ./cmd/fabemu"
 go test -tags soak -timeout 3h -run TestStartUnderAllLimits -v ./cmd/fabemu >"$out/limits.txt" 2>&1 ||
 	failed+=("runs that start under limits of files and memory: see $out/limits.txt")

@@ -30,11 +30,11 @@ emu/base          1574  errs, files, spelling, terminal | document
 emu/scenario     12241  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
-emu/run          14754  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4707  .
-emu/result        8035  plot | report | seeds | summary, compare
-emu/watch        11290  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1294  .
+emu/run          14815  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4719  .
+emu/result        8030  plot | report | seeds | summary, compare
+emu/watch        11345  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu               1295  .
 emu/study        12115  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
