@@ -163,6 +163,10 @@ if [ "$span" -gt 0 ] || [ "$fabrics" -gt 0 ]; then
 		failed+=("random fabrics from seed $first on: see $out/fabrics.txt")
 fi
 
+echo "+ go test -tags soak -run TestModelRandomFabricsInDomains ./emu/emutest/runtest/random"
+go test -tags soak -timeout 12h -run TestModelRandomFabricsInDomains -v ./emu/emutest/runtest/random >"$out/domains.txt" 2>&1 ||
+	failed+=("random fabrics in several domains: see $out/domains.txt")
+
 n=0
 for scenario in "${S[@]}"; do
 	for dilation in "${D[@]}"; do

@@ -72,9 +72,12 @@ func inOtherWays(t *testing.T, from, to uint64) {
 
 // Domains and loops change neither log nor figures nor curves, whatever the fabric.
 func TestModelRandomFabricsInDomains(t *testing.T) {
-	for seed := range uint64(40) { // scripts/soak.sh -f has more
+	for seed := range uint64(dividedFabrics) {
 		if wrong := divided(randomFabric(seed)); len(wrong) > 0 {
 			t.Errorf("seed %d:\n%s", seed, strings.Join(wrong, "\n"))
+		}
+		if seed%100 == 99 {
+			t.Logf("%d fabrics", seed+1)
 		}
 	}
 }
