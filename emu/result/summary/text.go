@@ -401,6 +401,8 @@ func placed(placement mode.Placement) string {
 		return "a process for each switch and its endpoints"
 	case mode.InHosts:
 		return "several hosts"
+	case mode.InProcesses:
+		return "a process for each node"
 	}
-	return "a " + string(placement) + " for each node"
+	return "one process"
 }

@@ -51,19 +51,8 @@ func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Bo
 	return err
 }
 
-// survive decodes the bytes of a frame of this driver, which has a number on its path, into a, which is zero.
-func (o *order) survive(slot int32, b []byte, seq uint32, a *port.Arrival) (body wire.Body, err error) {
-	p, t := &o.paths[slot], &o.trailer
-	err = o.fabric.decode(b, t, a, &body)
-	if err != nil || t.Seq != seq || t.Port != uint16(p.number) {
-		from := o.from(p)
-		err = fmt.Errorf("node %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Node, from.Port, err)
-	}
-	return body, err
-}
-
-// arrive decodes the bytes of a frame of this driver, and puts the frame in flight. The frame of a guest stays as it
-// was sent.
+// arrive decodes the bytes of a frame of this driver, which has a number on its path, and puts the frame in flight. The
+// frame of a guest stays as it was sent.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
 	p := &o.paths[slot]
 	if t.Frame.Family == wire.Guest {
@@ -72,7 +61,12 @@ func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) e
 	}
 	f := o.push(p)
 	f.arrival = port.Arrival{}
-	body, err := o.survive(slot, b, seq, &f.arrival)
+	var body wire.Body
+	err := o.fabric.decode(b, &o.trailer, &f.arrival, &body)
+	if err != nil || o.trailer.Seq != seq || o.trailer.Port != uint16(p.number) {
+		from := o.from(p)
+		err = fmt.Errorf("node %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Node, from.Port, err)
+	}
 	o.fabric.Bodies.Free(&t.Frame)
 	o.enter(slot, p, f, body, t.Due)
 	return err

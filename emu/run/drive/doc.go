@@ -1,11 +1,10 @@
 // Package drive makes nodes run: it gives them the time and the frames, and carries the frames that
 // they send.
 //
-// There is one loop: it takes the next event, lets it happen, and carries the frames that the node
-// sends. A gate decides when the next event may happen, and how far the loop may go before it asks again.
-// The gate of Virtual never waits. On the virtual clock a fabric can be divided into domains (Domains),
-// which do window after window, one after the other or on several threads. Wall keeps to the wall clock, in one process; Part does so for
-// some of the nodes, while other processes run the rest.
+// One function takes the next event, lets it happen, and carries the frames that the node sends, again and again
+// (order.run). Virtual calls it for window after window. A fabric can be divided into domains (Domains), which do a window
+// one after the other or on several threads. Wall keeps to the wall clock, in one process; Part does so for some of the
+// nodes, while other processes run the rest: a gate decides when their next event may happen.
 //
 // A carrier takes a frame to the node at the other end: as a value, through its bytes, or over real
 // links (package wire/link).

@@ -35,7 +35,7 @@ type Meeting interface {
 	Meet(next unit.Time)
 }
 
-// domainRun is a run of several domains on the virtual clock. In each window the domains do the events before a
+// domainRun is a run on the virtual clock, of one domain or of several. In each window the domains do the events before a
 // horizon: the first of all events, and the shortest time from one domain to another after it. Frames from domain
 // to domain meanwhile are due at the horizon or later; the receiver takes them in at the beginning of the next window.
 //
@@ -43,7 +43,9 @@ type Meeting interface {
 // no thread has to wait for one to which the system gives no processor, unless that has a domain in its hands.
 type domainRun struct {
 	fabric  *Setup
+	plan    *Domains
 	ctx     context.Context
+	most    int // events of a domain in a window
 	domains []*domain
 	ahead   unit.Duration      // the shortest time from a transmission to its due time in another domain
 	watcher *deadlock.Detector // nil: deadlock is not looked for
@@ -101,18 +103,28 @@ type entry struct {
 	as   int
 }
 
-// meetEvery is the largest number of windows between two meetings. At a meeting the domains learn that the run is to stop,
-// the progress is reported, and threads share the domains again by their load.
-const meetEvery = 1 << 10
+const (
+	// meetEvery is the largest number of windows between two meetings: then threads share the domains again by their load.
+	meetEvery = 1 << 10
+	// stepsBetween is the number of events of a single domain after which its window ends, so that it can be seen and
+	// stopped.
+	stepsBetween = 1 << 12
+)
 
-// runDomains does what Run does, for a fabric that is divided into domains.
-func runDomains(ctx context.Context, f *Setup) (hops int64, err error) {
-	r := &domainRun{fabric: f, ctx: ctx, ahead: f.Domains.ahead(f), threads: max(f.Domains.Threads, 1)}
+// Run runs f to its end, or until ctx is done. It returns how many frames were handed over, counted at each hop.
+func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
+	r := &domainRun{fabric: f, plan: f.Domains, ctx: ctx, most: math.MaxInt}
+	if r.plan == nil {
+		r.plan, r.most = &Domains{Of: make([]int, len(f.Nodes)), Events: make([]*trace.Batch, 1)}, stepsBetween
+	}
 	if err := r.split(); err != nil {
 		return 0, err
 	}
+	r.ahead, r.threads = r.plan.ahead(f), max(r.plan.Threads, 1)
 	for _, d := range r.domains {
-		d.end()
+		if d.end(); !v.SkipCodec && f.Domains == nil {
+			d.buf = make([]byte, 0, MaxDatagram)
+		}
 	}
 	r.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())
 	r.awake.L = &r.mutex
@@ -132,16 +144,18 @@ func runDomains(ctx context.Context, f *Setup) (hops int64, err error) {
 
 // split makes the domains.
 func (r *domainRun) split() error {
-	f, of := r.fabric, r.fabric.Domains.Of
-	base, err := number(f, f.Nodes)
+	f, of := r.fabric, r.plan.Of
+	base, err := number(f)
 	if err != nil {
 		return err
 	}
-	for k, events := range f.Domains.Events {
+	for k, events := range r.plan.Events {
 		own := *f
-		own.Changes, own.Key = nil, nil
-		d := &domain{order: &order{fabric: &own, keys: events, keyed: events != nil}, all: r, id: k, least: unit.Never}
-		d.carry = d.send
+		own.Changes = nil
+		d := &domain{order: &order{fabric: &own, keys: events, keyed: events != nil || f.Key != nil}, all: r, id: k, least: unit.Never}
+		if len(r.plan.Events) > 1 {
+			d.carry = d.send
+		}
 		r.domains = append(r.domains, d)
 	}
 	r.local = make([]int32, len(f.Nodes))
@@ -182,7 +196,7 @@ func (d *domain) leave(base *order, slots []int32) {
 			continue
 		}
 		p := base.paths[at]
-		to := d.all.fabric.Domains.Of[p.node]
+		to := d.all.plan.Of[p.node]
 		if d.leaving[i] = slots[at]; to == d.id {
 			continue
 		}
@@ -266,11 +280,11 @@ func (d *domain) do(window int64) {
 			d.expect(c.next, p, f, c.due)
 		}
 	}
-	if err := d.order.run(d.all.horizon, math.MaxInt); err != nil {
+	if err := d.order.run(d.all.horizon, d.all.most); err != nil {
 		d.err = err
 	}
 	d.end()
-	meeting := d.fabric.Domains.Meet
+	meeting := d.all.plan.Meet
 	d.meets = d.err != nil || meeting != nil && meeting.Full(d.id)
 }
 
@@ -284,8 +298,7 @@ func (d *domain) end() {
 func (d *domain) send(from *slotted, t *port.Transmission) error {
 	slot := d.leaving[int(from.first)+int(t.Port)]
 	if slot >= 0 {
-		d.handOver(from, t)
-		return nil
+		return d.handOver(from, t)
 	}
 	x := &d.exits[none-1-slot]
 	out := &d.out[d.odd][x.to]
@@ -312,6 +325,10 @@ func (r *domainRun) turn(window int64) {
 func (r *domainRun) open(window int64) {
 	defer errs.Into(&r.err)
 	r.next = r.first()
+	r.fabric.Progress.Reach(min(r.next, r.fabric.End))
+	if v := r.fabric.Visitor; v != nil && v.Wanted() {
+		v.Visit(&Visit{Now: r.now(), Watch: r.fabric.Watch})
+	}
 	meets := window&(window-1) == 0 || window%meetEvery == 0 || r.ctx.Err() != nil // the first ones show the loads
 	if meets && r.threads > 1 {
 		r.share()
@@ -366,23 +383,21 @@ func (r *domainRun) meet() {
 	r.over = r.over || r.next >= r.fabric.End
 	if !r.over && r.err == nil && r.ctx.Err() != nil {
 		r.err = r.ctx.Err()
-		interrupt(r.fabric, max(r.next-1, 0), r.where)
+		interrupt(r.fabric, r.now(), r.where)
 	}
 	r.edge = unit.Never
-	if meeting := r.fabric.Domains.Meet; meeting != nil {
+	if meeting := r.plan.Meet; meeting != nil {
 		meeting.Meet(min(r.next, r.fabric.End))
 		r.edge = meeting.Edge()
 	}
 	if r.over && r.err == nil {
 		r.fabric.Progress.Reach(r.fabric.End)
-	} else {
-		r.fabric.Progress.Reach(min(r.next, r.fabric.End))
 	}
 }
 
 // where returns the domain of a node, and the number of the node there.
 func (r *domainRun) where(m int) (*order, int) {
-	return r.domains[r.fabric.Domains.Of[m]].order, int(r.local[m])
+	return r.domains[r.plan.Of[m]].order, int(r.local[m])
 }
 
 // lookAll looks for deadlock at the next instant of the watch, before which all domains have done everything.
@@ -397,6 +412,11 @@ func (r *domainRun) lookAll() {
 		d.end()
 	}
 	r.next = r.first()
+}
+
+// now returns the time of the last event.
+func (r *domainRun) now() unit.Time {
+	return slices.MaxFunc(r.domains, func(a, b *domain) int { return cmp.Compare(a.now, b.now) }).now
 }
 
 // first returns the first event of all domains.

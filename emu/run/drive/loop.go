@@ -20,26 +20,16 @@ type gate interface {
 var (
 	errOver    = errors.New("drive: the run is over")
 	errStopped = errors.New("drive: stopped")
-	// errDeadlocked ends a run in which nothing else can happen.
-	errDeadlocked = errors.New("drive: deadlock, and nothing else can happen")
 )
 
-// loop does event after event, as far as a gate lets it, until the run is over. It is the one loop
-// of all drivers.
+// loop does event after event, as far as a gate lets it, until there is an error: at the end, errOver.
 func (o *order) loop(g gate) error {
 	for {
 		until, most, err := g.open()
 		if err == nil {
 			err = o.run(until, most)
 		}
-		switch err {
-		case nil:
-		case errOver:
-			return nil
-		case errDeadlocked:
-			o.fabric.Progress.Reach(o.fabric.End)
-			return nil
-		default:
+		if err != nil {
 			return err
 		}
 	}
@@ -98,15 +88,12 @@ func (o *order) run(end unit.Time, most int) (err error) {
 // received continues when a node that shares the agenda has received a frame and has something to
 // do now.
 func (o *order) received(s *slotted, t unit.Time) error {
-	if !o.alone(t) {
+	if o.soon.Any() || o.agenda.Next() <= t { // another event is left at t
 		o.soon.Add(int(s.rank))
 		return nil
 	}
 	return o.advance(s, t)
 }
-
-// alone reports whether no other event is left at t.
-func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
 
 // step lets the event of a slot happen at t, which is not one of a node that shares the agenda,
 // and carries the frames that the node sends.
@@ -114,7 +101,24 @@ func (o *order) step(slot int, t unit.Time) error {
 	if slot == o.watchSlot() {
 		return o.watch(t)
 	}
-	m := o.do(slot, t)
+	m := 0
+	switch n := len(o.paths); {
+	case slot < n:
+		p := &o.paths[slot]
+		m = int(p.node)
+		o.deliver(p, &o.nodes[m], slot, t)
+	case slot == n:
+		c := &o.fabric.Changes[o.change]
+		m = c.Node
+		o.key(t, slot)
+		o.change++
+		o.agenda.Set(slot, o.nextChange())
+		o.nodes[m].Apply(t, c.Event)
+	default:
+		m = o.owner(slot)
+		o.key(t, slot)
+		o.nodes[m].Advance(t)
+	}
 	due, err := o.drain(m)
 	if err != nil {
 		return err
@@ -140,9 +144,13 @@ func (o *order) advance(s *slotted, t unit.Time) error {
 		if !ok {
 			break
 		}
+		var err error
 		if o.carry == nil {
-			o.handOver(s, sent)
-		} else if err := o.carry(s, sent); err != nil {
+			err = o.handOver(s, sent)
+		} else {
+			err = o.carry(s, sent)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -179,8 +187,11 @@ func (o *order) drain(m int) (due unit.Time, err error) {
 			return s.Deadline(), nil
 		}
 		if o.carry == nil {
-			o.handOver(s, t)
-		} else if err := o.carry(s, t); err != nil {
+			err = o.handOver(s, t)
+		} else {
+			err = o.carry(s, t)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}

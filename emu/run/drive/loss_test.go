@@ -81,7 +81,7 @@ func TestTheEndWaitsABoundedTime(t *testing.T) {
 		if err := w.check(f); err != nil {
 			t.Fatal(err)
 		}
-		o, err := newOrder(f, f.Nodes, true)
+		o, err := newOrder(f, true)
 		if err != nil {
 			t.Fatal(err)
 		}

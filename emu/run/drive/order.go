@@ -28,7 +28,6 @@ type order struct {
 	last    int       // the slot of the look for deadlock, behind the slots of nodes
 	change  int       // the next of fabric.Changes
 	numbers []int     // of a part, by change: its number in the whole run
-	offers  []offer   // from outside, before that
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // of the nodes that share the agenda
 	soon    agenda.Now   // by rank: the nodes that share the agenda and have something to do now
@@ -40,16 +39,11 @@ type order struct {
 	watcher *deadlock.Detector // nil: deadlock is not looked for
 
 	carry func(s *slotted, t *port.Transmission) error // sends a frame in flight; nil: as a value
+	buf   []byte                                       // of a frame that is handed over as bytes
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
 	keyed bool                                         // some do
 
 	report func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself
-}
-
-// offer is a node that may have something to send, from outside, and since when.
-type offer struct {
-	node int
-	at   unit.Time
 }
 
 // path is one direction of a wire. A large fabric has many, and touches another one
@@ -83,7 +77,7 @@ const none int32 = -1
 
 // Ranks returns, by number of a path, its position among the events of one instant.
 func (f *Setup) Ranks() ([]int, error) {
-	o, err := number(f, f.Nodes)
+	o, err := number(f)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +90,8 @@ func (f *Setup) Ranks() ([]int, error) {
 
 // newOrder numbers paths and nodes, and reads the first deadlines. Nodes that can
 // share the agenda do, if they may.
-func newOrder(f *Setup, nodes []Node, share bool) (*order, error) {
-	o, err := number(f, nodes)
+func newOrder(f *Setup, share bool) (*order, error) {
+	o, err := number(f)
 	if err == nil {
 		err = o.lay(share)
 	}
@@ -133,24 +127,22 @@ func (o *order) begin() {
 }
 
 // number numbers paths and nodes.
-func number(f *Setup, nodes []Node) (*order, error) {
-	o := &order{fabric: f, nodes: make([]slotted, len(nodes)), keyed: f.Key != nil}
-	byRank := make([]int32, len(nodes))
-	tie := func(m int) int { return m }
-	if f.Ties != nil {
-		tie = func(m int) int { return f.Ties[m] }
-	}
-	for i := range nodes {
+func number(f *Setup) (*order, error) {
+	o := &order{fabric: f, nodes: make([]slotted, len(f.Nodes)), keyed: f.Key != nil}
+	byRank := make([]int32, len(f.Nodes))
+	for i := range byRank {
 		byRank[i] = int32(i)
 	}
-	slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(tie(int(a)), tie(int(b))) })
+	if f.Ties != nil {
+		slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(f.Ties[a], f.Ties[b]) })
+	}
 	for r, m := range byRank {
-		o.nodes[m] = slotted{Node: nodes[m], place: int32(r), rank: int32(r)}
+		o.nodes[m] = slotted{Node: f.Nodes[m], place: int32(r), rank: int32(r)}
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
-			if m := ends[i].Node; m < 0 || m >= len(nodes) {
-				return nil, fmt.Errorf("wire %d ends at node %d; there are %d", w, m, len(nodes))
+			if m := ends[i].Node; m < 0 || m >= len(f.Nodes) {
+				return nil, fmt.Errorf("wire %d ends at node %d; there are %d", w, m, len(f.Nodes))
 			}
 			o.paths = append(o.paths, path{number: int32(2*w + i), node: int32(ends[1-i].Node), port: ends[1-i].Port})
 		}
@@ -295,36 +287,7 @@ func (o *order) pop(p *path, slot int) *flight {
 	return f
 }
 
-// do lets the event of a slot happen now. A path's first frame has arrived.
-func (o *order) do(slot int, now unit.Time) (node int) {
-	o.now = now
-	switch n := len(o.paths); {
-	case slot < n:
-		p := &o.paths[slot]
-		node = int(p.node)
-		o.deliver(p, &o.nodes[node], slot, now)
-	case slot == n && o.offered():
-		node = o.offers[0].node
-		o.key(now, slot)
-		o.offers = slices.Delete(o.offers, 0, 1)
-		o.agenda.Set(slot, o.nextChange())
-		o.nodes[node].Apply(now, port.Event{Kind: port.Offer})
-	case slot == n:
-		c := &o.fabric.Changes[o.change]
-		node = c.Node
-		o.key(now, slot)
-		o.change++
-		o.agenda.Set(slot, o.nextChange())
-		o.nodes[node].Apply(now, c.Event)
-	default:
-		node = o.owner(slot)
-		o.key(now, slot)
-		o.nodes[node].Advance(now)
-	}
-	return node
-}
-
-// deliver hands the next frame of a path to the node at its end. It is the case of do for a path.
+// deliver hands the next frame of a path to the node at its end.
 func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 	o.key(now, slot)
 	f := o.pop(p, slot)
@@ -340,23 +303,24 @@ func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
 
 // nextChange returns when the next change from outside is.
 func (o *order) nextChange() unit.Time {
-	switch {
-	case o.offered():
-		return o.offers[0].at
-	case o.change < len(o.fabric.Changes):
+	if o.change < len(o.fabric.Changes) {
 		return o.fabric.Changes[o.change].At
 	}
 	return unit.Never
 }
 
-// offered reports whether an offer comes before the next of the changes.
-func (o *order) offered() bool {
-	return len(o.offers) > 0 && (o.change == len(o.fabric.Changes) || o.offers[0].at <= o.fabric.Changes[o.change].At)
-}
-
-// offer records that a node may have something to send, from outside, at an instant that is
-// neither before the last event nor after the next.
-func (o *order) offer(node int, at unit.Time) {
-	o.offers = append(o.offers, offer{node, at})
+// insert adds a change, behind the others of its instant. The last event is not later.
+func (o *order) insert(c Change) {
+	all, i := o.fabric.Changes, o.change
+	for i < len(all) && all[i].At <= c.At {
+		i++
+	}
+	if o.change == 0 {
+		o.fabric.Changes = slices.Insert(slices.Clone(all), i, c)
+	} else { // in the place of one that has been made: packets from outside do not fill the memory
+		o.change--
+		copy(all[o.change:], all[o.change+1:i])
+		all[i-1] = c
+	}
 	o.agenda.Set(o.changeSlot(), o.nextChange())
 }

@@ -120,7 +120,7 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 	}
 	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
 	err = r.order.loop(r)
-	if errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver {
+	if err == errOver || errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver {
 		err = nil
 	} else if errors.Is(err, errStopped) {
 		r.order.interrupt()
@@ -148,7 +148,7 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	if p.Watch == nil {
 		fabric.Watch = nil
 	}
-	o, err := newOrder(&fabric, f.Nodes, false)
+	o, err := newOrder(&fabric, false)
 	if err != nil {
 		return nil, err
 	}

@@ -523,21 +523,19 @@ func (s *sockets) reached() {
 	}
 }
 
-// collectAll collects what has come back by all tracks. It reports whether anything is missing that can come.
-func (s *sockets) collectAll() (missing bool) {
-	for i := range s.tracks {
-		tr := &s.tracks[i]
-		missing = s.collect(tr) == nil && tr.in != nil && tr.away.count > 0 || missing
-	}
-	return missing
-}
-
 // settle reads the datagrams that are still in flight at the end, and takes stock: all must have come back. It waits
 // for all of them together no longer than settleLooks * settleEvery.
 func (s *sockets) settle() {
 	s.Hops = s.hops
-	for look := 0; look < settleLooks && s.collectAll(); look++ {
-		time.Sleep(settleEvery)
+	for look, missing := 0, true; look < settleLooks && missing; look++ {
+		missing = false
+		for i := range s.tracks {
+			tr := &s.tracks[i]
+			missing = s.collect(tr) == nil && tr.in != nil && tr.away.count > 0 || missing
+		}
+		if missing {
+			time.Sleep(settleEvery)
+		}
 	}
 	for i := range s.tracks {
 		tr := &s.tracks[i]

@@ -1,8 +1,6 @@
 package drive
 
 import (
-	"slices"
-
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/pace"
 	"fabemu/wire/unit"
@@ -51,16 +49,9 @@ func (v *Visit) Next() (at unit.Time, ok bool) {
 // now on.
 func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	o := v.order
-	all := slices.Clone(o.fabric.Changes)
 	for _, c := range changes {
-		i := o.change
-		for i < len(all) && all[i].At <= c.At {
-			i++
-		}
-		all = slices.Insert(all, i, c)
+		o.insert(c)
 	}
-	o.fabric.Changes = all
-	o.agenda.Set(o.changeSlot(), o.nextChange())
 	if o.watcher != nil {
 		o.watcher.Change(watch, o.fabric.LastChange())
 	}
@@ -89,13 +80,13 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 		return nil
 	}
 	r.knocked = 0
-	before, began := len(r.fabric.Changes), r.now
+	before, began := len(r.fabric.Changes)-r.change, r.now
 	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.began, max(r.order.now, min(t, r.at(r.now))), r.hops
 	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(0)
 	r.visited = r.now - began
-	if len(r.fabric.Changes) != before {
+	if len(r.fabric.Changes)-r.change != before {
 		return errOffered
 	}
 	return nil

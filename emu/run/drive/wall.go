@@ -10,12 +10,13 @@ import (
 
 	"fabemu/emu/run/pace"
 	"fabemu/wire/link"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see coroutine); one
-// loop does the events in their order. The frames leave at their instants. The events themselves happen up to Ahead
-// earlier, so that a frame that leaves waits for no node.
+// Wall runs a fabric on the wall clock, over real links. One loop does the events in their order. The frames leave at
+// their instants. The events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
+// node.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
@@ -70,20 +71,9 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	if err := run.check(f); err != nil {
 		return nil, err
 	}
-	nodes := make([]Node, len(f.Nodes))
-	for i, m := range f.Nodes {
-		c := newCoroutine(m)
-		defer c.stop()
-		nodes[i] = c.node()
-	}
-	o, err := newOrder(f, nodes, true)
+	o, err := newOrder(f, true)
 	if err != nil {
 		return nil, err
-	}
-	for _, m := range nodes {
-		if c, ok := m.(sharer); ok {
-			c.order = o
-		}
 	}
 	r := &wallRun{sockets: run.newSockets(o), wall: &run}
 	o.carry = r.carry
@@ -97,7 +87,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	}
 	r.now = r.clock()
 	r.start(r.now, !w.Fixed, nil, w.Measured)
-	if err = o.loop(r); err == nil {
+	if err = o.loop(r); err == errOver {
 		err = r.finish()
 	}
 	if errors.Is(err, errStopped) {
@@ -305,7 +295,7 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 		at := max(r.order.now, min(t, r.at(r.now)))
 		err := r.fabric.Outside.Look(func(node int) {
 			r.found = r.now
-			r.offer(node, at)
+			r.insert(Change{at, node, port.Event{Kind: port.Offer}})
 		})
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)

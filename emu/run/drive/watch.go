@@ -18,7 +18,8 @@ func (o *order) watch(t unit.Time) error {
 	over, err := see(w, o.carried, func(m int) (*order, int) { return o, m })
 	o.agenda.Set(o.watchSlot(), w.Next())
 	if over {
-		return errDeadlocked
+		o.fabric.Progress.Reach(o.fabric.End)
+		return errOver
 	}
 	return err
 }
