@@ -116,36 +116,37 @@ func compare(text string) (wrong []string) {
 	return wrong
 }
 
-// divided runs a scenario with several numbers of domains and loops, which must not change log, figures and curves.
+// divided runs a scenario with several numbers of domains and loops, with a log, with a digest only, and without: neither
+// changes log, digest, figures and curves.
 func divided(text string) (wrong []string) {
 	s, err := scenario.Load("random.yaml", []byte(text), nil)
 	if err != nil {
 		return nil
 	}
-	run := func(domains, loops int, logged bool) string {
-		var all bytes.Buffer
-		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: logged}
-		if logged {
-			o.Events = &all
+	const plain, digest, logged = 0, 1, 2
+	run := func(domains, loops, mode int) (figures, sum, log string) {
+		var all, events bytes.Buffer
+		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: mode >= digest}
+		if mode == logged {
+			o.Events = &events
 		}
 		out, err := emu.Run(context.Background(), s, o)
 		if err != nil {
-			return "error: " + err.Error()
+			return "error: " + err.Error(), "", ""
 		}
+		sum, out.Digest = out.Digest, ""
 		out.Loops, out.Warnings, out.Began, out.WallSeconds = 0, nil, time.Time{}, 0
 		if err := errors.Join(report.WriteJSON(&all, out.Result), report.WriteSeries(&all, out.Result, out.Metrics.Series())); err != nil {
-			return "error: " + err.Error()
+			return "error: " + err.Error(), "", ""
 		}
-		return all.String()
+		return all.String(), sum, events.String()
 	}
-	one := map[bool]string{true: run(1, 1, true), false: run(1, 1, false)}
+	figures, sum, log := run(1, 1, logged)
 	draw := int(crc32.ChecksumIEEE([]byte(text)))
-	for _, x := range []struct {
-		domains, loops int
-		logged         bool
-	}{{2, 1, false}, {3 + draw%20, 1 + draw/20%4, false}, {5, 3, true}, {100, 2, false}} {
-		if run(x.domains, x.loops, x.logged) != one[x.logged] {
-			wrong = append(wrong, fmt.Sprintf("divided: %d domains, %d loops, log %v: the run is another", x.domains, x.loops, x.logged))
+	for _, x := range [][3]int{{1, 1, plain}, {1, 1, digest}, {2, 1, plain}, {3 + draw%20, 1 + draw/20%4, digest}, {5, 3, logged}, {100, 2, plain}} {
+		f, d, l := run(x[0], x[1], x[2])
+		if f != figures || x[2] >= digest && d != sum || x[2] == logged && l != log {
+			wrong = append(wrong, fmt.Sprintf("divided: %d domains, %d loops, mode %d: the run is another", x[0], x[1], x[2]))
 		}
 	}
 	return wrong

@@ -3,4 +3,4 @@
 package random_test
 
 // dividedFabrics is how many random fabrics are divided among domains and loops; scripts/soak.sh has more.
-const dividedFabrics = 40
+const dividedFabrics = 30
