@@ -396,13 +396,10 @@ func milliseconds(ps int64) string {
 
 // placed describes where the nodes of a run lived.
 func placed(placement mode.Placement) string {
-	switch placement {
-	case mode.InDomains:
-		return "a process for each switch and its endpoints"
-	case mode.InHosts:
-		return "several hosts"
-	case mode.InProcesses:
-		return "a process for each node"
-	}
-	return "one process"
+	return map[mode.Placement]string{
+		mode.InGoroutines: "one process",
+		mode.InProcesses:  "a process for each node",
+		mode.InDomains:    "a process for each switch and its endpoints",
+		mode.InHosts:      "several hosts",
+	}[placement]
 }
