@@ -43,7 +43,7 @@ func (c *lateClock) Now() unit.Time {
 func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) string {
 	t.Helper()
 	var b bytes.Buffer
-	log := report.NewEventLog(&b, f)
+	log := report.NewEventLog(&b, f, report.JSONLog)
 	run, err := assemble.New(f, s, trace.NewBatch(1, append(more, log)...))
 	if err != nil {
 		t.Fatal(err)

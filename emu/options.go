@@ -132,8 +132,9 @@ type Options struct {
 
 	// Schemes replace parts of the scenario's flows by the program's own.
 	Schemes Schemes
-	// Events, if not nil, takes the event log, a JSON object a line.
-	Events io.Writer
+	// Events, if not nil, takes the event log, in this form; the default is report.JSONLog.
+	Events    io.Writer
+	EventForm report.LogForm
 	// Choice selects the events of that log; the zero value selects all.
 	Choice report.Choice
 	// Told takes recordings of the input of sources, by the names of their flows (package feedback).

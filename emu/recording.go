@@ -62,7 +62,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 		sinks = append(sinks, r.digest)
 	}
 	if o.Events != nil {
-		r.log = report.NewEventLog(o.Events, f)
+		r.log = report.NewEventLog(o.Events, f, o.EventForm)
 		if err := r.log.Choose(&o.Choice, f); err != nil {
 			return nil, err
 		}

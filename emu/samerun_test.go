@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"runtime"
 	"testing"
 
@@ -29,6 +30,7 @@ const (
 	counted = iota // nothing: ports count
 	condensed
 	logged
+	packed // logged, in the binary form
 )
 
 // play runs the first part of a scenario with so many domains and loops.
@@ -36,8 +38,11 @@ func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration
 	t.Helper()
 	var log bytes.Buffer
 	o := &Options{Clock: VirtualClock, Digest: form != counted, Domains: domains}
-	if form == logged {
+	if form >= logged {
 		o.Events = &log
+	}
+	if form == packed {
+		o.EventForm = report.BinaryLog
 	}
 	r, err := newRecording(f, o)
 	if err != nil {
@@ -67,11 +72,22 @@ func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration
 	if err := report.WriteSeries(&series, out, r.collector.Series()); err != nil {
 		t.Fatal(err)
 	}
+	if form == packed {
+		lines, err := report.NewEventReader(&log)
+		var text []byte
+		if err == nil {
+			text, err = io.ReadAll(lines)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = *bytes.NewBuffer(text)
+	}
 	return played{hops, text.String(), series.String(), digest, log.String()}
 }
 
 // "Domains that keep the total order": with any number of domains and loops a run of any built-in scenario has
-// the figures and the digest that it has with one, to the last digit, and with a log the same
+// the figures and the digest that it has with one, to the last digit, and with a log, in either form, the same
 // bytes of it; ports that count have the figures of the log; also on one processor.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
 	for _, entry := range builtin.List() {
@@ -106,7 +122,7 @@ func compareLoops(t *testing.T, name string, time unit.Duration) {
 	all := play(t, f, 1, 1, time, logged)
 	for _, c := range []struct{ domains, loops, form, cores int }{
 		{1, 1, counted, 1}, {2, 2, counted, runtime.NumCPU()}, {2, 2, condensed, runtime.NumCPU()},
-		{5, 2, logged, runtime.NumCPU()}, {3, 3, condensed, 1}, {7, 1, logged, 1}, {100, 1, counted, 1},
+		{5, 2, logged, runtime.NumCPU()}, {3, 3, condensed, 1}, {7, 1, packed, 1}, {100, 1, counted, 1},
 	} {
 		before := runtime.GOMAXPROCS(c.cores)
 		got, want := play(t, f, c.domains, c.loops, time, c.form), all

@@ -145,23 +145,20 @@ func TestForceFollowsNoLinks(t *testing.T) {
 	}
 }
 
-// A run with --force that is killed leaves nothing that passes for its result.
+// A run with --force that is killed leaves nothing that passes for its result. Its binary event log is printed as far as
+// it goes.
 func TestKilledForceLeavesNoMix(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	command(t, binary, "run", "../../docs/examples/incast.yaml", "--clock", "virtual", "--events", "--out", out)
-	log := filepath.Join(out, "events.jsonl")
-	first, err := os.Stat(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	killed := exec.Command(binary, forever(out, "--events", "--force")...)
+	log, packed := filepath.Join(out, "events.jsonl"), filepath.Join(out, "events.bin")
+	killed := exec.Command(binary, "run", "hpl2002/fig3b", "--clock", "virtual", "--set", "model.duration=9s", "--events=binary", "--events-kinds", "deliver", "--out", out, "--force")
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
 	runtest.Await(t, "the second run begins", func() bool {
-		second, err := os.Stat(log)
-		return err == nil && !second.ModTime().Equal(first.ModTime())
+		second, err := os.Stat(packed)
+		return err == nil && second.Size() > 0
 	})
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -169,6 +166,13 @@ func TestKilledForceLeavesNoMix(t *testing.T) {
 	_ = killed.Wait()
 	refused(t, "lacks result.json", "report", out, "--force")
 	refused(t, "lacks result.json", "compare", out, out)
+	if _, err := os.Stat(log); err == nil {
+		t.Error("the log of the first run is still there")
+	}
+	refused(t, "this event log is cut off after ", "dump", packed)
+	if printed, _ := exec.Command(binary, "dump", packed).Output(); !bytes.HasSuffix(printed, []byte("}\n")) {
+		t.Errorf("the lines of the killed run end with %q", printed[max(0, len(printed)-200):])
+	}
 
 	// So it is where files were put together by hand.
 	other := filepath.Join(t.TempDir(), "other")

@@ -76,8 +76,8 @@ type runChoices struct {
 	// How progress is printed on standard error: for people (text), or as one JSON object a line, five in a second.
 	Show string `flag:"progress" def:"text" words:"text|json"`
 
-	// Write the event log: events.jsonl.
-	Log bool `flag:"events" group:"Event log"`
+	// Write the event log: events.jsonl; or as fabemu dump reads it (binary), in a third of the time: events.bin.
+	Log report.LogForm `flag:"events" group:"Event log" lone:"json" words:"json|binary"`
 	// Record the feedback and rates of these flows, for fabemu bench limiter --replay: told-FLOW.txt.
 	Record []string `flag:"record" arg:"FLOW,..."`
 
@@ -121,6 +121,8 @@ func (f *runFlags) misplaced(names []string) error {
 		switch {
 		case f.Pcap == report.CaptureFile && (strings.HasSuffix(name, pcapngEnding) || strings.HasSuffix(name, gzipEnding)):
 			return fmt.Errorf("%s is not a scenario: to give the capture that name, write --pcap=%s", name, filepath.Base(name))
+		case f.Log == report.JSONLog && name == string(report.BinaryLog):
+			return fmt.Errorf("%s is not a scenario: for an event log in that form, write --events=%[1]s", name)
 		case f.Page == live.DefaultAddress && err == nil && port != "":
 			return fmt.Errorf("%s is not a scenario: to serve the page at that address, write --live=%s", name, name)
 		}
@@ -302,8 +304,8 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 		err = errors.Join(err, e)
 		return file
 	}
-	if f.Log {
-		o.Events = create(report.EventsFile)
+	if f.Log != "" {
+		o.Events, o.EventForm = create(f.Log.File()), f.Log
 	}
 	if len(f.Record) > 0 {
 		o.Told = map[string]io.Writer{}
@@ -346,7 +348,7 @@ func (f *runFlags) old() []string {
 	if f.Dry {
 		return nil
 	}
-	old := append(report.Files(), report.EventsFile, report.TraceFile, report.PageFile, report.TransfersFile, report.LongTransfersFile)
+	old := append(report.Files(), report.EventsFile, report.EventsBinary, report.TraceFile, report.PageFile, report.TransfersFile, report.LongTransfersFile)
 	for _, picture := range []string{report.RatesFile, report.SlowdownFile} {
 		old = append(old, plot.NamesOf(strings.TrimSuffix(picture, ".svg"))...)
 	}

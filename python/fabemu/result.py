@@ -221,14 +221,16 @@ class Result:
                     int(r["packets_again"]), int(r["packets_missing"]), int(r["priority"]),
                 )  # fmt: skip
 
-    def events(self, *kinds: str) -> Iterator[Event]:
-        """Yield the events of the log, of these kinds alone if there are any; the run needs ``events=True``.
+    def events(self, *kinds: str, program: Union[Program, str, os.PathLike[str], None] = None) -> Iterator[Event]:
+        """Yield the events of the log, of these kinds alone if there are any; the run needs ``events=True``, or
+        ``events="binary"``.
 
         :raises CallError: the run has no event log
         """
-        path = self._file("events.jsonl", "the run needs events=True")
+        binary = self.directory / "events.bin"
+        path = binary if binary.is_file() else self._file("events.jsonl", "the run needs events=True")
         with reading(path, "an event log"):
-            for line in lines(path):
+            for line in _dumped(program, path) if path is binary else lines(path):
                 e = json.loads(line)
                 if not kinds or e["event"] in kinds:
                     head = e.pop("time_ps"), e.pop("machine"), e.pop("seq"), e.pop("event")
@@ -307,15 +309,22 @@ def frames(
 
     :raises CallError: a file is not a capture
     """
-    command = [str(Program.find(program).path), "dump", "--", *(os.fspath(c) for c in captures)]
+    for line in _dumped(program, *captures):
+        if found := _LINE.match(line):
+            number, time, at, peer, event, kind, words, comment = found.groups()
+            pairs = (word.partition("=")[::2] for word in words.split())
+            yield Frame(int(number), float(time), at, peer, event, kind, dict(pairs), comment or "")
+
+
+def _dumped(
+    program: Union[Program, str, os.PathLike[str], None], *files: Union[str, os.PathLike[str]]
+) -> Iterator[str]:
+    """Yield the lines that ``fabemu dump`` prints."""
+    command = [str(Program.find(program).path), "dump", "--", *map(os.fspath, files)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as dump:
         assert dump.stdout and dump.stderr
         try:
-            for line in dump.stdout:
-                if found := _LINE.match(line):
-                    number, time, at, peer, event, kind, words, comment = found.groups()
-                    pairs = (word.partition("=")[::2] for word in words.split())
-                    yield Frame(int(number), float(time), at, peer, event, kind, dict(pairs), comment or "")
+            yield from dump.stdout
             wrong = dump.stderr.read()
         finally:
             dump.stdout.close()

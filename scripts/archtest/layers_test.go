@@ -23,7 +23,7 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12849  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12963  unit | agenda, param, link | . | retry, fault | trace | port
 node             11239  rp, tcp, traffic, schedule | .
 switchd           4384  cp | .
 emu/base          1566  errs, files, spelling, terminal | document
@@ -32,13 +32,13 @@ emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
 emu/run          14621  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .
-emu/result        8029  plot | report | seeds | summary, compare
+emu/result        8210  plot | report | seeds | summary, compare
 emu/watch        11345  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1295  .
+emu               1296  .
 emu/study        12115  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5295  fabemu
+cmd               5331  fabemu
 scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

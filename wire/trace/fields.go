@@ -64,7 +64,7 @@ func never(*Event) bool  { return false }
 
 // The fields that several kinds have.
 var (
-	lane      = Field{Key: "lane", of: (*Event).lane, Doc: "virtual lane, or on Ethernet priority"}
+	lane      = Field{Key: "lane", of: (*Event).lane, Doc: "virtual lane or priority"}
 	bytes     = Field{Key: "bytes", of: (*Event).bytes, Doc: "length on the wire"}
 	psn       = Field{Key: "psn", of: (*Event).psn, Doc: "packet number in the flow"}
 	why       = Field{Key: "reason", Form: Why, of: (*Event).a, Doc: "the reason"}

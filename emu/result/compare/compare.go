@@ -312,8 +312,11 @@ func at(s *metrics.Series, t unit.Time) float64 {
 func logs(a, b *report.Dir) (Log, error) {
 	fa, errA := a.Events()
 	fb, errB := b.Events()
-	defer fa.Close() // of nil an error, which is of no interest
-	defer fb.Close()
+	for _, f := range []io.Closer{fa, fb} {
+		if f != nil {
+			defer f.Close()
+		}
+	}
 	for _, err := range []error{errA, errB} {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return Log{}, err

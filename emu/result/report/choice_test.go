@@ -37,7 +37,7 @@ func TestChoiceOfEvents(t *testing.T) {
 		{Choice{Kinds: []string{"flow-start"}, Nodes: []string{node}, Flows: []string{other.Name}}, ""},
 	} {
 		var out bytes.Buffer
-		l := NewEventLog(&out, f)
+		l := NewEventLog(&out, f, JSONLog)
 		if err := l.Choose(&x.choice, f); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestChoiceOfEvents(t *testing.T) {
 		`no machine "nobody"`:                  {Nodes: []string{"nobody"}},
 		`no flow, group or workload "nothing"`: {Flows: []string{"nothing"}},
 	} {
-		if err := NewEventLog(nil, f).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {
+		if err := NewEventLog(nil, f, JSONLog).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}

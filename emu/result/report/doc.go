@@ -1,5 +1,5 @@
 // Package report holds the results of a run: a Result, which is also
-// result.json, the series (series.csv), and the log of events (events.jsonl). It judges each
+// result.json, the series (series.csv), and the log of events (events.jsonl, events.bin). It judges each
 // claim (JudgeClaim), and whether a run on the wall clock kept its time (Judge). Package summary
 // writes the results for people.
 //

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"strconv"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/retry"
@@ -17,8 +17,24 @@ import (
 	"fabemu/wire/unit"
 )
 
-// EventLog is a trace.Sink that writes the log of a run, one JSON object a line,
-// in the order of (time, node, number in the node).
+// LogForm is the form of an event log.
+type LogForm string
+
+// The forms of event logs.
+const (
+	JSONLog   LogForm = "json"   // a JSON object a line
+	BinaryLog LogForm = "binary" // an EventReader returns the same lines
+)
+
+// File returns the name of the file for a log of the form.
+func (f LogForm) File() string {
+	if f == BinaryLog {
+		return EventsBinary
+	}
+	return EventsFile
+}
+
+// EventLog is a trace.Sink that writes the log of a run, in the order of (time, node, number in the node).
 //
 // A run in one process reports its events in the order of time, but the events of one
 // instant in the order in which they were run, where a node may come twice.
@@ -30,60 +46,35 @@ import (
 // A line has time_ps, node, seq and event, always; port (the direction of the
 // link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
+//
+// A binary log starts with the line "fabemu events 1", whose number is the version of the form. The length of the names
+// follows in 32 bits, low byte first, and the names of nodes, links and flows as JSON; then the events, as a trace.Packer
+// writes them. A control word of 0 ends the log. Where it is missing, the run was killed or has failed.
 type EventLog struct {
 	w     io.Writer
 	names *names
-	nodes []texts           // by node; the last are those of one that the fabric does not have
-	flows map[uint32][]byte // by queue pair: its part of a line
-	kinds []form            // by kind of event
-	same  []trace.Event     // of the current instant
-	lines []byte            // that wait to be written
-	begin []byte            // of the lines of an instant
+	form  interface {
+		Append(b []byte, e *trace.Event) []byte
+	}
+	end   []byte        // of the log
+	same  []trace.Event // of the current instant
+	mixed bool          // they have to be sorted
+	text  []byte        // that waits to be written
 	err   error
 
 	chosen func(e *trace.Event) bool // nil: all events are
 }
 
-// texts are the parts of a line that depend on the node, or on one of its ports.
-type texts struct {
-	node  []byte
-	ports []struct{ name, occupancy []byte }
-}
-
-// form is the form of the lines for a kind of event: its fields, and the text before each value.
-type form struct {
-	event  []byte
-	keys   [][]byte
-	fields []trace.Field
-}
-
-// keyOf returns the text of a link before the value of a field.
-func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
-
-// NewEventLog returns a log of the nodes of f that is written to w.
-func NewEventLog(w io.Writer, f *fabric.Fabric) *EventLog {
-	l := &EventLog{w: w, names: namesOf(f), flows: make(map[uint32][]byte), lines: make([]byte, 0, room+room/4)}
-	for i := range f.Nodes {
-		x := texts{node: append(appendJSON(keyOf("machine"), f.Nodes[i].Name), keyOf("seq")...)}
-		for k, p := range f.Nodes[i].Ports {
-			occupancy := blocksKey
-			if metrics.InBytes(f, p.Wire) {
-				occupancy = bytesKey
-			}
-			x.ports = append(x.ports, struct{ name, occupancy []byte }{appendJSON(keyOf("port"), l.names.ports[i][k]), occupancy})
-		}
-		l.nodes = append(l.nodes, x)
-	}
-	for i := range f.Flows {
-		l.flows[f.Flows[i].QP] = appendJSON(keyOf("flow"), f.Flows[i].Name)
-	}
-	l.nodes = append(l.nodes, texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}})
-	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
-		t := form{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
-		for _, f := range t.fields {
-			t.keys = append(t.keys, keyOf(f.Key))
-		}
-		l.kinds = append(l.kinds, t)
+// NewEventLog returns a log of the nodes of f that is written to w. The zero value of the form is JSONLog.
+func NewEventLog(w io.Writer, f *fabric.Fabric, form LogForm) *EventLog {
+	l := &EventLog{w: w, names: namesOf(f), text: make([]byte, 0, room+room/4)}
+	if form == BinaryLog {
+		l.form, l.end = trace.NewPacker(len(f.Nodes)), make([]byte, 4)
+		names, _ := json.Marshal(l.names) // texts and numbers cannot fail
+		l.text = append(l.text, magicLine...)
+		l.text = append(binary.LittleEndian.AppendUint32(l.text, uint32(len(names))), names...)
+	} else {
+		l.form = newLines(l.names)
 	}
 	return l
 }
@@ -101,13 +92,16 @@ func (l *EventLog) Record(e *trace.Event) {
 	if l.err != nil || l.chosen != nil && !l.chosen(e) {
 		return
 	}
-	if len(l.same) > 0 && e.At != l.same[0].At {
-		if e.At < l.same[0].At {
-			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v",
-				e.Seq, l.names.node(e), e.At, l.same[0].At)
+	if n := len(l.same); n > 0 {
+		switch last := &l.same[n-1]; {
+		case e.At < last.At:
+			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v", e.Seq, l.names.node(e), e.At, last.At)
 			return
+		case e.At > last.At:
+			l.flush()
+		case e.Node < last.Node || e.Node == last.Node && e.Seq < last.Seq:
+			l.mixed = true
 		}
-		l.flush()
 	}
 	l.same = append(l.same, *e)
 }
@@ -116,6 +110,9 @@ func (l *EventLog) Record(e *trace.Event) {
 // the event that came out of order. The log ends there.
 func (l *EventLog) Close() error {
 	l.flush()
+	if l.err == nil {
+		l.text = append(l.text, l.end...)
+	}
 	l.write()
 	return l.err
 }
@@ -123,34 +120,90 @@ func (l *EventLog) Close() error {
 // room is how many bytes wait before they are written, about.
 const room = 1 << 17
 
-// write writes the lines that wait.
+// write writes the text that waits.
 func (l *EventLog) write() {
-	if _, err := l.w.Write(l.lines); err != nil && l.err == nil {
+	if _, err := l.w.Write(l.text); err != nil && l.err == nil {
 		l.err = err
 	}
-	l.lines = l.lines[:0]
+	l.text = l.text[:0]
 }
 
 // flush writes the events of one instant.
 func (l *EventLog) flush() {
-	if len(l.same) == 0 {
-		return
+	if l.mixed {
+		slices.SortFunc(l.same, func(a, b trace.Event) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq)) })
+		l.mixed = false
 	}
-	slices.SortFunc(l.same, func(a, b trace.Event) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq))
-	})
-	begin := strconv.AppendInt(append(l.begin[:0], `{"time_ps":`...), int64(l.same[0].At), 10)
 	for i := range l.same {
-		l.lines = l.append(append(l.lines, begin...), &l.same[i])
+		l.text = l.form.Append(l.text, &l.same[i])
 	}
-	l.begin, l.same = begin, l.same[:0]
-	if len(l.lines) >= room {
+	l.same = l.same[:0]
+	if len(l.text) >= room {
 		l.write()
 	}
 }
 
-// append writes e as the rest of a line that has its time, with the fields of trace.Kind.Fields.
-func (l *EventLog) append(b []byte, e *trace.Event) []byte {
+// lines writes events as lines of JSON.
+type lines struct {
+	nodes []texts           // by node; the last are those of one that the fabric does not have
+	flows map[uint32][]byte // by queue pair: its part of a line
+	kinds []form            // by kind of event
+	at    unit.Time         // of the last line,
+	begin []byte            // which begins with this
+}
+
+// texts are the parts of a line that depend on the node, or on one of its ports.
+type texts struct {
+	node  []byte
+	ports []struct{ name, occupancy []byte }
+}
+
+// form is the form of the lines for a kind of event: its fields, and the text before each value.
+type form struct {
+	event  []byte
+	keys   [][]byte
+	fields []trace.Field
+}
+
+// keyOf returns the text of a line before the value of a field.
+func keyOf(key string) []byte { return []byte(`,"` + key + `":`) }
+
+// The keys of an occupancy: on InfiniBand buffers are counted in blocks of credit, on
+// Ethernet in bytes.
+var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
+
+func newLines(n *names) *lines {
+	l := &lines{flows: make(map[uint32][]byte, len(n.Flows)), at: -1}
+	for i := range n.Nodes {
+		x := texts{node: append(appendJSON(keyOf("machine"), n.Nodes[i].Name), keyOf("seq")...)}
+		for _, p := range n.Nodes[i].Ports {
+			occupancy := blocksKey
+			if p.Bytes {
+				occupancy = bytesKey
+			}
+			x.ports = append(x.ports, struct{ name, occupancy []byte }{appendJSON(keyOf("port"), p.Link), occupancy})
+		}
+		l.nodes = append(l.nodes, x)
+	}
+	for qp, name := range n.Flows {
+		l.flows[qp] = appendJSON(keyOf("flow"), name)
+	}
+	l.nodes = append(l.nodes, texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}})
+	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
+		t := form{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
+		for _, f := range t.fields {
+			t.keys = append(t.keys, keyOf(f.Key))
+		}
+		l.kinds = append(l.kinds, t)
+	}
+	return l
+}
+
+// Append writes e as a line, with the fields of trace.Kind.Fields.
+func (l *lines) Append(b []byte, e *trace.Event) []byte {
+	if e.At != l.at {
+		l.at, l.begin = e.At, strconv.AppendInt(append(l.begin[:0], `{"time_ps":`...), int64(e.At), 10)
+	}
 	kind := &l.kinds[0]
 	if int(e.Kind) < len(l.kinds) {
 		kind = &l.kinds[e.Kind]
@@ -163,7 +216,7 @@ func (l *EventLog) append(b []byte, e *trace.Event) []byte {
 	if int(e.Port) < len(node.ports) {
 		port = &node.ports[e.Port]
 	}
-	b = strconv.AppendInt(append(b, node.node...), int64(e.Seq), 10)
+	b = strconv.AppendInt(append(append(b, l.begin...), node.node...), int64(e.Seq), 10)
 	b = append(b, kind.event...)
 	if e.HasPort() {
 		b = append(b, port.name...)

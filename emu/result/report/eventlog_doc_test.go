@@ -70,7 +70,7 @@ func TestFieldsOfTheLog(t *testing.T) {
 		}
 		var got map[string]any
 		var out bytes.Buffer
-		l := NewEventLog(&out, f)
+		l := NewEventLog(&out, f, JSONLog)
 		l.Record(&e)
 		if err := l.Close(); err != nil {
 			t.Fatal(err)

@@ -2,48 +2,52 @@ package report
 
 import (
 	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
 	"fabemu/wire/trace"
 )
 
-// names gives the names for the numbers in events.
+// names gives the names for the numbers in events. A binary event log begins with them.
 type names struct {
-	fabric *fabric.Fabric
-	ports  [][]string // of each node's ports: the direction of the link that leaves there
+	Nodes []nodeNames       `json:"machines"`
+	Flows map[uint32]string `json:"flows"` // by queue pair
+}
+
+type nodeNames struct {
+	Name  string      `json:"name"`
+	Ports []portNames `json:"ports"`
+}
+
+type portNames struct {
+	Link  string `json:"link"`            // the direction of the link that leaves there
+	Bytes bool   `json:"bytes,omitempty"` // its buffer is counted in bytes, not in blocks
 }
 
 func namesOf(f *fabric.Fabric) *names {
-	n := &names{fabric: f, ports: make([][]string, len(f.Nodes))}
+	n := &names{Nodes: make([]nodeNames, len(f.Nodes)), Flows: make(map[uint32]string, len(f.Flows))}
 	for i := range f.Nodes {
+		n.Nodes[i].Name = f.Nodes[i].Name
 		for _, p := range f.Nodes[i].Ports {
-			n.ports[i] = append(n.ports[i], f.LinkName(p.Out()))
+			n.Nodes[i].Ports = append(n.Nodes[i].Ports, portNames{f.LinkName(p.Out()), metrics.InBytes(f, p.Wire)})
 		}
+	}
+	for i := range f.Flows {
+		n.Flows[f.Flows[i].QP] = f.Flows[i].Name
 	}
 	return n
 }
 
 func (n *names) node(e *trace.Event) string {
-	if e.Node < 0 || int(e.Node) >= len(n.fabric.Nodes) {
+	if uint32(e.Node) >= uint32(len(n.Nodes)) {
 		return ""
 	}
-	return n.fabric.Nodes[e.Node].Name
+	return n.Nodes[e.Node].Name
 }
 
 func (n *names) port(e *trace.Event) string {
-	if e.Node < 0 || int(e.Node) >= len(n.ports) || int(e.Port) >= len(n.ports[e.Node]) {
+	if uint32(e.Node) >= uint32(len(n.Nodes)) || int(e.Port) >= len(n.Nodes[e.Node].Ports) {
 		return ""
 	}
-	return n.ports[e.Node][e.Port]
+	return n.Nodes[e.Node].Ports[e.Port].Link
 }
 
-func (n *names) flow(e *trace.Event) string {
-	for i := range n.fabric.Flows { // queue pairs rise with the index, but are not promised to
-		if e.Flow != 0 && n.fabric.Flows[i].QP == e.Flow {
-			return n.fabric.Flows[i].Name
-		}
-	}
-	return ""
-}
-
-// The keys of an occupancy: on InfiniBand buffers are counted in blocks of credit, on
-// Ethernet in bytes.
-var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
+func (n *names) flow(e *trace.Event) string { return n.Flows[e.Flow] }

@@ -114,20 +114,36 @@ func mixed(dir string, names ...string) error {
 		dir, strings.Join(names, ", "), ResultFile)
 }
 
-// Events opens the event log of the run. The error is fs.ErrNotExist if it has none.
-func (d *Dir) Events() (*os.File, error) {
-	if d.Files[EventsFile] == "" {
+// Events opens the event log of the run, as lines of JSON. The error is fs.ErrNotExist if it has none.
+func (d *Dir) Events() (io.ReadCloser, error) {
+	name := JSONLog.File()
+	if d.Files[name] == "" {
+		name = BinaryLog.File()
+	}
+	if d.Files[name] == "" {
 		return nil, fs.ErrNotExist
 	}
-	path := filepath.Join(d.Directory, EventsFile)
+	path := filepath.Join(d.Directory, name)
 	sum, err := sumOf(path)
 	if err != nil {
 		return nil, err
 	}
-	if d.Files[EventsFile] != sum {
-		return nil, mixed(d.Directory, EventsFile)
+	if d.Files[name] != sum {
+		return nil, mixed(d.Directory, name)
 	}
-	return files.Open(path)
+	f, err := files.Open(path)
+	if err != nil || name == JSONLog.File() {
+		return f, err
+	}
+	l, err := NewEventReader(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{l, f}, nil
 }
 
 // readResult reads result.json. A key that its form does not have, or that is not there, is a sign of another

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -97,10 +99,12 @@ func TestDigestsDoNotCollide(t *testing.T) {
 	}
 }
 
-func TestEventLog(t *testing.T) {
+// sampleLog is a log of the sample.
+func sampleLog(t testing.TB, form LogForm) []byte {
+	t.Helper()
 	f, _ := reporttest.Fabric()
 	var b bytes.Buffer
-	l := NewEventLog(&b, f)
+	l := NewEventLog(&b, f, form)
 	data := wire.Frame{Kind: wire.Data, FECN: true}
 	for _, e := range []trace.Event{
 		{At: 0, Node: 4, Kind: trace.FlowStart, Flow: 2},
@@ -125,25 +129,82 @@ func TestEventLog(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	golden.File(t, "testdata/events.jsonl", b.Bytes())
-	for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n") {
-		if !json.Valid([]byte(line)) {
+	return b.Bytes()
+}
+
+func TestEventLog(t *testing.T) {
+	text := sampleLog(t, JSONLog)
+	golden.File(t, "testdata/events.jsonl", text)
+	for line := range bytes.Lines(text) {
+		if !json.Valid(line) {
 			t.Errorf("not JSON: %s", line)
 		}
 	}
 }
 
+// A binary log has the lines of the other form, and each part of it has its first lines and says that it is cut off.
+func TestEventReader(t *testing.T) {
+	text, log := sampleLog(t, JSONLog), sampleLog(t, BinaryLog)
+	golden.File(t, "testdata/events.bin", log) // later versions read it
+	for n := range len(log) + 1 {
+		var got []byte
+		r, err := NewEventReader(bytes.NewReader(log[:n]))
+		if err == nil {
+			got, err = io.ReadAll(r)
+		}
+		lines := bytes.Count(got, []byte("\n"))
+		switch want := fmt.Sprintf("cut off after %d events", lines); {
+		case n == len(log) && (err != nil || !bytes.Equal(got, text)):
+			t.Errorf("%v\n%s", err, got)
+		case n < len("fabemu events ") && (err == nil || !strings.Contains(err.Error(), "no binary event log")),
+			n >= len("fabemu events ") && n < len(log) && (err == nil || !strings.Contains(err.Error(), want)),
+			!bytes.HasPrefix(text, got):
+			t.Errorf("%d bytes of %d: %v\n%s", n, len(log), err, got)
+		}
+	}
+	head := len("fabemu events 1\n")
+	for want, bad := range map[string][]byte{
+		`begins with "fabemu events 2\n"`: bytes.Replace(log, []byte("events 1"), []byte("events 2"), 1),
+		"bytes of names":                  append(log[:head:head], "\xff\xff\xff\x7f"...),
+		"the names of this event log":     append(log[:head:head], "\x01\x00\x00\x00{"...),
+		"bytes after its end":             append(log[:len(log):len(log)], log...),
+		"event 1 of this event log":       append(log[:head:head], "\x02\x00\x00\x00{}\x00\x01\x00\x00\x01"...),
+	} {
+		r, err := NewEventReader(bytes.NewReader(bad))
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// Whatever a file has, its lines are JSON.
+func FuzzEventReader(f *testing.F) {
+	f.Add(sampleLog(f, BinaryLog))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := NewEventReader(bytes.NewReader(b))
+		for err == nil {
+			var line []byte
+			if line, err = r.Line(); err == nil && !json.Valid(line) {
+				t.Errorf("not JSON: %q", line)
+			}
+		}
+	})
+}
+
 func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
 	f, _ := reporttest.Fabric()
 	var b bytes.Buffer
-	l := NewEventLog(&b, f)
+	l := NewEventLog(&b, f, JSONLog)
 	for _, at := range []int64{5, 9, 8, 10} {
 		l.Record(&trace.Event{At: us * 0, Node: 1, Kind: trace.Release, Seq: uint32(at)})
 	}
 	if err := l.Close(); err != nil {
 		t.Errorf("one instant: %v", err)
 	}
-	l = NewEventLog(&b, f)
+	l = NewEventLog(&b, f, JSONLog)
 	l.Record(&trace.Event{At: 2 * us, Kind: trace.Release})
 	l.Record(&trace.Event{At: us, Node: 1, Seq: 8, Kind: trace.Release})
 	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "event 8 of B at 1us came after one at 2us") {
@@ -157,7 +218,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
 func TestEventLogReportsTheWriter(t *testing.T) {
 	f, _ := reporttest.Fabric()
-	l := NewEventLog(broken{}, f)
+	l := NewEventLog(broken{}, f, JSONLog)
 	l.Record(&trace.Event{Kind: trace.Release})
 	if err := l.Close(); err == nil || err.Error() != "no room" {
 		t.Errorf("%v", err)
@@ -178,7 +239,7 @@ func BenchmarkDigest(b *testing.B) {
 
 func BenchmarkEventLog(b *testing.B) {
 	f, _ := reporttest.Fabric()
-	l := NewEventLog(discard{}, f)
+	l := NewEventLog(discard{}, f, JSONLog)
 	e := trace.Event{Kind: trace.Start, Bytes: 2068, A: 1, B: 99, Flow: 3}
 	b.ReportAllocs()
 	for b.Loop() {

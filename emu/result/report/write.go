@@ -23,7 +23,7 @@ import (
 	"fabemu/emu/metrics"
 )
 
-// The files that WriteDir writes. EventsFile is written by an EventLog,
+// The files that WriteDir writes. EventsFile and EventsBinary are written by an EventLog,
 // CaptureFile by package capture.
 const (
 	ResultFile   = "result.json"
@@ -33,6 +33,7 @@ const (
 	SlowdownFile = "slowdown.svg" // only of workloads
 	PageFile     = "report.html"  // a report for browsers, one file that opens offline
 	EventsFile   = "events.jsonl"
+	EventsBinary = "events.bin"
 	CaptureFile  = "fabric.pcapng"
 	TraceFile    = "fabric.pftrace"
 )
