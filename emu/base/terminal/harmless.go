@@ -46,11 +46,21 @@ type filter struct{ io.Writer }
 
 // Write is the method of io.Writer. Each call has whole letters.
 func (f filter) Write(b []byte) (int, error) {
-	if bytes.ContainsFunc(b, commands) {
+	if !plain(b) && bytes.ContainsFunc(b, commands) {
 		if _, err := io.WriteString(f.Writer, Harmless(string(b))); err != nil {
 			return 0, err
 		}
 		return len(b), nil
 	}
 	return f.Writer.Write(b)
+}
+
+// plain reports whether b is printable ASCII in lines, as most text is.
+func plain(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\n' || c > '~' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestHarmless(t *testing.T) {
 	for text, want := range map[string]string{
@@ -9,6 +12,10 @@ func TestHarmless(t *testing.T) {
 		"back\b\r\x7f\u009b31m":         `back\x08\x0d\x7f\x9b31m`,
 		"\x1b[31mred\x1b[0m \x1b[5mbad": "\x1b[31mred\x1b[0m " + `\x1b[5mbad`,
 	} {
+		var b strings.Builder
+		if _, err := Filter(&b).Write([]byte(text)); err != nil || b.String() != want {
+			t.Errorf("%q: %q, %v, want %q", text, b.String(), err, want)
+		}
 		if got := Harmless(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
