@@ -118,6 +118,7 @@ func TestFiguresInstructions(t *testing.T) {
 		more     []string
 	}{
 		{"dumbbell", "peers/dumbbell.yaml", 10, nil},
+		{"events", "peers/dumbbell.yaml", 2, []string{"--events=binary"}},
 		{"infiniband", "peers/dumbbell-ib.yaml", 5, nil},
 		{"incast", "peers/incast.yaml", 10, nil},
 		{"fat-tree", file("fat-tree.yaml", string(tree)), 0.1, []string{"--set", "defaults.flow.traffic=constant", "--set", "defaults.flow.load=0.94"}},
