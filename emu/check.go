@@ -46,7 +46,7 @@ func (o Options) check() error {
 // checkRecords refuses records that the run cannot have.
 func (o *Options) checkRecords() error {
 	switch c := o.Capture; {
-	case o.apart() && (o.Schemes.Listen != nil || len(o.Told) > 0):
+	case o.apart() && (o.Schemes.Listen != nil || len(o.Recordings) > 0):
 		return errs.Errorf("a recording of feedback requires placement %s: elsewhere the sources are in other processes", InGoroutines)
 	case c != nil && c.Time == capture.WallTime && !o.wall():
 		return errs.Errorf("a capture in wall time requires the wall clock")

@@ -14,8 +14,8 @@ import (
 	"fabemu/node"
 )
 
-// checkTold refuses names that are not of a flow, or of one without its own rate limiter.
-func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
+// checkRecordings refuses names that are not of a flow, or of one without its own rate limiter.
+func checkRecordings(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	var names []string
 	for i := range f.Flows {
 		flow := &f.Flows[i]
@@ -32,15 +32,15 @@ func checkTold(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	return nil
 }
 
-// listen has s report the feedback of flows that Options.Told names to the recording; others keep
+// listen has s report the feedback of flows that Options.Recordings names to the recording; others keep
 // the listeners that s has for them.
 func (r *recording) listen(s *assemble.Schemes) {
-	if len(r.options.Told) == 0 {
+	if len(r.options.Recordings) == 0 {
 		return
 	}
 	also := s.Listen
 	s.Listen = func(f *fabric.Flow) node.Listener {
-		if w := r.options.Told[f.Name]; w != nil {
+		if w := r.options.Recordings[f.Name]; w != nil {
 			t := feedback.NewWriter(w, r.headOf(f))
 			r.told = append(r.told, t)
 			return t

@@ -38,7 +38,7 @@ func (r *recording) alone(s *assemble.Schemes) string {
 		return "a capture is written by one loop"
 	case r.hub != nil:
 		return "a run that is shown, or changed, while active has one loop"
-	case len(r.options.Told) > 0 || r.options.Schemes.Listen != nil:
+	case len(r.options.Recordings) > 0 || r.options.Schemes.Listen != nil:
 		return "one loop records the feedback of flows"
 	case guests > 0 || r.options.Schemes.BodySource != nil:
 		return "packets of hosts and programs belong to one loop"

@@ -137,8 +137,8 @@ type Options struct {
 	EventForm report.LogForm
 	// Choice selects the events of that log; the zero value selects all.
 	Choice report.Choice
-	// Told takes recordings of the input of sources, by the names of their flows (package feedback).
-	Told map[string]io.Writer
+	// Recordings takes recordings of the input of sources, by the names of their flows (package feedback).
+	Recordings map[string]io.Writer
 	// Sink, if not nil, records each event; events of one node come in their order. On the
 	// virtual clock it receives many at a time.
 	Sink trace.Sink

@@ -46,7 +46,7 @@ type recording struct {
 func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 	_, real := f.Scenario.Guests()
 	r := &recording{fabric: f, options: o}
-	err := checkTold(f, o.Told)
+	err := checkRecordings(f, o.Recordings)
 	for i := range o.Observe {
 		err = cmp.Or(err, o.Observe[i].Check())
 	}

@@ -78,7 +78,7 @@ type runChoices struct {
 
 	// Write the event log: events.jsonl; or as fabemu dump reads it (binary), in a third of the time: events.bin.
 	Log report.LogForm `flag:"events" group:"Event log" lone:"json" words:"json|binary"`
-	// Record the feedback and rates of these flows, for fabemu bench limiter --replay: told-FLOW.txt.
+	// Record the feedback and rates of these flows, for fabemu bench limiter --replay: recording-FLOW.txt.
 	Record []string `flag:"record" arg:"FLOW,..."`
 
 	// Capture all links for Wireshark: fabric.pcapng, or another name, which may end with .pcapng.gz.
@@ -308,10 +308,10 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 		o.Events, o.EventForm = create(f.Log.File()), f.Log
 	}
 	if len(f.Record) > 0 {
-		o.Told = map[string]io.Writer{}
+		o.Recordings = map[string]io.Writer{}
 	}
 	for _, flow := range f.Record {
-		o.Told[flow] = create(recordingFile(flow))
+		o.Recordings[flow] = create(recordingFile(flow))
 	}
 	w.recorded = w.all
 	if o.Trace != nil {
@@ -368,7 +368,7 @@ func (f *runFlags) base(s *scenario.Scenario) string {
 }
 
 // recordingFile returns the name of the file with the recording of a flow.
-func recordingFile(flow string) string { return "told-" + fileName(flow) + ".txt" }
+func recordingFile(flow string) string { return "recording-" + fileName(flow) + ".txt" }
 
 // status returns the exit status that a result deserves.
 func (f *runFlags) status(r *report.Result) int {

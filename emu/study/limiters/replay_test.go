@@ -24,10 +24,10 @@ func recording(t *testing.T) *feedback.Recording {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Told: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := feedback.Parse("told.txt", b.Bytes())
+	r, err := feedback.Parse("recording.txt", b.Bytes())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@
 // A recording is text, version 1. The head describes its origin, a key and a value a
 // line; then each line is an instant in picoseconds of model time and an entry:
 //
-//	fabemu told 1
+//	fabemu recording 1
 //	scenario incast
 //	flow sender1
 //	family ethernet

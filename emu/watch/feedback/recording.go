@@ -16,7 +16,7 @@ import (
 )
 
 // version is the first line of a recording.
-const version = "fabemu told 1"
+const version = "fabemu recording 1"
 
 // Head describes the origin of a recording.
 type Head struct {

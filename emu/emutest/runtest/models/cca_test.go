@@ -117,7 +117,7 @@ func TestModelCCAFromEvents(t *testing.T) {
 func TestModelCCASharedIsNotRecorded(t *testing.T) {
 	s := runtest.Load(t, runtest.Text(t, "cca/levels"), runtest.Sets(t, "model.duration=1ms", "defaults.flow.control.port-control=sl")...)
 	var b strings.Builder
-	_, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Told: map[string]io.Writer{"hot": &b}})
+	_, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{"hot": &b}})
 	if err == nil || !strings.Contains(err.Error(), "control.port-control") {
 		t.Errorf("%v", err)
 	}

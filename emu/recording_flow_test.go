@@ -14,9 +14,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What a reaction point that changes with ACKs alone was told makes another of its kind set
-// the same rates at the same instants; and on both clocks it is told the same.
-func TestModelToldMakesTheSameRates(t *testing.T) {
+// A recording of a reaction point that changes with ACKs only makes another one set the same rates at the same instants,
+// and both clocks record the same.
+func TestModelRecordingMakesTheSameRates(t *testing.T) {
 	text := map[emu.Clock]string{}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock},
@@ -28,12 +28,12 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 		}
 		s.Wall.Dilation = 20
 		var b bytes.Buffer
-		o.Told = map[string]io.Writer{"incast.sender3": &b}
+		o.Recordings = map[string]io.Writer{"incast.sender3": &b}
 		if _, err := emu.Run(context.Background(), s, o); err != nil {
 			t.Fatal(err)
 		}
 		text[o.Clock] = b.String()
-		r, err := feedback.Parse("told.txt", b.Bytes())
+		r, err := feedback.Parse("recording.txt", b.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 				continue
 			}
 			if want := c.Rate(); e.Rate != want {
-				t.Fatalf("at %v the rate is %v, and another law of the kind has %v", e.At, e.Rate, want)
+				t.Fatalf("at %v the rate is %v, and another algorithm of the kind has %v", e.At, e.Rate, want)
 			}
 			rates++
 		}
@@ -61,12 +61,12 @@ func TestModelToldMakesTheSameRates(t *testing.T) {
 		}
 	}
 	if text[emu.WallClock] != text[emu.VirtualClock] {
-		t.Error("on the wall clock the flow was told something else")
+		t.Error("on the wall clock the recording differs")
 	}
 }
 
-// Which flow is not there, or is not told by itself, is said.
-func TestToldMistakes(t *testing.T) {
+// A flow that does not exist, or has no feedback of its own, is refused.
+func TestRecordingMistakes(t *testing.T) {
 	for _, tc := range []struct{ scenario, flow, want string }{
 		{"../docs/examples/incast.yaml", "incast.sender33", `there is no flow "incast.sender33" (did you mean "incast.sender3"?): there are incast.sender1, `},
 		{"qcn/single-limiter", "", "shares its rate limiter (control.shared)"},
@@ -78,13 +78,13 @@ func TestToldMistakes(t *testing.T) {
 		if tc.flow == "" {
 			tc.flow = s.Flows[0].Name
 		}
-		_, err = emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Told: map[string]io.Writer{tc.flow: io.Discard}})
+		_, err = emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{tc.flow: io.Discard}})
 		var m *emu.Mistake
 		if !errors.As(err, &m) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v, want %q", err, tc.want)
 		}
 	}
-	o := emu.Options{Told: map[string]io.Writer{"x": io.Discard}, Placement: emu.InProcesses}
+	o := emu.Options{Recordings: map[string]io.Writer{"x": io.Discard}, Placement: emu.InProcesses}
 	if err := o.Check(); err == nil || !strings.Contains(err.Error(), "placement goroutine") {
 		t.Errorf("%v", err)
 	}

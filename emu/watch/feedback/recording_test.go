@@ -68,7 +68,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-const example = `fabemu told 1
+const example = `fabemu recording 1
 scenario incast
 flow sender1
 law qcn
@@ -120,7 +120,7 @@ func written(t *testing.T, r *feedback.Recording) string {
 
 // All mistakes are told at once, with their lines.
 func TestMistakes(t *testing.T) {
-	_, err := feedback.Parse("told.txt", []byte(`fabemu told 2
+	_, err := feedback.Parse("recording.txt", []byte(`fabemu recording 2
 flow a
 flow b
 family token-ring
@@ -135,20 +135,20 @@ colour blue
 -9 end
 10 end
 `))
-	want := `told.txt:1: a recording starts with "fabemu told 1", and this file with "fabemu told 2"
-told.txt:3: flow occurs twice
-told.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
-told.txt:5: line is "fast": expected a whole number of 1 or more
-told.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line starts with an instant in ps
-told.txt:8: rate is "-1": expected a whole number of 0 or more
-told.txt:9: 4 is before the instant of the line before, 5
-told.txt:10: "6 rate 1 2": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
-told.txt:11: fb cannot be 900
-told.txt:12: "8 shout": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
-told.txt:13: the instant is "-9": expected a whole number of 0 or more
-told.txt:13: 0 is before the instant of the line before, 8
-told.txt:14: "10 end" follows the end
-told.txt:14: the head has no packet`
+	want := `recording.txt:1: a recording starts with "fabemu recording 1", and this file with "fabemu recording 2"
+recording.txt:3: flow occurs twice
+recording.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
+recording.txt:5: line is "fast": expected a whole number of 1 or more
+recording.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line starts with an instant in ps
+recording.txt:8: rate is "-1": expected a whole number of 0 or more
+recording.txt:9: 4 is before the instant of the line before, 5
+recording.txt:10: "6 rate 1 2": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
+recording.txt:11: fb cannot be 900
+recording.txt:12: "8 shout": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end
+recording.txt:13: the instant is "-9": expected a whole number of 0 or more
+recording.txt:13: 0 is before the instant of the line before, 8
+recording.txt:14: "10 end" follows the end
+recording.txt:14: the head has no packet`
 	var m *errs.Mistake
 	if !errors.As(err, &m) {
 		t.Fatalf("%v", err)
@@ -156,11 +156,11 @@ told.txt:14: the head has no packet`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, err = feedback.Parse("told.txt", []byte(example[:len(example)-5]))
-	if err == nil || !strings.Contains(err.Error(), "told.txt:13: ") {
+	_, err = feedback.Parse("recording.txt", []byte(example[:len(example)-5]))
+	if err == nil || !strings.Contains(err.Error(), "recording.txt:13: ") {
 		t.Errorf("a recording that is cut off: %v", err)
 	}
-	if _, err = feedback.Parse("told.txt", nil); err == nil {
+	if _, err = feedback.Parse("recording.txt", nil); err == nil {
 		t.Error("an empty recording")
 	}
 }
