@@ -59,7 +59,7 @@ const (
 	InfiniBand Family = iota
 	Ethernet
 	RoCEv2 // the packets of InfiniBand behind Ethernet, IP and UDP (InfiniBand Annex A17)
-	Guest  // on Ethernet, frames of somebody else: the frame is its body (Bodies.Put)
+	Guest  // on Ethernet, frames of a real host: the frame is its body (Bodies.Put)
 )
 
 // familyWords are the words for families.

@@ -19,8 +19,8 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	// Attachment to the fabric: tun (an IP device) or tap (an Ethernet device), each in a network namespace; or
-	// netstack, gVisor's TCP/IP in this process, on the model's clock.
+	// Attachment to the fabric: tun (an IP device) or tap (an Ethernet device), each in a network namespace, for real
+	// programs (wall clock, root); or netstack, gVisor's TCP/IP in this process, on either clock.
 	Kind GuestKind `key:"kind" def:"tun"`
 	// IPv4 address and prefix length. Members of a range count up from it. none: no address is set; kind: tap.
 	Address Address `key:"address" form:"address" computed:"10.0.0.1/16 and up, in the order of the endpoints" also:"ip|addr"`

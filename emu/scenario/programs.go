@@ -14,10 +14,9 @@ type Program struct {
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"Start in model time, within the run."`
 	// Guest, or a range: one program in each.
 	On string `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host"`
-	// Shell command (sh -c). /etc/hosts has the names of the guests, $FABEMU_GUEST its own. It has a PID namespace,
-	// so that all its processes end with it; at the end of the run it is killed. For interfaces and
-	// virtual machines it runs on this machine. A netstack guest has one command, send GUEST [SIZE], such as send h2 4MB:
-	// a TCP connection to port 5001, where every such guest listens; without a size it sends until the run ends.
+	// Shell command (sh -c), ended with the run. /etc/hosts has the names of the guests, $FABEMU_GUEST its own. For
+	// interfaces and virtual machines it runs on this machine. A netstack guest has one command, send GUEST [SIZE], such
+	// as send h2 4MB.
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 

@@ -38,7 +38,7 @@ type Scenario struct {
 	Links []Link `key:"links" need:"given" least:"1" named:"name" short:"between" values:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}"`
 	// Traffic from one endpoint to another, with a rate limiter each.
 	Flows []Flow `key:"flows" named:"name" values:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}"` // in the order of the file, one for each sender of a range
-	// Transfers within a group of endpoints, without a flow per pair.
+	// Flows within a group of endpoints, created as they arrive.
 	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
 	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths: ecmp}.
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
@@ -144,7 +144,7 @@ type Switch struct {
 	Bypass  int     `key:"bypass" def:"4" low:"0" high:"1048576" with:"kind=input-buffered" counts:"crossbar=single-output"`
 	Marking Marking `key:"marking" form:"marking" doc:"How the switch signals congestion."`
 	// Whether a frame may leave before its tail has arrived. Input-buffered switches cut through.
-	Forwarding Forwarding `key:"forwarding" computed:"store-and-forward with output-queued, cut-through with input-buffered" with:"kind=output-queued"`
+	Forwarding Forwarding `key:"forwarding" computed:"output-queued: store-and-forward; input-buffered: cut-through" with:"kind=output-queued"`
 	// output-queued: memory for frames, total or per port.
 	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
 	// output-queued: each input has an equal part of the memory (partitioned), or all share one pool.
@@ -152,8 +152,8 @@ type Switch struct {
 	// output-queued: maximum number of bytes waiting for an output; more are dropped. It applies only to frames without
 	// flow control, and with pause requires lossless: [].
 	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
-	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto: memory / ports, less
-	// the headroom, with pfc divided among the priorities in use, that of notifications included.
+	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto: memory / ports, less the
+	// headroom, with pfc divided among the priorities in use.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff"`
 	// output-queued: level at which the peer may continue; below high. auto: two of the largest frames below high, and
 	// at least half of it.
@@ -250,7 +250,7 @@ func (w Weights) String() string {
 type Endpoint struct {
 	Name string `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
 	// Ethernet: buffer for packets of all flows that have not left. Overflow is dropped and counted, but greedy, paced
-	// and transfer traffic waits for room. Flows to the same destination share a queue; queues are served round robin.
+	// and transfers traffic waits. Flows to the same destination share a queue; queues are served round robin.
 	Egress unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer"`
 	// Ethernet: buffer for received frames.
 	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer"`
@@ -264,13 +264,12 @@ type Endpoint struct {
 	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate"`
 
 	// Ethernet: number of rate limiters in the adapter. A flow with a rate-limit has one; others take one with their
-	// first congestion notification until they are back at link rate. If none is free, the notification is dropped and
-	// counted as no-limiter.
+	// first congestion notification until they are back at link rate. If none is free, the notification is dropped
+	// (no-limiter).
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters"`
 
-	// Makes the endpoint a host. tun, tap: a network namespace with a device in the fabric, for real programs; wall
-	// clock, root. netstack: gVisor's TCP in this process, on either clock. Packets between guests travel as payload of
-	// the scenario's flow between them. See docs/guide/guests.md.
+	// Makes the endpoint a host (docs/guide/guests.md). Packets between guests are the payload of the scenario's flow
+	// between them.
 	Guest Guest `key:"guest" short:"kind" omit:"usual" values:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there"`
 }
 
@@ -296,8 +295,8 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 type Link struct {
 	// Name for events, metrics and --set; not for ranges.
 	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
-	// The two ends. A range on one side makes a link per member; equal ranges pair up; if one is longer, each member of
-	// the shorter gets an equal, consecutive part of it. "A[1-4] x B[1-2]" links each with each.
+	// The two ends. A range on one side makes a link per member; equal ranges pair up; of a longer one each member of the
+	// shorter gets an equal, consecutive part. "A[1-4] x B[1-2]" links each with each.
 	_    struct{}  `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends"`
 	A, B string    // names of switches or endpoints
 	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate per direction."`
@@ -307,14 +306,14 @@ type Link struct {
 	// 31B). pfc: Ethernet, stops single priorities (IEEE 802.1Qbb). none: Ethernet, drops frames without room. cbfc:
 	// Ethernet, credits per virtual channel (Ultra Ethernet, section 5.2).
 	FlowControl port.FlowControl `key:"flow-control" def:"credit"`
-	// Receive buffer for data, in packets of the link's largest size or in bytes; at least one packet, in blocks of 64
-	// bytes. At most 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
+	// Receive buffer for data, in packets of the link's largest size or in bytes, counted in blocks of 64 bytes. At most
+	// 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
 	// InfiniBand: data virtual lanes.
 	Lanes Lanes `key:"lanes" short:"max-vls" omit:"usual" with:"flow-control=credit" also:"qos|vls|virtual-lanes"`
-	// pause, pfc: duration of a stop, in units of 512 bit times. It is renewed before it expires, and cancelled at the
-	// low watermark. At least 142 (framing: wire 143), the time of the longest frame.
+	// pause, pfc: duration of a stop, in units of 512 bit times; renewed before it expires, and cancelled at the low
+	// watermark. At least 142 (framing: wire 143), the time of the longest frame.
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
 	// cbfc: credits and messages.
 	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
@@ -369,13 +368,13 @@ type Flow struct {
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
 	// greedy: whenever the flow may send. paced: the same, up to its rate, making up for at most one packet after a
-	// pause. The others queue arriving packets: at equal intervals (constant), with equal probability per packet time
-	// (bernoulli), at exponential intervals (poisson), or in back-to-back bursts of Pareto length with Pareto silences
-	// (bursts). transfers: messages of given size.
+	// pause. transfers: messages of given size. The others queue arriving packets: at equal intervals (constant), with
+	// equal probability per packet time (bernoulli), at exponential intervals (poisson), or in back-to-back bursts of
+	// Pareto length with Pareto silences (bursts).
 	// Source: HPL-2002-224, section III
 	Traffic traffic.Kind `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant"`
-	// Mean offered rate on the wire; of paced traffic the maximum. Required, or load, except for greedy, which has
-	// none, and transfers, which all arrive at the start without it and as a Poisson process with it.
+	// Mean offered rate on the wire; of paced traffic the maximum. Required, or load, except for greedy, which has none,
+	// and transfers, which without it all arrive at the start and with it as a Poisson process.
 	Rate unit.Rate `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed"`
 	// Rate as a share of the sender's link rate.
 	_ float64 `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85"`
@@ -390,8 +389,8 @@ type Flow struct {
 	// transfers: as for workloads.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" with:"traffic=transfers" omit:"usual" also:"warmup"`
 	Drain  unit.Duration `key:"drain" def:"0s" with:"traffic=transfers" omit:"usual" also:"cool-down" doc:"transfers: as for workloads."`
-	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, with a flow
-	// from each endpoint of from to each other endpoint of to.
+	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, from each
+	// endpoint of from to each other endpoint of to.
 	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
@@ -477,10 +476,10 @@ func (c Control) String() string { return "{law: " + c.Algorithm + paramsOf(c.Pa
 // down.
 type Routing struct {
 	// shortest: one path per destination, through the node whose name sorts first, over the first of parallel links.
-	// ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed, so that a flow keeps its path.
+	// ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed.
 	Paths Paths `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
 	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are rerouted; others keep
-	// their path, so that frames of a flow may overtake each other. never: frames wait for the link.
+	// their path, so frames may overtake each other. never: frames wait for the link.
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
 }
 
@@ -597,9 +596,9 @@ type Measure struct {
 	// ramps of this length.
 	// Source: HPL-2002-224, section III: 2 ms in 100 ms
 	Window unit.Duration `key:"window" computed:"1/100 of the run, from four packets to 2ms, and longer in large fabrics" low:"above 0s"`
-	// Links, groups, flows and workloads shown in rates.svg and series.csv. A name with a range or * for any characters
-	// is one band in rates.svg, from minimum to maximum, with its median. Default: rates.svg has named links and
-	// groups, series.csv everything.
+	// Links, groups, flows and workloads in rates.svg and series.csv. A name with a range or * for any characters is one
+	// band in rates.svg, from minimum to maximum, with its median. Default: named links and groups in rates.svg,
+	// everything in series.csv.
 	Curves Curves `key:"curves" omit:"usual" also:"series"`
 }
 

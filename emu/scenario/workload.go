@@ -19,47 +19,45 @@ import (
 // its own, with a queue pair or a connection, a rate limiter and a reaction point that begin and end with it.
 type Workload struct {
 	Name string `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
-	// Endpoints that exchange transfers.
+	// Endpoints that exchange flows.
 	Over string `key:"over" form:"names" values:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members"`
-	// Destinations: uniform: any other, at random; permutation: a fixed other, at random; ring: the next; all-to-all:
+	// Destinations. uniform: any other, at random; permutation: a fixed other, at random; ring: the next; all-to-all:
 	// each other in turn; incast: random groups of senders send to one at the same instant.
 	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
-	// Payload of each transfer: a size or a distribution, built in (web-search, hadoop, storage) or points such as
-	// "0B:0 10KB:15 1MB:100", each a size and the percentage of transfers up to it, linear in between. {cdf:
-	// web-search} is the long form.
+	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or points, each a size and
+	// the percentage of flows up to it, linear in between. {cdf: web-search} is the long form.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
-	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of their sum. Transfers
-	// (incast: events) arrive as a Poisson process. Without load, each endpoint starts with one transfer per
-	// destination, and no more follow.
+	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of their sum. Flows
+	// (incast: events) arrive as a Poisson process. Without load, each endpoint starts with one flow per destination, and
+	// no more follow.
 	Load float64 `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5"`
-	// Transfers per endpoint; all-to-all: per destination; incast: events.
+	// Flows per endpoint; all-to-all: per destination; incast: events.
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a load" omit:"usual"`
 	// incast: senders per event.
 	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
-	// CSV file with the transfers, instead of pattern, size, load and count, relative to the scenario; columns at
-	// (since start), from, to and bytes. The transfers.csv of a run is such a file.
+	// CSV file of flows, relative to the scenario, instead of pattern, size, load and count; columns at (since start),
+	// from, to and bytes. The transfers.csv of a run is such a file.
 	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
-	// Concurrent transfers per endpoint; more wait.
+	// Concurrent flows per endpoint; more wait.
 	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
-	// Collective operation instead of pattern and load, with the endpoints as ranks in order. size is the vector per
-	// rank, count the number of rounds. Rounds have no global barrier.
+	// Collective operation, with the endpoints as ranks in order. size is the vector per rank, count the number of
+	// rounds. Rounds have no global barrier.
 	Collective string `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual"`
 	// all-reduce: ring (usual), halving-doubling; all-to-all: pairwise (usual), shift; all-gather, reduce-scatter:
 	// ring; broadcast: binomial; barrier: dissemination.
 	Algorithm schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual"`
 	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation per rank between rounds."`
-	// GOAL text file with the sends, receives and computations of the ranks, which are the endpoints in order, instead
-	// of pattern, size and load. A message matches the first receive with its source and tag. If any tag is not 0, the
-	// last packet of each message carries it: as 4 bytes of immediate data on InfiniBand and RoCEv2, in the padding on
-	// Ethernet.
+	// GOAL text file with the sends, receives and computations of the ranks, which are the endpoints in order. A message
+	// matches the first receive with its source and tag. If any tag is not 0, the last packet of each message carries it:
+	// as 4 bytes of immediate data on InfiniBand and RoCEv2, in the padding on Ethernet.
 	Goal  string        `key:"goal" form:"text" omit:"usual"`
 	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"Earliest arrival."`
 	// Latest arrival. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
 	// Time after start in which arrivals load the fabric but are in no figure.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" omit:"usual" also:"warmup"`
-	// Time without arrivals at the end of the run, so that flows can complete. The run ends early when
-	// nothing is left to do.
+	// Time without arrivals at the end of the run, so that flows can complete. The run ends early when nothing is left to
+	// do.
 	Drain unit.Duration `key:"drain" def:"0s" omit:"usual" also:"cool-down"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`

@@ -35,17 +35,17 @@ type BCNLimiter struct {
 	Gd float64 `key:"gd" computed:"1/128, with alpha computed from it" low:"0" high:"1e9"`
 	// Normalised gd, the largest share that one message cuts: gd = alpha / ((2 w + 1) qeq), with qeq in units of Fb.
 	// Source: ECM; Intel's adapters
-	Alpha float64 `key:"alpha" computed:"none, with version: ecm and in e2cm 0.5" low:"above 0" high:"1e9" none:"none"`
+	Alpha float64 `key:"alpha" computed:"none; ecm, e2cm: 0.5" low:"above 0" high:"1e9" none:"none"`
 	// Normalised gi, the largest share of capacity that one message adds: gi = beta capacity / (ru (2 w + 1) qeq).
 	// Source: ECM
-	Beta float64 `key:"beta" computed:"none, with version: ecm and in e2cm 0.005" low:"above 0" high:"1e9" none:"none"`
+	Beta float64 `key:"beta" computed:"none; ecm, e2cm: 0.005" low:"above 0" high:"1e9" none:"none"`
 	// qeq of the congestion points; the normalised gains and the bound of Fb, (2 w + 1) qeq, follow from it.
-	Qeq      unit.Size `key:"qeq" computed:"24000B, with version: ecm and in e2cm 75KB" low:"64B"`
+	Qeq      unit.Size `key:"qeq" computed:"24000B; ecm, e2cm: 75KB" low:"64B"`
 	Capacity unit.Rate `key:"capacity" def:"10Gb/s" doc:"Rate of the congested link, for beta."`
 	Unit     unit.Size `key:"unit" def:"1500B" low:"1B" doc:"Bytes per unit of Fb." source:"the slides count packets"`
 	// Rate unit. Messages that carry the bottleneck's rate set it to that rate over ru-share.
 	// Source: the slides, for 10 Gb/s
-	Ru unit.Rate `key:"ru" computed:"8Mb/s, with version: ecm and in e2cm 1Mb/s"`
+	Ru unit.Rate `key:"ru" computed:"8Mb/s; ecm, e2cm: 1Mb/s"`
 	// Bottleneck's rate over ru, if messages carry that rate; the initial rate is then half of it.
 	// Source: the slides: C/N
 	Share float64 `key:"ru-share" def:"1250" low:"1" high:"1e9"`

@@ -68,8 +68,8 @@ type DCQCNParams struct {
 	Threshold int `key:"threshold" by:"preset=5|5|1|1" low:"1" high:"1048576" also:"rpg-threshold"`
 	// Phase in which a cycle raises the rate. paper: fast recovery until byte counter or timer exceeds the threshold,
 	// hyper increase once both do. qcn: additive increase at the threshold, hyper increase by a timer that finds both
-	// there, with cycles half as long; in a first cycle, a target above ten times the rate drops to an eighth. timer:
-	// one additive increase after fast recovery, then hyper increase.
+	// there, with cycles half as long; in a first cycle, a target above ten times the rate drops to an eighth. timer: one
+	// additive increase, then hyper increase.
 	Phases string `key:"phases" by:"preset=paper|qcn|timer|timer" words:"paper|qcn|timer"`
 	// R_AI: target rate increase per additive cycle.
 	// Source: ConnectX: rpg_ai_rate
@@ -91,9 +91,8 @@ type DCQCNParams struct {
 	// Minimum time between CNPs. none: one per marked packet.
 	// Source: ConnectX: min_time_between_cnps
 	CNPInterval unit.Duration `key:"cnp-interval" by:"preset=50us|50us|none|4us" low:"1ns" none:"none" also:"min-time-between-cnps"`
-	// What a mark within the interval causes. next-mark: nothing; the first mark after it sends a CNP. interval-end: a
-	// CNP at its end, so that feedback is up to an interval late. clock: as interval-end, with intervals back to back
-	// since the flow's first packet.
+	// Effect of a mark within the interval. next-mark: none; the first mark after it sends a CNP. interval-end: a CNP at
+	// its end. clock: as interval-end, with intervals back to back since the flow's first packet.
 	CNPRule string `key:"cnp-rule" by:"preset=next-mark|clock|next-mark|next-mark" words:"next-mark|interval-end|clock"`
 	// The interval is per flow, or common to all flows into the endpoint.
 	// Source: ConnectX

@@ -396,7 +396,7 @@ func TestDCQCNPresets(t *testing.T) {
 	if p != want {
 		t.Errorf("%+v, want %+v", p, want)
 	}
-	if got := of.Find("rate-timer").Computed; got != "55us, with preset: ns3-rdma 60us, with preset: hpcc or connectx 300us" {
+	if got := of.Find("rate-timer").Computed; got != "55us; ns3-rdma: 60us; hpcc, connectx: 300us" {
 		t.Error(got)
 	}
 	for _, name := range of.Find("preset").Words {

@@ -51,8 +51,9 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum; a lost probe costs one answer. destination: counts arriving payload, and latency is one-path, less the minimum;
-	// this requires a common clock, which the model has.
+	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum. destination:
+	// counts arriving payload, and latency is one-way, less the minimum; this requires a common clock, which the model
+	// has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
 	// A limited flow sends a probe after this many bytes.
 	// Source: the proposal, as an example
@@ -83,7 +84,7 @@ type E2CMParams struct {
 	// Source: the proposal
 	FlowBeta float64 `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9"`
 	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a message does; flow:
-	// flow-qeq, as printed in the proposal, where one probe can cut to min-rate.
+	// flow-qeq, as printed in the proposal; one probe can then cut to min-rate.
 	// Source: ours; the proposal leaves it open
 	FlowGains string `key:"flow-gains" def:"ecm" words:"ecm|flow"`
 	// Probes lost at random, in percent, for experiments.

@@ -17,10 +17,10 @@ type BCNParams struct {
 	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
 	// Target queue length; less than the memory, at most 1MB.
 	// Source: BCN: 16 frames of 1500 bytes; ECM
-	Qeq unit.Size `key:"qeq" computed:"24000B, with version: ecm 75KB" low:"64B"`
+	Qeq unit.Size `key:"qeq" computed:"24000B; ecm: 75KB" low:"64B"`
 	// Share of frames sampled on entering a queue.
 	// Source: BCN: the slides, for 10 Gb/s
-	Pm float64 `key:"pm" computed:"0.01, with version: ecm 0.02" low:"above 0" high:"1"`
+	Pm float64 `key:"pm" computed:"0.01; ecm: 0.02" low:"above 0" high:"1"`
 	// random: each frame with probability pm; interval: one in 1/pm, varied by jitter.
 	Sampling string `key:"sampling" def:"random" words:"random|interval"`
 	// sampling: interval: random variation of the interval, in percent.
@@ -35,7 +35,7 @@ type BCNParams struct {
 	// Source: the slides: "Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium"
 	Zeros bool `key:"zeros" def:"false"`
 	// BCN_MAX: a longer queue sends the most negative values; above qeq.
-	Maximum unit.Size `key:"maximum" computed:"none, with version: ecm 280KB" low:"64B" none:"none"`
+	Maximum unit.Size `key:"maximum" computed:"none; ecm: 280KB" low:"64B" none:"none"`
 	// Jain's enhancement: messages carry the link rate, in steps of 10 Mb/s, from which the source derives ru and its
 	// initial rate.
 	Rate     bool  `key:"bottleneck" def:"false"`

@@ -45,8 +45,8 @@ type CCAParams struct {
 	// As threshold, for credit-mask. 0: credit is never late.
 	// Source: ibccconfig(8)
 	CSThreshold int `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold"`
-	// How late: credit returns (time on the wire >> shift) x multiplier after the frame's tail has left, and at least
-	// that plus the time on the wire after the previous credit. It limits the neighbour to the link rate over 1 +
+	// Credit returns (time on the wire >> shift) x multiplier after the frame's tail has left, and at least that plus the
+	// time on the wire after the previous credit: the neighbour sends at most at the link rate over 1 +
 	// multiplier/2^shift.
 	// Source: opensm/osm_subnet.c for the form; the effect is ours
 	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`

@@ -20,7 +20,7 @@ type Full struct {
 	SkipBlocked bool `key:"skip-blocked" def:"false"`
 	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise the victim is marked while it
 	// waits for the crossbar.
-	IdleExempt bool `key:"idle-exempt" computed:"false with multi-output, true with single-output"`
+	IdleExempt bool `key:"idle-exempt" computed:"false; single-output: true"`
 }
 
 // FitSwitch exempts idle outputs where an input feeds one output at a time.

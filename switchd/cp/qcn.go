@@ -23,9 +23,9 @@ type QCNParams struct {
 	// Random variation of the sampling interval, in percent.
 	// Source: IEEE 802.1Qau
 	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
-	// Bytes of the sampled frame that a notification carries, from the EtherType on: 0, or 14 to 64 to identify the
-	// flow. IP packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG identifies
-	// the flow; without a tag the source's shared limiter is meant.
+	// Bytes of the sampled frame that a notification carries, from the EtherType on: 0, or 14 to 64 to identify the flow.
+	// IP packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG, or the source's
+	// shared limiter, identifies it.
 	// Source: cpMinHeaderOctets
 	Octets   int   `key:"octets" def:"0" low:"0" high:"64"`
 	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`

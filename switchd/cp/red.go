@@ -33,21 +33,21 @@ type REDParams struct {
 	Version string `key:"version" def:"paper" words:"paper|ns-2|tc"`
 	// Average queue from which frames are dropped or marked at random; same unit as max.
 	// Source: Floyd and Jacobson: min_th
-	Min unit.Room `key:"min" computed:"5 packets, with version: tc a third of max" also:"min-th|thresh"`
+	Min unit.Room `key:"min" computed:"5 packets; tc: max/3" also:"min-th|thresh"`
 	// Average queue from which every frame is dropped or marked; above min, usually at least twice. Its unit, packets
 	// or bytes, is that of the average.
 	// Source: Floyd and Jacobson: max_th
-	Max unit.Room `key:"max" computed:"15 packets, with version: tc a quarter of the output-limit" also:"max-th|maxthresh"`
+	Max unit.Room `key:"max" computed:"15 packets; tc: output-limit/4" also:"max-th|maxthresh"`
 	// Drop or mark probability just below max, rising linearly from min.
 	// Source: Floyd and Jacobson: max_p
 	MaxP float64 `key:"max-p" by:"version=0.02|0.1|0.02" low:"above 0" high:"1" also:"probability"`
 	// Weight of the current queue in the average.
 	// Source: Floyd and Jacobson: w_q
-	Weight float64 `key:"q-weight" computed:"0.002, with version: tc by min and burst" low:"above 0" high:"1" also:"wq"`
+	Weight float64 `key:"q-weight" computed:"0.002; tc: by min and burst" low:"above 0" high:"1" also:"wq"`
 	// version: tc without q-weight: packets that may arrive at once at an empty queue before the average reaches min;
 	// determines the weight, a power of 1/2.
 	// Source: tc red; Floyd and Jacobson, section 6.1
-	Burst int `key:"burst" computed:"with version: tc (2 min + max)/(3 mean-packet)" low:"0" high:"1048576" omit:"usual"`
+	Burst int `key:"burst" computed:"tc: (2 min + max)/(3 mean-packet)" low:"0" high:"1048576" omit:"usual"`
 	// The probability rises linearly from max-p at max to 1 at twice max.
 	// Source: S. Floyd, 2000
 	Gentle bool `key:"gentle" by:"version=false|true|false"`

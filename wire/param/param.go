@@ -162,10 +162,10 @@ func (p *Param) goesBy(other *Param) {
 	}
 	for i, text := range texts {
 		if i > 0 {
-			texts[i] = fmt.Sprintf("with %v %s", Condition{Key: p.by.key, Values: words[text]}, text)
+			texts[i] = strings.Join(words[text], ", ") + ": " + text
 		}
 	}
-	p.Computed = strings.Join(texts, ", ")
+	p.Computed = strings.Join(texts, "; ")
 }
 
 // Find returns the parameter of a key, or nil.

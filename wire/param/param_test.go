@@ -241,7 +241,7 @@ type presets struct {
 // was given; what it is by word is told.
 func TestDefaultsByWord(t *testing.T) {
 	s := param.Of(presets{})
-	if got, want := s.Find("span").Computed, "5us, with preset: two none"; got != want {
+	if got, want := s.Find("span").Computed, "5us; two: none"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, tc := range []struct {

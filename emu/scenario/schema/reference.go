@@ -41,20 +41,19 @@ func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) 
 			r.pages = append(r.pages, Page{c.file(row), text})
 		}
 	}
-	index := rowsOf(language.Object)
+	index := document.NewTable("", []string{"Field", "Meaning"}, nil)
 	for i := range language.Object.Params {
 		p := &language.Object.Params[i]
-		item := p
-		for ; item.Kind == param.Map || item.Kind == param.List; item = item.Item {
-		}
-		if item.Kind != param.Object || p.Key == "defaults" {
+		item, name := inner(p), entry(p)[0]
+		if item == nil || p.Key == "defaults" {
+			index.Add(name, p.Doc)
 			continue
 		}
 		file := p.Key + ".md"
-		index[i][0] = strings.Replace(index[i][0], "`"+p.Key+"`", fmt.Sprintf("[`%s`](%s)", p.Key, file), 1)
-		r.pages = append(r.pages, Page{file, fmt.Sprintf("# Section `%s`\n\n%s\n\n", p.Key, p.Doc) + r.object(file, "", item.Object)})
+		index.Add(strings.Replace(name, "`"+p.Key+"`", fmt.Sprintf("[`%s`](%s)", p.Key, file), 1), p.Doc)
+		r.pages = append(r.pages, Page{file, fmt.Sprintf("# Section `%s`\n\n%s\n\n", p.Key, p.Doc) + r.object(file, "", item)})
 	}
-	text := fmt.Sprintf(intro, table(index), r.lists["control"], r.lists["marking"], r.lists["transport"])
+	text := fmt.Sprintf(intro, index.Markdown(), r.lists["control"], r.lists["marking"], r.lists["transport"])
 	return append([]Page{{"README.md", text}}, r.pages...)
 }
 
@@ -80,7 +79,7 @@ Every field of a scenario, generated from the program. [Scenarios](../guide/scen
 | room | packets, or a size | 4 packets |
 | integer, number, share | none | 0.5 |
 
-Sizes and integers are below 2³¹ unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. The source of a default is in parentheses.
+Durations, rates and sizes are above 0, sizes and integers below 2³¹, unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. Behind the name of a preset, version, profile or algorithm is the default with it; the source of a default is in parentheses.
 
 "Ethernet" before a text means that the field applies to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `; "InfiniBand" means links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
 
@@ -308,8 +307,8 @@ func written(p *param.Param) string {
 var kinds = map[param.Kind]string{param.Duration: "duration", param.Rate: "rate", param.Size: "size", param.Room: "room",
 	param.Whole: "integer", param.Decimal: "number"}
 
-// most are bounds that the index states once for all fields.
-var most = []string{"2147483647B", "2147483648"}
+// most and zero are bounds that the index states once for all fields.
+var most, zero = []string{"2147483647B", "2147483648"}, []string{"0s", "0b/s"}
 
 // rangeOf gives the bounds of a value.
 func rangeOf(p *param.Param) string {
@@ -319,8 +318,11 @@ func rangeOf(p *param.Param) string {
 		high = ""
 	}
 	switch {
+	case above && slices.Contains(zero, low), low == "1B" && high == "": // the index says so
 	case above:
 		parts = append(parts, "above "+low)
+	case low == "" && high == "" && p.Kind == param.Duration && p.Values == "" && p.Form == nil:
+		parts = append(parts, "at least 0s")
 	case low != "" && high != "":
 		parts = append(parts, low+" to "+high)
 	case low != "":
