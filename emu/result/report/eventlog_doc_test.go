@@ -18,19 +18,37 @@ import (
 	"fabemu/wire/trace"
 )
 
-// eventsTable is what each kind of event tells, as Markdown.
+// eventsTable is what each kind of event tells, as Markdown: first the fields that at least three kinds have.
 func eventsTable() string {
-	var b strings.Builder
-	b.WriteString("| Event | Field | Means |\n|---|---|---|\n")
-	for _, k := range trace.Kinds() {
-		fmt.Fprintf(&b, "| **`%v`** | | %s |\n", k, k.Doc())
-		for _, f := range k.Fields() {
-			keys := f.Key
-			if f.Form == trace.Occupancy {
-				keys += "_blocks`, on Ethernet `" + keys + "_bytes"
-			}
-			fmt.Fprintf(&b, "| | `%s` | %s |\n", keys, f.Doc)
+	var common []string
+	kinds := map[string]int{}
+	written := func(f trace.Field) string {
+		key := f.Key
+		if f.Form == trace.Occupancy {
+			key += "_blocks`, on Ethernet `" + key + "_bytes"
 		}
+		return "`" + key + "`: " + strings.ReplaceAll(strings.TrimSuffix(f.Doc, ", if any"), ";", ",")
+	}
+	for _, k := range trace.Kinds() {
+		for _, f := range k.Fields() {
+			text := written(f)
+			if kinds[text]++; kinds[text] == 3 {
+				common = append(common, text)
+			}
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Fields of several events: %s.\n\n| Event | Means | Fields |\n|---|---|---|\n", strings.Join(common, "; "))
+	for _, k := range trace.Kinds() {
+		var fields []string
+		for _, f := range k.Fields() {
+			text := written(f)
+			if kinds[text] >= 3 {
+				text, _, _ = strings.Cut(text, ":")
+			}
+			fields = append(fields, text)
+		}
+		fmt.Fprintf(&b, "| **`%v`** | %s | %s |\n", k, k.Doc(), strings.Join(fields, "; "))
 	}
 	return b.String()
 }
