@@ -177,6 +177,7 @@ class Site:
         # Readers of the site have installed a package: they need no Go.
         body = re.sub(r"<pre>.*?</pre>", lambda b: installed(b.group(0)), body, flags=re.S)
         body = re.sub(r"<table>.*?</table>", table, body, flags=re.S)
+        body = re.sub(r"<code>(-[^<\s]{1,30}</code>)", r'<code class="flag">\1', body)  # a browser would break it after its hyphens
         body = re.sub(r'<p><img ([^>]*)></p>', lambda i: f'<figure tabindex="0"><img {i[1]}{self.room(here, i[1])}></figure>', body)
         body = re.sub(r'<(h[2-4]) id="([^"]*)">(.*?)</\1>', r'<\1 id="\2">\3 <a class="here" href="#\2" aria-label="link to this heading">#</a></\1>', body, flags=re.S)
         parts = re.split(r'(<h[1-4] id="[^"]*">.*?</h[1-4]>)', body, flags=re.S)

@@ -18,8 +18,8 @@
 #   --cpus C   the runs have the time of C processors, such as 0.5, like a container with that limit: they are in a
 #              control group, made for that and removed at the end (root; version 2, or 1, with the controller cpu)
 #
-#   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->
-#              (or processes), is to be replaced: docs/notes/validation.md, docs/guide/processes.md
+#   DOC=FILE   the document whose table, between the lines <!-- wall --> and <!-- end of wall -->,
+#              is to be replaced: docs/notes/validation.md
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms; in processes 12ms)
 #   RUNS=N TESTS=N   how many runs, and tests of a limiter, of repeats (default 20 and 100)
 set -euo pipefail

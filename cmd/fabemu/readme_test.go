@@ -176,8 +176,8 @@ const notRun = "\x00"
 // exitStatus is the comment behind a command that does not succeed.
 var exitStatus = regexp.MustCompile(`exit status (\d+)`)
 
-// unprinted returns the first of the quoted lines that is not in a text behind the link before it, or "". Spaces
-// count as one. "..." stands for any part of a link, and alone for any number of lines.
+// unprinted returns the first of the quoted lines that is not in a text after the line before it, or "". Spaces
+// count as one. "..." is any part of a line, and alone any number of lines.
 func unprinted(quoted []string, text string) string {
 	lines := strings.Split(text, "\n")
 	for _, want := range quoted {

@@ -107,7 +107,7 @@ var wellKnown = []string{"String", "Error", "Unwrap"}
 
 // undescribed lists the exported functions, methods, types, constants and
 // variables of a package without a comment that begins with their name. In a
-// group, the comment of the group or one at the end of the link will do for
+// group, the comment of the group or one at the end of the line will do for
 // constants and variables. Fields, methods of interfaces and the methods whose
 // meaning the standard library fixes (wellKnown) are not looked at.
 func undescribed(p *pkg) []string {

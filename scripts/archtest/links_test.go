@@ -102,15 +102,3 @@ func TestIndexIsComplete(t *testing.T) {
 		}
 	}
 }
-
-// The README is read in one sitting.
-func TestReadmeIsShort(t *testing.T) {
-	const most = 700
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(strings.Fields(string(text))); n > most {
-		t.Errorf("README.md has %d words, and %d are the most: link to docs instead", n, most)
-	}
-}

@@ -15,18 +15,18 @@ var pages = []struct {
 	pattern string
 	most    int
 }{
-	{"README.md", 720},
+	{"README.md", 700},
 	{"ARCHITECTURE.md", 2450},
-	{"CONTRIBUTING.md", 1550},
-	{"CHANGELOG.md", 1000},
-	{"docs/README.md", 350},
-	{"docs/guide/*.md", 30600},
+	{"CONTRIBUTING.md", 1520},
+	{"CHANGELOG.md", 650},
+	{"docs/README.md", 280},
+	{"docs/guide/*.md", 28600},
 	{"docs/guide/faults.md", 1200},
 	{"docs/guide/limiters.md", 1500},
 	{"docs/guide/wireshark.md", 1500},
 	{"docs/guide/workloads.md", 900},
-	{"docs/reference/*.md", 16800},
-	{"docs/notes/*.md", 2600},
+	{"docs/reference/*.md", 16200},
+	{"docs/notes/*.md", 2300},
 	{"docs/papers/*.md", 42600},
 }
 
@@ -36,6 +36,7 @@ var private = map[string]string{
 	"anew": "again", "came out": "the result was", "likewise": "too, or the same", "nobody": "no node, no process", "somebody": "another process",
 	"goes with": "requires, or is compatible with", "at the most": "at most", "of its own accord": "by itself",
 	"main job": "default scenario", "overtaken": "late", "as the paper has it": "as in the paper", "comes out": "the result is",
+	"beside": "next to, or compared with", "stands": "is", "reckon": "count", "send again": "retransmit", "furthest": "farthest",
 }
 
 func TestWordsOfDocuments(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package bench measures rate limiters and reaction points. It puts them into cases, each a situation that
-// has gone wrong for somebody. It reports the error of their rates, their bursts, their delay of
+// has gone wrong in practice. It reports the error of their rates, their bursts, their delay of
 // reaction and their fairness.
 //
 //	for _, c := range bench.Cases() {
