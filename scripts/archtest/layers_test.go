@@ -26,13 +26,13 @@ const wings = `
 wire             12963  unit | agenda, param, link | . | retry, fault | trace | port
 node             11239  rp, tcp, traffic, schedule | .
 switchd           4384  cp | .
-emu/base          1566  errs, files, spelling, terminal | document
-emu/scenario     12241  paths, schema, builtin | . | generate
+emu/base          1576  errs, files, spelling, terminal | document
+emu/scenario     12239  paths, schema, builtin | . | generate
 emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
 emu/run          14621  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .
-emu/result        8210  plot | report | seeds | summary, compare
+emu/result        8216  plot | report | seeds | summary, compare
 emu/watch        11345  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1296  .
 emu/study        12115  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers

@@ -562,7 +562,7 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 		fig.Curves = append(fig.Curves, out)
 	}
 	if window > 0 {
-		fig.Subtitle += fmt.Sprintf("; means over a sliding window of %v", window)
+		fig.Subtitle += "; means over a sliding window of " + plot.Span(window)
 	}
 	return Picture{Name: name, Title: title, Figure: fig}
 }
