@@ -370,7 +370,7 @@ function showChecks(m) {
   });
 }
 // The workloads: a table for each, and a chart of their open transfers.
-const seconds = v => scaled(v, [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]]);
+const seconds = v => scaled(v, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
 const number = v => known(v) ? String(v) : "–";
 const WORK = [["open transfers", w => number(w.open)], ["waiting for a source", w => number(w.waiting)], ["ended", w => number(w.ended)], ["rate", w => rate(w.rate)],
   ["completion, median", w => seconds(w.completion)], ["slowdown, median", w => known(w.median) ? digits(w.median) : "–"], ["slowdown, 99 %", w => known(w.p99) ? digits(w.p99) : "–"]];
