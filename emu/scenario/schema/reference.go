@@ -79,7 +79,7 @@ Every field of a scenario, generated from the program. [Scenarios](../guide/scen
 | room | packets, or a size | 4 packets |
 | integer, number, share | none | 0.5 |
 
-Durations, rates and sizes are above 0, sizes and integers below 2³¹, unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. Behind the name of a preset, version, profile or algorithm is the default with it; the source of a default is in parentheses.
+Durations, rates and sizes are above 0, sizes and integers below 2³¹, unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. In a default such as 0; connectx: 50, the second value applies with that preset, version, profile or algorithm. The source of a default is in parentheses.
 
 "Ethernet" before a text means that the field applies to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `; "InfiniBand" means links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
 
