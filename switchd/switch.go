@@ -47,6 +47,7 @@ type Switch struct {
 	slToVL       []port.SLToVL   // by input and output; nil: all links have one data lane
 	life         []unit.Duration // by output: how long a frame may wait for credit at the head of a lane; 0: for ever; nil: everywhere
 	starver      cp.Starver      // the marker, if it is one
+	congested    []unit.Duration // by output, under earlier markers; nil: there were none
 	points
 	starved []starved // by input, with a starver
 	bypass  int
@@ -110,10 +111,26 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 	case port.SLToVLChange, port.ArbitrationChange:
 		s.changeLanes(e)
 	case port.MarkingChange:
+		before := make([]unit.Duration, len(s.ports))
+		for p := range before {
+			before[p] = s.Congested(now, port.ID(p))
+		}
+		s.congested = before
 		_ = s.setPoints(e.Setting.(cp.Maker)) // the scenario has checked the parameters
 	case port.BufferChange:
 		s.fullAt[e.Port] = s.fullOf(s.ports[e.Port].Room(port.DataLane) - s.ports[e.Port].Leaving())
 	}
+}
+
+// Congested returns for how long an output has been congested up to now, if the congestion point knows (cp.Timed).
+func (s *Switch) Congested(now unit.Time, p port.ID) (d unit.Duration) {
+	if int(p) < len(s.congested) {
+		d = s.congested[p]
+	}
+	if t, ok := s.marker.(cp.Timed); ok {
+		d += t.Congested(now, int(p))
+	}
+	return d
 }
 
 // fullOf returns the occupancy that counts as full for an input buffer with the given room.

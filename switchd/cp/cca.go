@@ -1,7 +1,9 @@
 package cp
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -50,6 +52,10 @@ type CCAParams struct {
 	// multiplier/2^shift.
 	// Source: opensm/osm_subnet.c for the form; the effect is ours
 	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`
+	// Settings of single ports, numbered from 1: threshold, packet-size and marking-rate of an output; with cs, the threshold and the
+	// return delay of an input whose neighbour gets credit late.
+	// Source: ibccconfig(8), SwitchPortCongestionSetting
+	Ports PortSettings `key:"ports" def:"none" omit:"usual"`
 }
 
 // GeometricCCAGaps and FixedCCAGaps are the words of MarkingGaps.
@@ -123,6 +129,72 @@ func (ReturnDelay) Form() param.Form {
 		}}
 }
 
+// PortSettings are settings of single ports as they are written: PORT=THRESHOLD:PACKET-SIZE:MARKING-RATE, or
+// PORT=cs:THRESHOLD:SHIFT:MULTIPLIER, joined by commas, or none.
+type PortSettings string
+
+// PortSetting is what a port has instead of the parameters of its switch.
+type PortSetting struct {
+	Port                               int  // from 1
+	Starves                            bool // it is about the input: Threshold and Delay; else about the output
+	Threshold, PacketSize, MarkingRate int
+	Delay                              wire.CCTEntry
+}
+
+const noSettings PortSettings = "none"
+
+var portSetting = regexp.MustCompile(`^(\d{1,3})=(cs:)?(\d{1,2}):(\d{1,3}):(\d{1,5})$`)
+
+// Form describes how settings are written.
+func (PortSettings) Form() param.Form {
+	return param.Form{Wanted: `settings such as "1=15:8:3,2=cs:4:0:9", or none`, Words: []string{string(noSettings)}, Listed: true,
+		Pattern: param.Spaced(`none|[0-9]+=(cs:)?[0-9]+:[0-9]+:[0-9]+(\s*,\s*[0-9]+=(cs:)?[0-9]+:[0-9]+:[0-9]+)*`),
+		Read: func(s string) (any, error) {
+			p := PortSettings(strings.Join(strings.Fields(s), ""))
+			_, err := p.Read()
+			return p, err
+		}}
+}
+
+// Read returns the settings, or an error that names the first that is wrong.
+func (p PortSettings) Read() (all []PortSetting, err error) {
+	if p == noSettings || p == "" {
+		return nil, nil
+	}
+	for text := range strings.SplitSeq(string(p), ",") {
+		m := portSetting.FindStringSubmatch(text)
+		if m == nil {
+			return nil, fmt.Errorf("%q is not the setting of a port: expected such as 1=15:8:3 or 2=cs:4:0:9", text)
+		}
+		var n [6]int
+		for i := range n {
+			n[i], _ = strconv.Atoi(m[i]) // of the others it is 0
+		}
+		x, most := PortSetting{Port: n[1], Threshold: n[3], PacketSize: n[4], MarkingRate: n[5]}, [2]int{255, 65535}
+		if m[2] != "" {
+			x, most = PortSetting{Port: n[1], Starves: true, Threshold: n[3], Delay: wire.CCTEntry{Shift: n[4], Multiplier: n[5]}}, [2]int{3, 16383}
+		}
+		if x.Port < 1 || x.Port > 254 || x.Threshold > 15 || n[4] > most[0] || n[5] > most[1] {
+			return nil, fmt.Errorf("%q: ports are 1 to 254, thresholds 0 to 15, and the other numbers up to %d and %d", text, most[0], most[1])
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
+
+// PortSettingsOf returns settings as they are written.
+func PortSettingsOf(all []PortSetting) PortSettings {
+	var texts []string
+	for _, x := range all {
+		text := fmt.Sprintf("%d=%d:%d:%d", x.Port, x.Threshold, x.PacketSize, x.MarkingRate)
+		if x.Starves {
+			text = fmt.Sprintf("%d=cs:%d:%d:%d", x.Port, x.Threshold, x.Delay.Shift, x.Delay.Multiplier)
+		}
+		texts = append(texts, text)
+	}
+	return PortSettings(cmp.Or(strings.Join(texts, ","), string(noSettings)))
+}
+
 // Traits returns the share of the frames that is marked of those that leave a congested
 // output.
 func (p CCAParams) Traits() Traits { return Traits{Share: 1 / float64(p.MarkingRate+1)} }
@@ -160,11 +232,26 @@ func ccaPoints() Point {
 // An output has no credit in this sense when the frame has had to wait for it.
 type CCA struct {
 	CCAParams
-	random *unit.Random
-	victim []bool // by output: it marks without credit
-	starve []bool // by input: its neighbour is starved
-	delay  wire.CCTEntry
-	passed []int // by output: frames since the last mark, with gaps that are fixed
+	random  *unit.Random
+	outputs []ccaOutput
+	inputs  []ccaInput
+}
+
+// ccaOutput is the congestion point of an output.
+type ccaOutput struct {
+	threshold, size, rate int
+	victim                bool          // it marks without credit
+	passed                int           // frames since the last mark, with gaps that are fixed
+	lanes                 uint16        // whose data exceeds the threshold, a bit each
+	since                 unit.Time     // congested is counted up to here
+	congested             unit.Duration // how long some lane was
+}
+
+// ccaInput is an input whose neighbour may be starved.
+type ccaInput struct {
+	starves   bool
+	threshold int
+	delay     wire.CCTEntry
 }
 
 // NewCCA returns the congestion points of a switch.
@@ -173,26 +260,59 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 		return nil, err
 	}
 	delay, _ := wire.ParseCCTEntry(string(p.CSDelay)) // check has read it
-	c := &CCA{CCAParams: p, random: s.Random, victim: make([]bool, s.Ports), starve: make([]bool, s.Ports), delay: delay, passed: make([]int, s.Ports)}
-	for i := range c.victim {
-		c.victim[i], c.starve[i] = p.VictimMask.Has(i, s.Hosts), p.CreditMask.Has(i, s.Hosts)
+	c := &CCA{CCAParams: p, random: s.Random, outputs: make([]ccaOutput, s.Ports), inputs: make([]ccaInput, s.Ports)}
+	for i := range c.outputs {
+		c.outputs[i] = ccaOutput{threshold: p.Threshold, size: p.PacketSize, rate: p.MarkingRate, victim: p.VictimMask.Has(i, s.Hosts)}
+		c.inputs[i] = ccaInput{p.CreditMask.Has(i, s.Hosts), p.CSThreshold, delay}
+	}
+	own, _ := p.Ports.Read()
+	for _, x := range own {
+		switch i := x.Port - 1; {
+		case i >= s.Ports: // as with masks
+		case x.Starves:
+			c.inputs[i] = ccaInput{true, x.Threshold, x.Delay}
+		default:
+			c.outputs[i].threshold, c.outputs[i].size, c.outputs[i].rate = x.Threshold, x.PacketSize, x.MarkingRate
+		}
 	}
 	c.Reset()
 	return c, nil
 }
 
-// Enqueue does nothing: frames are marked as they leave.
-func (*CCA) Enqueue(unit.Time, *wire.Frame, Queue) {}
+// Enqueue marks nothing: frames are marked as they leave.
+func (c *CCA) Enqueue(now unit.Time, f *wire.Frame, q Queue) { c.outputs[q.Output].note(now, f, &q) }
 
 // Dequeue marks f if that is to be.
-func (c *CCA) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
-	congested := q.over(c.Threshold)
-	root := congested && !q.Switch.Blocked(q.Output)
-	if !root && !(congested && c.victim[q.Output]) || f.Blocks() < c.PacketSize || !c.turn(q.Output) {
+func (c *CCA) Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason {
+	o := &c.outputs[q.Output]
+	if !o.note(now, f, &q) || q.Switch.Blocked(q.Output) && !o.victim || f.Blocks() < o.size || !c.turn(o) {
 		return trace.NoReason
 	}
 	f.FECN = true
 	return trace.OverThreshold
+}
+
+// note counts the time of congestion, and reports whether the lane of f is congested.
+func (o *ccaOutput) note(now unit.Time, f *wire.Frame, q *Queue) bool {
+	if o.lanes != 0 {
+		o.congested += now.Sub(o.since)
+	}
+	o.since = now
+	o.lanes &^= 1 << (f.Lane & 15)
+	over := q.over(o.threshold)
+	if over {
+		o.lanes |= 1 << (f.Lane & 15)
+	}
+	return over
+}
+
+// Congested returns how long the data that waited for an output exceeded its threshold, on some lane (Timed).
+func (c *CCA) Congested(now unit.Time, output int) unit.Duration {
+	o := &c.outputs[output]
+	if o.lanes == 0 {
+		return o.congested
+	}
+	return o.congested + now.Sub(o.since)
 }
 
 // over reports whether the data that waits for the output exceeds a threshold of 0 to 15.
@@ -203,27 +323,27 @@ func (q *Queue) over(threshold int) bool {
 // Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on the
 // link by which it arrived (Starver).
 func (c *CCA) Starve(q Queue, onLink unit.Duration) unit.Duration {
-	if !c.starve[q.Input] || !q.over(c.CSThreshold) {
-		return 0
+	if in := &c.inputs[q.Input]; in.starves && q.over(in.threshold) {
+		return in.delay.Delay(onLink)
 	}
-	return c.delay.Delay(onLink)
+	return 0
 }
 
 // turn reports whether it is the turn of the next frame of an output.
-func (c *CCA) turn(output int) bool {
+func (c *CCA) turn(o *ccaOutput) bool {
 	if c.MarkingGaps == GeometricCCAGaps {
-		return c.random.Below(uint64(c.MarkingRate)+1) == 0
+		return c.random.Below(uint64(o.rate)+1) == 0
 	}
-	if c.passed[output]++; c.passed[output] <= c.MarkingRate {
+	if o.passed++; o.passed <= o.rate {
 		return false
 	}
-	c.passed[output] = 0
+	o.passed = 0
 	return true
 }
 
 // Reset restores the initial state: the first frame of each output is marked.
 func (c *CCA) Reset() {
-	for i := range c.passed {
-		c.passed[i] = c.MarkingRate
+	for i := range c.outputs {
+		c.outputs[i].passed, c.outputs[i].lanes = c.outputs[i].rate, 0
 	}
 }

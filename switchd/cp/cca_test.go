@@ -185,3 +185,62 @@ func TestCCARefuses(t *testing.T) {
 		}
 	}
 }
+
+// The settings of single ports take the place of those of the switch, in the form in which they are written.
+func TestCCAPortSettings(t *testing.T) {
+	const written = "1=8:0:0,3=15:200:0,4=cs:15:2:9"
+	c := ccaOf(t, func(p *cp.CCAParams) { p.Threshold, p.CSThreshold, p.Ports = 0, 1, written })
+	for output, want := range map[int][3]bool{ // 66 credits of 132, 67, and all, in packets of 34
+		0: {false, true, true}, 1: {}, 2: {}, 3: {},
+	} {
+		for i, credits := range []int{66, 67, 132} {
+			if got := ccaMarks(c, outputs{}, output, credits, 2048); got != want[i] {
+				t.Errorf("output %d with %d credits: marked %t", output, credits, got)
+			}
+		}
+	}
+	for input, want := range []unit.Duration{0, 0, 0, 9 * 250} {
+		q := cp.Queue{Input: input, Output: 0, Bytes: 132 * wire.BlockSize, Room: 132 * wire.BlockSize, Switch: outputs{}}
+		if got := c.Starve(q, 1000); got != want {
+			t.Errorf("input %d: the credit is %v late, want %v", input, got, want)
+		}
+	}
+	all, err := cp.PortSettings(written).Read()
+	if err != nil || cp.PortSettingsOf(all) != written || cp.PortSettingsOf(nil) != "none" {
+		t.Errorf("%v, %v", all, err)
+	}
+	for _, wrong := range []cp.PortSettings{"1", "1=1:2", "0=1:1:1", "255=1:1:1", "1=16:1:1", "1=1:256:1", "1=1:1:65536", "1=cs:1:4:1", "1=cs:1:1:16384", "1=1:1:1,", "1=x:1:1"} {
+		if _, err := wrong.Read(); err == nil {
+			t.Errorf("%s is read", wrong)
+		}
+	}
+}
+
+// The time of congestion is that between the frames at which a lane goes above its threshold and below: of several lanes, while one is
+// above.
+func TestCCACongested(t *testing.T) {
+	c := ccaOf(t, func(p *cp.CCAParams) { p.Threshold = 8 })
+	for _, x := range []struct {
+		at      unit.Time
+		lane    uint8
+		credits int
+		leaves  bool
+		want    unit.Duration
+	}{
+		{100, 0, 66, false, 0}, {200, 0, 67, false, 0}, {300, 1, 99, false, 100}, {400, 0, 0, true, 200}, {500, 1, 80, true, 300},
+		{600, 1, 1, true, 400}, {900, 0, 1, false, 400}, {1000, 0, 99, true, 400}, {1005, 0, 99, true, 405},
+	} {
+		f, q := &wire.Frame{Kind: wire.Data, Payload: 2048, Lane: x.lane}, cp.Queue{Output: 2, Bytes: unit.Size(x.credits) * wire.BlockSize, Room: 132 * wire.BlockSize, Switch: outputs{}}
+		if x.leaves {
+			c.Dequeue(x.at, f, q)
+		} else {
+			c.Enqueue(x.at, f, q)
+		}
+		if got := c.Congested(x.at, 2); got != x.want || c.Congested(x.at, 1) != 0 {
+			t.Errorf("at %d: congested for %d, want %d", x.at, got, x.want)
+		}
+	}
+	if got := c.Congested(2000, 2); got != 1400 {
+		t.Errorf("at 2000: congested for %d", got)
+	}
+}

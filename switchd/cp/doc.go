@@ -24,7 +24,7 @@
 //
 // A Point is made as a Marker, a Notifier or a Dropper; Point.Sees chooses buffers of inputs or queues of
 // outputs. The rest is optional. A Marker at a switch with input buffers may be a Starver, which delays
-// credit, and sees that switch through the interface Switch. A struct of parameters may be
+// credit, or Timed, which reports how long outputs were congested. It sees that switch through the interface Switch. A struct of parameters may be
 //
 //   - a Traited: Traits declare notifications, counting in cells, levels and probabilities of marking, and
 //     whether a Dropper spares frames that must not be lost

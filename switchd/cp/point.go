@@ -101,6 +101,12 @@ type Starver interface {
 	Starve(q Queue, onLink unit.Duration) unit.Duration
 }
 
+// Timed is a marker that knows how long outputs have been congested.
+type Timed interface {
+	// Congested returns for how long an output has been congested up to now.
+	Congested(now unit.Time, output int) unit.Duration
+}
+
 // Notifier sends its own frames to the sources of frames that pass. A switch has at most one.
 // It receives the time, which never goes back.
 type Notifier interface {
