@@ -48,8 +48,9 @@ type Collector struct {
 	lost      bool           // the queues of such switches cannot be found
 	messages  bool           // those of retry, or of credits of channels, are counted
 	flows     []flowState
-	lives     []life // by flow
-	switches  int32  // nodes from here on are endpoints
+	lives     []life    // by flow
+	switches  int32     // nodes from here on are endpoints
+	recent    []markLog // by switch
 	patience  unit.Duration
 	silences  []Silence // that are over
 	storms    []Storm
@@ -115,6 +116,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	columns = c.beginWorks(columns)
 	c.now = make([]int64, columns)
 	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]causes, ports)
+	c.recent = make([]markLog, c.switches)
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))

@@ -110,6 +110,9 @@ func (c *Collector) count(events []trace.Event) {
 			ports[n].columns.begun |= 1 << outMarked
 			c.now[int(n)*portColumns+outMarked]++
 			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
+			if i := int(e.Flow - firstQP); i < len(c.flows) && int(e.Node) < len(c.recent) {
+				c.recent[e.Node].add(i, e.At)
+			}
 		case trace.Trigger:
 			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
 		case trace.CongestionLog:

@@ -25,7 +25,7 @@ func NewMirror(c *Collector) *Mirror {
 	m.copied.now = make([]int64, len(c.now))
 	m.copied.ports, m.copied.tallies = slices.Clone(c.ports), slices.Clone(c.tallies)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
-	m.copied.works = copyWorks(nil, c.works)
+	m.copied.works, m.copied.recent = copyWorks(nil, c.works), slices.Clone(c.recent)
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
 	}
@@ -54,6 +54,7 @@ func (m *Mirror) Update() {
 	}
 	copy(d.flows, c.flows)
 	copy(d.tallies, c.tallies)
+	copy(d.recent, c.recent)
 	d.works = copyWorks(d.works, c.works)
 	for i := range c.lives {
 		x, y := &c.lives[i], &d.lives[i]
@@ -83,8 +84,9 @@ func (m *Mirror) View(v *View) {
 		lives[i].active = active
 	}
 	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
+	recent := append(v.c.recent[:0], m.copied.recent...)
 	v.c = m.copied
-	v.c.lives, v.c.works = lives, works
+	v.c.lives, v.c.works, v.c.recent = lives, works, recent
 	v.c.rows.index(place, len(v.c.now))
 	v.c.flows, v.c.ports = nil, nil // States has their states
 }
@@ -197,6 +199,8 @@ type PortState struct {
 	Paused   uint8      // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
 	Down     bool       // its link is
 	Capacity unit.Rate  // of its line
+	// Congested is how long the data that waited for it exceeded the threshold of cca; see observe.
+	Congested unit.Duration
 }
 
 // FlowState is the state of a flow.
@@ -206,6 +210,32 @@ type FlowState struct {
 	Limit  unit.Rate  // the rate of its limiter; 0 where it is unknown
 	Target unit.Rate  // the rate that its reaction point aims at; 0: it has no target
 	Window int64      // congestion window of TCP in bytes
+}
+
+// Marked is a data frame that a switch has marked: the index of its flow in those of the fabric, and when.
+type Marked struct {
+	Flow int
+	At   unit.Time
+}
+
+// markLog is the latest frames that a switch has marked, in a ring.
+type markLog struct {
+	all [16]Marked
+	n   int // marks so far
+}
+
+func (m *markLog) add(flow int, at unit.Time) {
+	m.all[m.n%len(m.all)] = Marked{flow, at}
+	m.n++
+}
+
+// Marked appends the latest frames that a switch has marked, the latest first, at most 16.
+func (v *View) Marked(node int, all []Marked, most int) []Marked {
+	m := &v.c.recent[node]
+	for i := m.n - 1; i >= max(0, m.n-min(most, len(m.all))); i-- {
+		all = append(all, m.all[i%len(m.all)])
+	}
+	return all
 }
 
 // States appends the states of ports and flows at the last Update, which was at an instant,

@@ -79,7 +79,8 @@ type sample struct {
 	deadlocks []deadlock.Deadlock
 	storms    []metrics.Storm
 	holds     []hold
-	cut       bool // there was no room for more
+	congested []unit.Duration // by number of the port: see metrics.PortState
+	cut       bool            // there was no room for more
 	events    []trace.Event
 	missed    int64
 	silent    []pace.Silent
@@ -141,6 +142,7 @@ func NewHub(r Run) *Hub {
 		h.first = append(h.first, n)
 		n += len(r.Fabric.Nodes[i].Ports)
 	}
+	h.sample.congested = make([]unit.Duration, n)
 	return h
 }
 
@@ -216,6 +218,13 @@ func (h *Hub) ask(now unit.Time) {
 		if w, ok := m.(deadlock.Waiter); ok && !h.sample.cut {
 			h.asked = int32(i)
 			w.Waits(now, h.yield)
+		}
+		if c, ok := m.(interface {
+			Congested(now unit.Time, p port.ID) unit.Duration
+		}); ok {
+			for p := range h.run.Fabric.Nodes[i].Ports {
+				h.sample.congested[h.first[i]+p] = c.Congested(now, port.ID(p))
+			}
 		}
 	}
 }
@@ -392,6 +401,9 @@ func (h *Hub) snapshot() *shared {
 		s.Adapters[i].Pauses = report.Pauses(s.Figures.Classes(s.Adapters[i].Node, 0))
 	}
 	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
+	for i := range s.Ports {
+		s.Ports[i].Congested = from.congested[i]
+	}
 	w := &waiting{fabric: f, stalls: map[Output]*Stall{}, holders: map[Output]map[Output]int{}}
 	for i := range from.holds {
 		w.hold(&from.holds[i])
