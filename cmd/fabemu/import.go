@@ -15,16 +15,13 @@ import (
 func importCommand() *cobra.Command {
 	c := &cobra.Command{Use: "import", Short: "Print the scenario for a topology of another program"}
 	var out outFile
-	clab := &cobra.Command{
-		Use:   "clab FILE",
-		Short: "Print the scenario for the links of a containerlab topology",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
+	from := func(use, short string, read func(file string, text []byte) (scenario []byte, left []string, err error)) {
+		x := &cobra.Command{Use: use + " FILE", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
 			if err != nil {
 				return err
 			}
-			scenario, left, err := generate.FromClab(args[0], text, os.LookupEnv)
+			scenario, left, err := read(args[0], text)
 			for _, why := range left {
 				fmt.Fprintln(c.ErrOrStderr(), "left out:", why)
 			}
@@ -35,31 +32,18 @@ func importCommand() *cobra.Command {
 				return err
 			}
 			return out.write(c, scenario)
-		},
-	}
-	net := &cobra.Command{
-		Use:   "ibnetdiscover FILE",
-		Short: "Print the scenario for an InfiniBand subnet, from the output of ibnetdiscover or a topology of ibsim",
-		Args:  cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
-			if err != nil {
-				return err
-			}
-			scenario, err := generate.FromNet(args[0], text)
-			if err != nil {
-				return err
-			}
-			if _, err := fromText(args[0]+", as a scenario", scenario); err != nil {
-				return err
-			}
-			return out.write(c, scenario)
-		},
-	}
-	for _, x := range []*cobra.Command{clab, net} {
+		}}
 		add(x, &out)
 		c.AddCommand(x)
 	}
+	from("clab", "Print the scenario for the links of a containerlab topology", func(file string, text []byte) ([]byte, []string, error) {
+		return generate.FromClab(file, text, os.LookupEnv)
+	})
+	from("ibnetdiscover", "Print the scenario for an InfiniBand subnet, from the output of ibnetdiscover or a topology of ibsim",
+		func(file string, text []byte) ([]byte, []string, error) {
+			scenario, err := generate.FromNet(file, text)
+			return scenario, nil, err
+		})
 	return c
 }
 
