@@ -115,8 +115,8 @@ echo "+ go test -tags soak -run TestStartUnderAllLimits ./cmd/fabemu"
 go test -tags soak -timeout 3h -run TestStartUnderAllLimits -v ./cmd/fabemu >"$out/limits.txt" 2>&1 ||
 	failed+=("runs that start under limits of files and memory: see $out/limits.txt")
 
-echo "+ go test -tags soak -run TestPathsOfEngines ./emu/watch/subnet"
-go test -tags soak -timeout 2h -run TestPathsOfEngines -v ./emu/watch/subnet >"$out/paths.txt" 2>&1 ||
+echo "+ go test -tags soak -run TestModelPathsOfEngines ./emu/watch/subnet"
+go test -tags soak -timeout 2h -run TestModelPathsOfEngines -v ./emu/watch/subnet >"$out/paths.txt" 2>&1 ||
 	failed+=("ibtracert and the paths of frames: see $out/paths.txt")
 
 echo "+ go test -tags soak -run TestModelScenariosPassTheirChecks ./emu/study"

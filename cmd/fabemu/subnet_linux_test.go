@@ -111,9 +111,9 @@ func writeShort(t *testing.T, dir, name string, changes ...string) {
 	}
 }
 
-// Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the counters of perfquery are
-// those of the result, to the word. XmitWait has grown at the trunk, which feeds the root, and nowhere else: each
-// sender has one packet on its way. There are no errors.
+// Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the data counters of all ports are
+// those of the result, to the word. XmitWait has grown at the trunk, which feeds the root, and nowhere else: each sender has one
+// packet on its way. No other error counter has grown.
 func TestSubnetCounters(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibqueryerrors")
@@ -121,45 +121,51 @@ func TestSubnetCounters(t *testing.T) {
 	writeShort(t, dir, "hpl2002/fig2", "duration: 100ms", "duration: 60ms", "100us}", "100us, stop: 5ms}", "start: 40ms, stop: 60ms", "start: 2ms, stop: 5ms")
 	run, on := underSubnet(t, dir, "minhop", "fig2.yaml", "--link", "pipe", "--dilation", "200")
 	awaitModel(t, dir, 6e9)
-	type key struct {
-		lid, port int
-	}
-	// LIDs: A 1, B 2, then endpoints. Ports are in the order of links.
-	seen := map[string]map[string]int64{}
-	for name, k := range map[string]key{"trunk.A-B": {1, 12}, "root.B-BC": {2, 12}, "B-BV": {2, 13}, "A1-A": {3, 1}, "B1-B": {14, 1}} {
-		seen[name] = perf(t, on, "-x", fmt.Sprint(k.lid), fmt.Sprint(k.port))
-		for c, v := range perf(t, on, fmt.Sprint(k.lid), fmt.Sprint(k.port)) {
-			seen[name]["narrow "+c] = v
+	// By node and port. --skip-sl: opensm has ended, and answers no query for a path.
+	query := func(args ...string) map[string]map[string]int64 {
+		out, err := on(append([]string{"ibqueryerrors", "--skip-sl"}, args...)...)
+		if err != nil && !strings.Contains(out, "25 nodes checked, 1 bad nodes found") || strings.Contains(out, "ERROR") {
+			t.Fatalf("ibqueryerrors %v: %v\n%s", args, err, out)
 		}
+		all, node := map[string]map[string]int64{}, ""
+		for line := range strings.Lines(out) {
+			if m := regexp.MustCompile(`for 0x\w+ "(\w+)"`).FindStringSubmatch(line); m != nil {
+				node = m[1]
+			} else if m := regexp.MustCompile(`port (\d+): `).FindStringSubmatch(line); m != nil {
+				at := node + " " + m[1]
+				all[at] = map[string]int64{}
+				for _, c := range regexp.MustCompile(`\[(\w+) == (\d+)`).FindAllStringSubmatch(line, -1) {
+					all[at][c[1]], _ = strconv.ParseInt(c[2], 10, 64)
+				}
+			}
+		}
+		return all
 	}
-	if out, err := on("ibqueryerrors", "--data"); err != nil || strings.Contains(out, "Discards") || strings.Contains(out, "Errors") {
-		t.Errorf("ibqueryerrors: %v\n%s", err, out)
+	counters, errors := query("--counters"), query()
+	if len(errors) != 1 || len(errors["A 12"]) != 1 || errors["A 12"]["PortXmitWait"] == 0 {
+		t.Errorf("errors: %v, want PortXmitWait of the trunk", errors)
 	}
-	if out, err := on("perfquery", "-R", "1", "12"); err != nil {
+	const trunk, root = "12", "12" // ports of A, LID 1, and B, LID 2
+	if x := perf(t, on, "-x", "2", root); x["PortXmitData"] != counters["B "+root]["PortXmitData"] {
+		t.Errorf("perfquery -x: %v", x)
+	}
+	if out, err := on("perfquery", "-R", "1", trunk); err != nil {
 		t.Errorf("perfquery -R: %v\n%s", err, out)
 	}
-	if after := perf(t, on, "1", "12"); after["PortXmitData"] != 0 || after["PortXmitWait"] != 0 {
+	if after := perf(t, on, "1", trunk); after["PortXmitData"] != 0 || after["PortXmitWait"] != 0 {
 		t.Errorf("after the reset: %v", after)
 	}
-	r := resultOf(t, dir, run)
-	const ack = 20 // bytes with framing: paper
-	for name, got := range seen {
-		found := false
-		for _, l := range r.Links {
-			if l.Name != name {
-				continue
-			}
-			found = true
-			if want := (l.Bytes + l.Acks*ack) / 4; got["PortXmitData"] != want || got["PortXmitPkts"] != l.Frames+l.Acks {
-				t.Errorf("%s: %d words in %d packets, want %d in %d", name, got["PortXmitData"], got["PortXmitPkts"], want, l.Frames+l.Acks)
-			}
-			if wait := got["narrow PortXmitWait"]; (wait > 0) != (name == "trunk.A-B") {
-				t.Errorf("%s: PortXmitWait is %d", name, wait)
-			}
+	ports := map[string]int{} // so far, in the order of links
+	for _, l := range resultOf(t, dir, run).Links {
+		ports[l.From]++
+		const ack = 20 // bytes with framing: paper
+		got, words, packets := counters[fmt.Sprint(l.From, " ", ports[l.From])], (l.Bytes+l.Acks*ack)/4, l.Frames+l.Acks
+		if got["PortXmitData"] != words || got["PortXmitPkts"] != packets || packets == 0 {
+			t.Errorf("%s: %v, want %d words in %d packets", l.Name, got, words, packets)
 		}
-		if !found {
-			t.Errorf("the result has no link %s", name)
-		}
+	}
+	if len(ports) != 25 || len(counters) != 48 {
+		t.Errorf("%d nodes and %d ports", len(ports), len(counters))
 	}
 }
 
@@ -180,6 +186,12 @@ func TestSubnetMarks(t *testing.T) {
 		t.Errorf("a switch counts marks:\n%s", out)
 	}
 	log := perf(t, on, "ibccquery", "CongestionLog", "2")
+	switchLog, err := on("ibccquery", "CongestionLog", "2")
+	if err != nil || len(regexp.MustCompile(`SLID:\.+([3-9]|1[0-8])\nDLID:\.+20\nSL:\.+0\nTimestamp:\.+[1-9]\d*\n`).FindAllString(switchLog, -1)) != 12 {
+		t.Errorf("the log of B: %v\n%s", err, switchLog)
+	}
+	const root, other = "2", "3" // ports of B
+	congested, not := perf(t, on, "--xmitcc", "2", root)["PortXmitTimeCong"], perf(t, on, "--xmitcc", "2", other)["PortXmitTimeCong"]
 	entries, err := on("ibccquery", "CongestionLog", s1)
 	first := regexp.MustCompile(`(?s)LogType:\.+2\n.*EventCounter:\.+[1-9].*EventMap:\.+0x0001\n.*?Local_QP_CN_Entry:\.+[1-9].*?Local_LID_CN:\.+3\nRemote_LID_CN_Entry:\.+20\nTimestamp_CN_Entry:\.+[1-9]`)
 	if err != nil || !first.MatchString(entries) {
@@ -190,6 +202,10 @@ func TestSubnetMarks(t *testing.T) {
 	for _, l := range result.Links {
 		if l.From == "B" {
 			byB += l.Marked
+		}
+		// The output is congested while a frame leaves that is marked: 2068 bytes, 517 words of 4 ns. The flows send for 2 ms.
+		if l.Name == "root.B-R" && (congested < l.Marked*517 || congested > 3_000_000/4) || not != 0 {
+			t.Errorf("PortXmitTimeCong is %d with %d marks, and %d at another output", congested, l.Marked, not)
 		}
 	}
 	if log["LogEventsCounter"] != byB%65536 {
@@ -270,13 +286,13 @@ func TestSubnetCongestionControl(t *testing.T) {
 				"CongestionLog 1":           "LogType:.........................1",
 				"CongestionKeyInfo 3":       "CC_KeyViolations:................0",
 			}},
-		{"none", [2]string{"none", "fixed"}, [2]string{"cca, marking-rate: 3", "cca, cct: '0:0', ccti-increase: 0, ccti-timer: 300"},
-			"0x1F 0xC 0 15 8 0 0:0 3", "0 0 0:0", "0 1 300 0 9 0", map[string]string{
-				"SwitchCongestionSetting 2":     "Threshold:.......................0x0f\nPacket_Size:.....................8",
+		{"none, and a port of its own", [2]string{"none", "fixed"}, [2]string{"cca, threshold: 0, ports: '2=15:8:3'", "cca, cct: '0:0', ccti-increase: 0, ccti-timer: 300"},
+			"0x1F 0xC 0 0 8 0 0:0 1", "0 0 0:0", "0 1 300 0 9 0", map[string]string{
+				"SwitchCongestionSetting 2":     "Threshold:.......................0x00\nPacket_Size:.....................8",
 				"CACongestionSetting 3":         "SL:..............................0\nCCTI_Timer:......................300\nCCTI_Increase:...................0\nTrigger_Threshold:...............9",
 				"CongestionInfo 3":              "ControlTableCap:.................255",
 				"Timestamp 3":                   "Timestamp:",
-				"SwitchPortCongestionSetting 1": "Valid:...........................0",
+				"SwitchPortCongestionSetting 2": "Valid:...........................1\nControl_Type:....................0\nThreshold:.......................0x0f\nPacket_Size:.....................8\nCong_Parm_Marking_Rate:..........3",
 			}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -294,6 +310,9 @@ func TestSubnetCongestionControl(t *testing.T) {
 			}
 			for lid := 1; lid <= 2; lid++ { // A and B
 				do(fmt.Sprintf("ibccconfig SwitchCongestionSetting %d %s", lid, x.marking))
+				if strings.Contains(x.after[0], "ports: '2=15:8:3'") {
+					do(fmt.Sprintf("ibccconfig SwitchPortCongestionSetting %d 2 1 0 15 8 3", lid))
+				}
 			}
 			for lid := 3; lid <= 7; lid++ { // s1 to s4, and v
 				do(fmt.Sprintf("ibccconfig CongestionControlTable %d %s", lid, x.table))

@@ -8,18 +8,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Attributes of performance management.
-const (
-	attrCounters   = 0x12
-	attrExtended   = 0x1D
-	attrRcvConCtrl = 0x31 // Annex A10, from here on
-	attrSLRcvFECN  = 0x32
-	attrSLRcvBECN  = 0x33
-)
+// attrCounters is PortCounters.
+const attrCounters = 0x12
 
-// Observe receives the results of the run from which the counters are computed.
-func (s *Subnet) Observe(v *metrics.View) {
+// Observe receives the results of the run from which the counters are computed, and the states of its ports.
+func (s *Subnet) Observe(v *metrics.View, states []metrics.PortState) {
 	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
+	s.states = append(s.states[:0], states...)
 	for i := range s.fabric.Flows {
 		f, sl, counts := &s.fabric.Flows[i], s.flows[i].SL, v.Flow(i)
 		s.marks[f.Dst][sl][0] += counts.Marked
@@ -42,11 +37,12 @@ type counter struct {
 
 // tally holds the counts of a port.
 type tally struct {
-	out, in metrics.LinkTotals
-	drops   int64
-	marks   marks
-	word    unit.Duration // of 4 octets on the link
-	ack     int64         // bytes
+	out, in   metrics.LinkTotals
+	drops     int64
+	marks     marks
+	congested unit.Duration
+	word      unit.Duration // of 4 octets on the link
+	ack       int64         // bytes
 }
 
 // marks are the packets with FECN and with BECN that an endpoint received, by service level.
@@ -55,12 +51,14 @@ type marks [serviceLevels][2]int64
 // words are octets between the delimiters that a link has sent, in units of 4.
 func (t *tally) words(l *metrics.LinkTotals) uint64 { return uint64(l.Bytes+l.Acks*t.ack) / 4 }
 
+// ticks are a time in units of 4 octets on the link, that of PortSamplesControl.
+func (t *tally) ticks(d unit.Duration) uint64 { return uint64(d / max(t.word, 1)) }
+
 var (
 	xmitData    = func(t *tally) uint64 { return t.words(&t.out) }
 	rcvData     = func(t *tally) uint64 { return t.words(&t.in) }
 	xmitPackets = func(t *tally) uint64 { return uint64(t.out.Frames + t.out.Acks) }
 	rcvPackets  = func(t *tally) uint64 { return uint64(t.in.Frames + t.in.Acks) }
-	xmitWait    = func(t *tally) uint64 { return uint64(t.out.Stalled[port.NoCredit] / max(t.word, 1)) }
 )
 
 // marked returns the count of packets with FECN (0) or BECN (1) of all service levels.
@@ -86,102 +84,62 @@ var counters = map[uint16][]counter{
 	attrCounters: {
 		{6, 8, 1, nil}, {7, 8, 2, nil}, {4, 16, 0, nil}, {8, 16, 3, nil}, {10, 16, 4, nil}, {12, 16, 5, nil},
 		{14, 16, 6, func(t *tally) uint64 { return uint64(t.drops) }},
-		{24, 32, 12, xmitData}, {28, 32, 13, rcvData}, {32, 32, 14, xmitPackets}, {36, 32, 15, rcvPackets}, {40, 32, 16, xmitWait},
+		{24, 32, 12, xmitData}, {28, 32, 13, rcvData}, {32, 32, 14, xmitPackets}, {36, 32, 15, rcvPackets},
+		{40, 32, 16, func(t *tally) uint64 { return t.ticks(t.out.Stalled[port.NoCredit]) }},
 	},
-	attrExtended: {
+	0x1D: { // PortCountersExtended
 		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
 		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, {56, 64, 6, nil}, {64, 64, 7, nil},
 	},
-	attrRcvConCtrl: {{4, 32, 0, marked(0)}, {8, 32, 1, marked(1)}},
-	attrSLRcvFECN:  byLevel(0),
-	attrSLRcvBECN:  byLevel(1),
+	// Annex A10: PortRcvConCtrl, PortSLRcvFECN and PortSLRcvBECN where flows end, PortXmitConCtrl where frames are marked.
+	0x31: {{4, 32, 0, marked(0)}, {8, 32, 1, marked(1)}},
+	0x32: byLevel(0),
+	0x33: byLevel(1),
+	0x34: {{4, 32, 0, func(t *tally) uint64 { return t.ticks(t.congested) }}},
 }
 
 // performance serves the counters of a node's ports.
-func (s *Subnet) performance(at place, m *mad) uint16 {
-	n, d := &s.nodes[at.node], m[64:256]
-	attr := m.attribute()
-	if attr == attrClassPortInfo {
-		if m.method() == methodSet {
-			return statusAttribute
-		}
-		clear(d)
-		d[0], d[1] = 1, 1
-		be.PutUint16(d[2:], 0x1300) // AllPortSelect, extended counters, PortXmitWait
-		d[7] = 18                   // RespTimeValue
-		return statusOK
+func (s *Subnet) performance(at place, m, r *mad) uint16 {
+	n, q, d, attr := &s.nodes[at.node], m.data(), r.data(), m.attribute()
+	if attr > 0x30 && attr < 0x34 && len(s.fabric.Scenario.Workloads) > 0 {
+		return statusAttribute
 	}
-	fields, known := counters[attr]
-	if !known || attr >= attrRcvConCtrl && (n.isSwitch || len(s.fabric.Scenario.Workloads) > 0) {
-		return statusAttribute // marks are counted where flows end
-	}
-	first, last := int(d[1]), int(d[1])
-	if d[1] == 255 {
+	first, last := int(q[1]), int(q[1])
+	if q[1] == 255 {
 		first, last = 1, len(n.ports)-1
 	}
-	if last >= len(n.ports) || first == 0 && !n.isSwitch {
+	if last >= len(n.ports) || first < n.base {
 		return statusValue
 	}
-	selected := uint32(be.Uint16(d[2:]))
+	copy(d[1:4], q[1:4])
+	selected := uint32(be.Uint16(q[2:]))
 	if attr == attrCounters {
-		selected |= uint32(d[18]&1) << 16
+		d[18] = q[18] & 1
+		selected |= uint32(d[18]) << 16
 	}
-	values := make([]uint64, len(fields))
-	for k := first; k <= last; k++ {
-		t := s.tally(place{at.node, k})
-		p := &n.ports[k]
-		for f := range fields {
-			now := uint64(0)
-			if fields[f].of != nil && t != nil {
-				now = fields[f].of(t)
-			}
-			zero := p.zeros(attr, len(fields))
-			if m.method() == methodSet && selected>>fields[f].selected&1 == 1 {
-				zero[f] = now
-			}
-			values[f] += now - min(zero[f], now)
+	for f, c := range counters[attr] {
+		value := uint64(0)
+		for k := first; k <= last && c.of != nil; k++ {
+			value += s.count(place{at.node, k}, attr, f, m.sets() && selected>>c.selected&1 == 1)
 		}
-	}
-	select1, select2 := be.Uint16(d[2:]), d[18]
-	number := d[1]
-	clear(d)
-	d[1] = number
-	be.PutUint16(d[2:], select1)
-	if attr == attrCounters {
-		d[18] = select2 & 1
-	}
-	for f, c := range fields {
-		switch v := values[f]; c.bits {
-		case 8:
-			d[c.at] = byte(min(v, math.MaxUint8))
-		case 16:
-			be.PutUint16(d[c.at:], uint16(min(v, math.MaxUint16)))
-		case 32:
-			be.PutUint32(d[c.at:], uint32(min(v, math.MaxUint32)))
-		default:
-			be.PutUint64(d[c.at:], v)
-		}
+		var b [8]byte
+		be.PutUint64(b[:], min(value, math.MaxUint64>>(64-c.bits)))
+		copy(d[c.at:], b[8-c.bits/8:])
 	}
 	return statusOK
 }
 
-// zeros returns the values of the counters of an attribute at their last reset.
-func (p *portInfo) zeros(attr uint16, n int) []uint64 {
-	if p.zero == nil {
-		p.zero = map[uint16][]uint64{}
-	}
-	if p.zero[attr] == nil {
-		p.zero[attr] = make([]uint64, n)
-	}
-	return p.zero[attr]
-}
-
-// tally returns the counts of a port; nil at a management port, and before the run starts.
-func (s *Subnet) tally(at place) *tally {
+// count returns a counter of a port since its reset, and resets it if that is wanted.
+func (s *Subnet) count(at place, attr uint16, field int, reset bool) uint64 {
 	p := s.at(at)
 	if p.wire < 0 || len(s.totals) == 0 {
-		return nil
+		return 0 // a management port, or before the run starts
 	}
 	v := &s.totals[p.number]
-	return &tally{out: v.Sent, in: v.Received, drops: v.Drops, marks: s.marks[at.node], ack: s.ack, word: s.fabric.Wires[p.wire].Link.Rate.Serialise(4)}
+	t := tally{v.Sent, v.Received, v.Drops, s.marks[at.node], s.states[p.number].Congested, s.link(p).Rate.Serialise(4), s.ack}
+	now, id := counters[attr][field].of(&t), [2]int{int(attr), field}
+	if reset {
+		p.zero[id] = now
+	}
+	return now - min(p.zero[id], now)
 }

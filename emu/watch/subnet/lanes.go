@@ -44,14 +44,6 @@ func (s *Subnet) usual(at place, attr uint16, block int) (b [64]byte) {
 	return b
 }
 
-// block returns a block of a table of an output.
-func (s *Subnet) block(at place, attr uint16, block int) [64]byte {
-	if b, set := s.nodes[at.node].tables[key(attr, uint32(at.port), uint32(block))]; set {
-		return b
-	}
-	return s.usual(at, attr, block)
-}
-
 // laneMap returns the mapping of service levels for frames from a port, 0 at an endpoint, to an output. Lanes above OperVLs
 // drop packets.
 func (s *Subnet) laneMap(out place, in int) scenario.LaneMap {
@@ -129,99 +121,70 @@ const self = 0xFFFF
 
 // Layout of a query for a path (SubnAdmGet of PathRecord; 15.2.1.1, 15.2.5.16).
 const (
-	attrPathRecord = 0x35
-	atMask         = 48     // ComponentMask
-	byLIDs         = 3 << 4 // DLID and SLID are given
-	atRecord       = 56
-	statusBusy     = 1
+	atMask     = 48     // ComponentMask
+	byLIDs     = 3 << 4 // DLID and SLID are given
+	atRecord   = 56
+	statusBusy = 1
 )
 
 // mostQueries is how many queries wait for an answer at once.
 const mostQueries = 64
 
-// unknown is the service level of a path of which the manager has not told, untold of one of which it has no record.
-const unknown, untold = -1, -2
-
-// level is a path, and the service level that the manager gives it.
-type level struct {
-	src, dst int
-	sl       int
-}
+// untold is the service level of a path of which the manager has no record.
+const untold = -1
 
 // Levels asks the manager for the service levels of the paths of flows whose sl is 0, and of their ACKs whose ack-sl is.
 // Call it again until it returns "", else what it waits for. Without a manager the flows keep theirs.
-func (s *Subnet) Levels() string {
-	if s.levels == nil {
-		s.levels = []level{}
-		seen := map[[2]int]bool{}
-		want := func(src, dst int) {
-			if k := [2]int{src, dst}; !seen[k] {
-				seen[k] = true
-				s.levels = append(s.levels, level{src, dst, unknown})
-			}
+func (s *Subnet) Levels() (why string) {
+	asked := map[[2]int]bool{}
+	want := func(src, dst int, open bool) {
+		path := [2]int{src, dst}
+		if _, told := s.levels[path]; told || asked[path] || !open || len(asked) >= mostQueries {
+			return
 		}
-		for i := range s.fabric.Flows {
-			f := &s.fabric.Flows[i]
-			if f.SL == 0 {
-				want(f.Src, f.Dst)
-			}
-			if f.AckSL == 0 {
-				want(f.Dst, f.Src)
-			}
-		}
-	}
-	why, open := "", 0
-	for i := range s.levels {
-		l := &s.levels[i]
-		if l.sl != unknown {
-			continue
-		}
-		if open++; open > mostQueries {
-			break
-		}
+		asked[path] = true
 		var p Packet
 		m := p.mad()
 		m[0], m[1], m[2], m[3] = 1, classSA, 2, methodGet
 		m.setClient(self)
-		be.PutUint32(m[12:], uint32(i))
+		be.PutUint32(m[12:], uint32(src)<<16|uint32(dst)) // LIDs, of which there are more than nodes, have 16 bits
 		be.PutUint16(m[16:], attrPathRecord)
 		be.PutUint64(m[atMask:], byLIDs)
-		copy(m[atRecord+40:], s.own(l.dst).info[16:18])
-		copy(m[atRecord+42:], s.own(l.src).info[16:18])
-		p[atDQP+3], p[atSQP+3] = 1, 1
-		if s.tell(l.src, &p) {
-			why = fmt.Sprintf("the manager has not told which service level the path from %s to %s has", s.nodes[l.src].Name, s.nodes[l.dst].Name)
+		copy(m[atRecord+40:], s.own(dst).info[16:18])
+		copy(m[atRecord+42:], s.own(src).info[16:18])
+		if p[atDQP+3], p[atSQP+3] = 1, 1; s.tell(src, &p) {
+			why = fmt.Sprintf("the manager has not told which service level the path from %s to %s has", s.nodes[src].Name, s.nodes[dst].Name)
 		}
+	}
+	for i := range s.fabric.Flows {
+		f := &s.fabric.Flows[i]
+		want(f.Src, f.Dst, f.SL == 0)
+		want(f.Dst, f.Src, f.AckSL == 0)
 	}
 	return why
 }
 
 // learn takes the answer to a query of Levels.
 func (s *Subnet) learn(m *mad) {
-	i, status := be.Uint32(m[12:]), be.Uint16(m[4:])
-	if i >= uint32(len(s.levels)) || s.levels[i].sl != unknown || m.attribute() != attrPathRecord || status == statusBusy {
+	id, status := be.Uint32(m[12:]), be.Uint16(m[4:])
+	path := [2]int{int(id >> 16), int(id & 0xFFFF)}
+	if _, told := s.levels[path]; told || max(path[0], path[1]) >= len(s.nodes) || m.attribute() != attrPathRecord || status == statusBusy {
 		return
 	}
-	if s.levels[i].sl = untold; status == statusOK {
-		s.levels[i].sl = int(m[atRecord+53] & 15)
+	if s.levels[path] = untold; status == statusOK {
+		s.levels[path] = int(m[atRecord+53] & 15)
 	}
 }
 
 // setLevels gives flows the service levels of their paths.
 func (s *Subnet) setLevels(flows []scenario.Flow) {
-	of := map[[2]int]int{}
-	for _, l := range s.levels {
-		if l.sl >= 0 {
-			of[[2]int{l.src, l.dst}] = l.sl
-		}
-	}
 	for i := range flows {
 		f := &s.fabric.Flows[i]
-		if sl, told := of[[2]int{f.Src, f.Dst}]; told && f.SL == 0 {
+		if sl, told := s.levels[[2]int{f.Src, f.Dst}]; told && sl != untold && f.SL == 0 {
 			flows[i].SetSL(uint8(sl))
 			s.Counts.Levels++
 		}
-		if sl, told := of[[2]int{f.Dst, f.Src}]; told && f.AckSL == 0 {
+		if sl, told := s.levels[[2]int{f.Dst, f.Src}]; told && sl != untold && f.AckSL == 0 {
 			flows[i].AckSL = sl
 		}
 	}

@@ -23,11 +23,11 @@ func (p *Packet) mad() *mad { return (*mad)(p[atMAD:]) }
 
 // turn swaps the sender and the receiver.
 func (p *Packet) turn() {
-	for _, at := range [...][2]int{{atDLID, atSLID}, {atDQP, atSQP}} {
-		a, b := [4]byte(p[at[0]:]), [4]byte(p[at[1]:])
-		copy(p[at[0]:], b[:])
-		copy(p[at[1]:], a[:])
-	}
+	was := *p
+	copy(p[atDLID:atSLID], was[atSLID:])
+	copy(p[atSLID:atDQP], was[atDLID:])
+	copy(p[atDQP:atSQP], was[atSQP:])
+	copy(p[atSQP:atStatus], was[atDQP:])
 }
 
 // timedOut is the status of a packet that is returned because nothing answers it (ETIMEDOUT).
@@ -37,42 +37,19 @@ const timedOut = 110
 type mad [256]byte
 
 // Management classes.
-const (
-	classSMP      = 0x01
-	classSA       = 0x03
-	classPerf     = 0x04
-	classCC       = 0x21
-	classDirected = 0x81
-)
+const classSMP, classSA, classPerf, classCC, classDirected = 0x01, 0x03, 0x04, 0x21, 0x81
 
-// Methods.
-const (
-	methodGet      = 0x01
-	methodSet      = 0x02
-	methodSend     = 0x03
-	methodTrap     = 0x05
-	methodReport   = 0x06
-	methodRepress  = 0x07
-	methodResponse = 0x80 // bit
-)
+// Methods; methodResponse is a bit.
+const methodGet, methodSet, methodSend, methodTrap, methodReport, methodRepress, methodResponse = 1, 2, 3, 5, 6, 7, 0x80
 
-// Status codes (Table 113).
-const (
-	statusOK          = 0
-	statusVersion     = 1 << 2
-	statusMethod      = 2 << 2
-	statusAttribute   = 3 << 2
-	statusValue       = 7 << 2
-	directionOutbound = 1 << 15 // D bit of a directed-route SMP that returns
-)
+// Status codes (Table 113); directionOutbound is the D bit of a directed-route SMP that returns.
+const statusOK, statusVersion, statusMethod, statusAttribute, statusValue, directionOutbound = 0, 1 << 2, 2 << 2, 3 << 2, 7 << 2, 1 << 15
 
-// Attributes.
+// Attributes that differ from others in more than their handler: see attributes.
 const (
 	attrClassPortInfo = 0x01
 	attrNotice        = 0x02
-	attrNodeDesc      = 0x10
 	attrNodeInfo      = 0x11
-	attrSwitchInfo    = 0x12
 	attrGUIDInfo      = 0x14
 	attrPortInfo      = 0x15
 	attrPKeys         = 0x16
@@ -81,15 +58,19 @@ const (
 	attrLinear        = 0x19
 	attrMulticast     = 0x1B
 	attrSMInfo        = 0x20
+	attrPathRecord    = 0x35
 )
 
 func (m *mad) class() byte       { return m[1] }
 func (m *mad) method() byte      { return m[3] &^ methodResponse }
+func (m *mad) sets() bool        { return m.method() == methodSet }
 func (m *mad) response() bool    { return m[3]&methodResponse != 0 || m[3] == methodRepress }
 func (m *mad) attribute() uint16 { return be.Uint16(m[16:]) }
 func (m *mad) modifier() uint32  { return be.Uint32(m[20:]) }
-func (m *mad) data() []byte      { return m[64:128] }
+func (m *mad) key() uint64       { return be.Uint64(m[24:]) } // M_Key, or CC_Key
+func (m *mad) data() []byte      { return m[64:] }
 func (m *mad) directed() bool    { return m.class() == classDirected }
+func (m *mad) smp() bool         { return m.class() == classSMP || m.directed() }
 func (m *mad) hops() int         { return int(m[7]) }
 func (m *mad) path() []byte      { return m[128:192] }
 func (m *mad) back() []byte      { return m[192:256] }
@@ -101,11 +82,8 @@ func (m *mad) setClient(c int) { be.PutUint16(m[8:], uint16(c)) }
 
 // answer turns the MAD into its own response.
 func (m *mad) answer(status uint16) {
-	switch m.method() {
-	case methodGet, methodSet:
+	if m[3] |= methodResponse; m.sets() {
 		m[3] = methodGet | methodResponse
-	default:
-		m[3] |= methodResponse
 	}
 	if m.directed() {
 		status |= directionOutbound
@@ -115,10 +93,86 @@ func (m *mad) answer(status uint16) {
 
 // wrong reports whether the header of the MAD, or its directed route, is invalid.
 func (m *mad) wrong() bool {
-	if m[0] != 1 {
-		return true
-	}
 	returning := be.Uint16(m[4:])&directionOutbound != 0
-	return m.directed() && (m[6] != 0 || m.hops() >= len(m.path()) || returning != m.response() ||
-		be.Uint16(m[32:]) != 0xFFFF || be.Uint16(m[34:]) != 0xFFFF)
+	return m[0] != 1 || m.directed() && (m[6] != 0 || m.hops() >= len(m.path()) || returning != m.response() || be.Uint32(m[32:]) != 1<<32-1)
+}
+
+// An attribute is what the agents of nodes know by a class and a number.
+type attribute struct {
+	on       byte // onSwitches, onAdapters
+	writable bool
+	// serve stores what m sets, and writes the attribute into r, which is empty.
+	serve func(s *Subnet, at place, m, r *mad) (status uint16)
+}
+
+// Bits of attribute.on.
+const onSwitches, onAdapters, onAll = 1, 2, 3
+
+var attributes = map[[2]uint16]attribute{
+	{classSMP, 0x10}:              {onAll, false, (*Subnet).nodeDescription},
+	{classSMP, attrNodeInfo}:      {onAll, false, (*Subnet).nodeInfo},
+	{classSMP, 0x12}:              {onSwitches, true, (*Subnet).switchInfo},
+	{classSMP, attrGUIDInfo}:      {onAll, true, (*Subnet).table},
+	{classSMP, attrPortInfo}:      {onAll, true, (*Subnet).portInfo},
+	{classSMP, attrPKeys}:         {onAll, true, (*Subnet).table},
+	{classSMP, attrSLtoVL}:        {onAll, true, (*Subnet).table},
+	{classSMP, attrVLArbitration}: {onAll, true, (*Subnet).table},
+	{classSMP, attrLinear}:        {onSwitches, true, (*Subnet).table},
+	{classSMP, attrMulticast}:     {onSwitches, true, (*Subnet).table},
+
+	{classPerf, attrClassPortInfo}: {onAll, false, (*Subnet).classPortInfo},
+	{classPerf, attrCounters}:      {onAll, true, (*Subnet).performance},
+	{classPerf, 0x1D}:              {onAll, true, (*Subnet).performance}, // PortCountersExtended
+	{classPerf, 0x31}:              {onAdapters, true, (*Subnet).performance},
+	{classPerf, 0x32}:              {onAdapters, true, (*Subnet).performance},
+	{classPerf, 0x33}:              {onAdapters, true, (*Subnet).performance},
+	{classPerf, 0x34}:              {onSwitches, true, (*Subnet).performance},
+
+	{classCC, attrClassPortInfo}: {onAll, false, (*Subnet).classPortInfo},
+	{classCC, 0x11}:              {onAll, false, (*Subnet).congestionInfo},
+	{classCC, attrCongestionKey}: {onAll, true, (*Subnet).congestionKey},
+	{classCC, 0x13}:              {onAll, false, (*Subnet).congestionLog},
+	{classCC, 0x14}:              {onSwitches, true, (*Subnet).switchSetting},
+	{classCC, 0x15}:              {onSwitches, true, (*Subnet).switchPortSetting},
+	{classCC, 0x16}:              {onAdapters, true, (*Subnet).adapterSetting},
+	{classCC, 0x17}:              {onAdapters, true, (*Subnet).congestionTable},
+	{classCC, 0x18}:              {onAll, false, (*Subnet).timeStamp},
+}
+
+// serve executes a MAD at the agent of a place. ok is false if the agent must not answer, because the key is wrong.
+func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
+	from, to, class, on := 64, len(m), m.class(), byte(onAdapters)
+	if s.nodes[at.node].isSwitch {
+		on = onSwitches
+	}
+	switch {
+	case m.smp():
+		class, to = classSMP, 128
+		own := s.own(at.node)
+		if key := be.Uint64(own.info[0:]); key != 0 && key != m.key() && (m.sets() || own.info[34]>>6 >= 2) {
+			return 0, false // M_Key check, 14.2.4
+		}
+	case class == classCC:
+		if from = 32; !s.nodes[at.node].cc.admits(m) {
+			return 0, false
+		}
+	}
+	a := attributes[[2]uint16{uint16(class), m.attribute()}]
+	if a.on&on == 0 || m.sets() && !a.writable {
+		return statusAttribute, true
+	}
+	var r mad
+	status = a.serve(s, at, m, &r)
+	copy(m[from:to], r[from:])
+	return status, true
+}
+
+// classPortInfo serves ClassPortInfo.
+func (s *Subnet) classPortInfo(_ place, m, r *mad) uint16 {
+	d := r.data()
+	d[0], d[1], d[7] = 1, 2, 18 // the last is RespTimeValue
+	if m.class() == classPerf {
+		d[1], d[2] = 1, 0x13 // AllPortSelect, extended counters, PortXmitWait
+	}
+	return statusOK
 }

@@ -9,7 +9,7 @@ import (
 // too.
 func (s *Subnet) WriteNet(w io.Writer) error {
 	id := func(i int) string {
-		return fmt.Sprintf("%c-%016x", "HS"[s.own(i).nodeType(s, i)-1], guid(i, 0))
+		return fmt.Sprintf("%c-%016x", "HS"[s.nodes[i].nodeType()-1], guid(i, 0))
 	}
 	for i := range s.nodes {
 		n := &s.nodes[i]
@@ -36,9 +36,9 @@ func (s *Subnet) WriteNet(w io.Writer) error {
 // speed returns the width and the speed of the link of a port, such as "4xSDR".
 func (p *portInfo) speed() string {
 	for _, width := range widths {
-		for i, l := range lanes {
-			if p.info[31] == byte(width.code) && p.info[35]>>4 == l.speed && p.info[62]>>4 == l.extended {
-				return fmt.Sprintf("%dx%s", width.lanes, [...]string{"SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR"}[i])
+		for _, l := range lanes {
+			if p.info[31] == width.code && p.info[35]>>4 == l.speed && p.info[62]>>4 == l.extended {
+				return fmt.Sprintf("%dx%s", width.lanes, l.name)
 			}
 		}
 	}

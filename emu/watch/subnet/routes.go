@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"fabemu/emu/scenario"
@@ -31,36 +32,32 @@ func (s *Subnet) Missing() string {
 	if why, _ := s.duplicates(); len(why) > 0 {
 		return why[0]
 	}
-	arrives := make([]bool, len(s.nodes)) // at the destination
-	for dst := range s.nodes {
-		if s.nodes[dst].isSwitch {
-			continue
-		}
-		clear(arrives)
-		lid := be.Uint16(s.own(dst).info[16:])
-		for i := range s.nodes {
-			if !s.nodes[i].isSwitch {
-				continue
-			}
-			at := place{i, 0}
-			for hop := 0; at.node != dst && !arrives[at.node]; hop++ {
-				next, ok := s.cross(place{at.node, s.nodes[at.node].forward(lid)}, true)
-				if !ok || hop > mostHops {
-					return fmt.Sprintf("the forwarding tables do not lead from %s to %s (LID %d)", s.nodes[i].Name, s.nodes[dst].Name, lid)
-				}
-				at = next
-			}
-			arrives[i] = true
+	for i, dst := range s.pairs() {
+		lid := s.own(dst).lid()
+		if at, ok := s.routed(place{i, 0}, lid, true); !ok || at.node != dst {
+			return fmt.Sprintf("the forwarding tables do not lead from %s to %s (LID %d)", s.nodes[i].Name, s.nodes[dst].Name, lid)
 		}
 	}
 	return ""
 }
 
+// pairs yields all pairs of a switch and an endpoint.
+func (s *Subnet) pairs() iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for i := range s.nodes {
+			for dst := range s.nodes {
+				if s.nodes[i].isSwitch && !s.nodes[dst].isSwitch && !yield(i, dst) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // lids returns the first LID of a node, and the one behind its last.
 func (s *Subnet) lids(node int) (from, to uint32) {
 	own := s.own(node)
-	first := uint32(be.Uint16(own.info[16:]))
-	return first, first + 1<<(own.info[34]&7)
+	return uint32(own.lid()), uint32(own.lid()) + 1<<(own.info[34]&7)
 }
 
 // duplicates returns the nodes with the LID of another node, and descriptions.
@@ -87,13 +84,9 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 	usual := scenario.PathTableOf(&now)
 	var steps []paths.Step
 	s.routes = map[[2]int]int{}
-	for i := range s.nodes {
-		for dst := range s.nodes {
-			if s.nodes[i].isSwitch && !s.nodes[dst].isSwitch {
-				if steps = usual.Steps(steps[:0], 0, i, dst); len(steps) == 1 {
-					s.routes[[2]int{i, dst}] = steps[0].Link
-				}
-			}
+	for i, dst := range s.pairs() {
+		if steps = usual.Steps(steps[:0], 0, i, dst); len(steps) == 1 {
+			s.routes[[2]int{i, dst}] = steps[0].Link
 		}
 	}
 	now.Routes = s.Rerouted()
@@ -118,20 +111,15 @@ func (s *Subnet) Rerouted() (routes []scenario.Route) {
 			c.DuplicateLIDs = append(c.DuplicateLIDs, d)
 		}
 	}
-	for i := range s.nodes {
-		for dst := range s.nodes {
-			if !s.nodes[i].isSwitch || s.nodes[dst].isSwitch {
-				continue
-			}
-			out := s.nodes[i].forward(be.Uint16(s.own(dst).info[16:]))
-			if out < 1 || out >= len(s.nodes[i].ports) || ambiguous[dst] {
-				continue // frames continue as before
-			}
-			wire, key := s.nodes[i].ports[out].wire, [2]int{i, dst}
-			if was, known := s.routes[key]; !known || was != wire {
-				s.routes[key] = wire
-				routes = append(routes, scenario.Route{At: s.nodes[i].Name, To: s.nodes[dst].Name, Over: s.fabric.Wires[wire].Link.Name})
-			}
+	for i, dst := range s.pairs() {
+		out := s.nodes[i].forward(s.own(dst).lid())
+		if out < 1 || out >= len(s.nodes[i].ports) || ambiguous[dst] {
+			continue // frames continue as before
+		}
+		wire, key := s.nodes[i].ports[out].wire, [2]int{i, dst}
+		if was, known := s.routes[key]; !known || was != wire {
+			s.routes[key] = wire
+			routes = append(routes, scenario.Route{At: s.nodes[i].Name, To: s.nodes[dst].Name, Over: s.fabric.Wires[wire].Link.Name})
 		}
 	}
 	return routes

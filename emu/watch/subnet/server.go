@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,17 +25,8 @@ import (
 
 // Types of control messages (enum SIM_CTL_TYPES).
 const (
-	ctlError = iota
-	ctlConnect
-	ctlDisconnect
-	ctlGetPort
-	ctlGetVendor
-	ctlGetGID
-	ctlGetGUID
-	ctlGetNodeInfo
-	ctlGetPortInfo
-	ctlSetSM
-	ctlGetPKeys
+	ctlError, ctlConnect, ctlDisconnect, ctlGetPort, ctlGetVendor, ctlGetGID = 0, 1, 2, 3, 4, 5
+	ctlGetGUID, ctlGetNodeInfo, ctlGetPortInfo, ctlSetSM, ctlGetPKeys        = 6, 7, 8, 9, 10
 )
 
 const (
@@ -50,14 +42,15 @@ const (
 
 // Server connects clients to a Subnet.
 type Server struct {
-	name string
-	ctl  *net.UnixConn
-	done chan struct{}
-	wg   sync.WaitGroup
+	name    string
+	sockets []*net.UnixConn
+	ctl     *net.UnixConn
+	done    chan struct{}
+	wg      sync.WaitGroup
 
 	mu      sync.Mutex
 	subnet  *Subnet
-	clients [mostClients]*client
+	clients [mostClients]client
 	began   time.Time        // time of the first MAD
 	changes *observe.Changes // makes changes in the run
 	running bool             // a run is active
@@ -65,7 +58,7 @@ type Server struct {
 	failed  error            // a panic
 }
 
-// client is a slot for a client. Its socket stays open for the next one.
+// client is a slot for a client.
 type client struct {
 	conn *net.UnixConn
 	pid  int    // 0: the slot is free
@@ -83,8 +76,16 @@ func Listen(s *Subnet) (*Server, error) {
 	rand.Read(secret[:])
 	v := &Server{name: fmt.Sprintf("fabemu-%x", secret), subnet: s, done: make(chan struct{})}
 	var err error
-	if v.ctl, err = v.bind("ctl"); err != nil {
+	v.ctl, err = v.bind("ctl")
+	for slot := 0; slot < mostClients && err == nil; slot++ {
+		v.clients[slot].conn, err = v.bind("out" + strconv.Itoa(slot))
+	}
+	if err != nil {
+		v.Close()
 		return nil, fmt.Errorf("the sockets for subnet managers: %w", err)
+	}
+	for slot := range v.clients {
+		v.begin(func() { v.serve(slot) })
 	}
 	v.begin(v.control)
 	v.begin(v.tick)
@@ -105,12 +106,31 @@ func (v *Server) begin(run func()) {
 
 // do calls f with exclusive use of the subnet, and then sends the resulting MADs.
 func (v *Server) do(f func()) {
-	v.deliver(func() []Delivery {
+	for _, d := range v.locked(f) {
 		v.mu.Lock()
-		defer v.mu.Unlock()
-		f()
-		return v.subnet.Outbox()
-	}())
+		c := v.clients[d.Client]
+		v.mu.Unlock()
+		if c.pid == 0 {
+			continue
+		}
+		c.conn.SetWriteDeadline(time.Now().Add(sendTime))
+		if _, err := c.conn.WriteToUnix(d.Packet[:], v.address(c.name())); err != nil {
+			v.mu.Lock()
+			v.subnet.Counts.Unsent++
+			if now := &v.clients[d.Client]; errors.Is(err, syscall.ECONNREFUSED) && now.id == c.id && now.pid == c.pid {
+				v.free(d.Client)
+			}
+			v.mu.Unlock()
+		}
+	}
+}
+
+// locked calls f with exclusive use of the subnet, and returns the MADs to send.
+func (v *Server) locked(f func()) []Delivery {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f()
+	return v.subnet.Outbox()
 }
 
 // tick makes the run adopt changes, repeats traps, and looks for clients that have died.
@@ -139,6 +159,7 @@ func (v *Server) bind(what string) (*net.UnixConn, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.sockets = append(v.sockets, c)
 	return c, host.PassCredentials(c)
 }
 
@@ -162,14 +183,9 @@ func Answers(name string) error {
 // Close stops the server.
 func (v *Server) Close() {
 	close(v.done)
-	v.ctl.Close()
-	v.do(func() {
-		for _, c := range v.clients {
-			if c != nil {
-				c.conn.Close()
-			}
-		}
-	})
+	for _, c := range v.sockets {
+		c.Close()
+	}
 	v.wg.Wait()
 }
 
@@ -217,17 +233,17 @@ func (v *Server) command(id string, pid int, what, slot uint32, data []byte) boo
 	if what == ctlConnect {
 		return v.connect(id, pid, data)
 	}
-	if slot >= mostClients || v.clients[slot] == nil || v.clients[slot].pid != pid {
+	if slot >= mostClients || v.clients[slot].pid != pid || pid == 0 {
 		return false
 	}
 	number := int(slot)
 	at := v.subnet.clients[number].place
-	p, m := v.subnet.at(at), mad{3: methodGet}
+	p, m := v.subnet.at(at), mad{1: classSMP, 3: methodGet}
 	switch what {
 	case ctlDisconnect:
 		v.free(number)
 	case ctlGetPort:
-		native.PutUint16(data, be.Uint16(p.info[16:]))
+		native.PutUint16(data, p.lid())
 		data[2] = p.state()
 	case ctlGetVendor:
 		clear(data)
@@ -238,7 +254,8 @@ func (v *Server) command(id string, pid int, what, slot uint32, data []byte) boo
 		be.PutUint64(data, guid(at.node, at.port))
 	case ctlGetNodeInfo, ctlGetPortInfo, ctlGetPKeys:
 		be.PutUint16(m[16:], map[uint32]uint16{ctlGetNodeInfo: attrNodeInfo, ctlGetPortInfo: attrPortInfo, ctlGetPKeys: attrPKeys}[what])
-		v.subnet.manage(at, &m)
+		copy(m[24:32], v.subnet.own(at.node).info[:8]) // M_Key
+		v.subnet.serve(at, &m)
 		copy(data, m.data())
 	case ctlSetSM:
 		issm, other := native.Uint32(data) != 0, v.subnet.manager(at.node)
@@ -257,32 +274,13 @@ func (v *Server) connect(id string, pid int, data []byte) bool {
 	native := binary.NativeEndian
 	own := native.Uint32(data)
 	v.reap()
-	slot := 0
-	for slot < mostClients && v.clients[slot] != nil && v.clients[slot].pid != 0 {
-		slot++
-	}
+	slot := slices.IndexFunc(v.clients[:], func(c client) bool { return c.pid == 0 })
 	name, _, _ := bytes.Cut(data[12:44], []byte{0})
 	node, known := v.subnet.Node(string(name))
-	if slot == mostClients || !known || id != strconv.FormatUint(uint64(own), 10) {
+	if slot < 0 || !known || id != strconv.FormatUint(uint64(own), 10) || v.subnet.Attach(slot, node, native.Uint32(data[8:]) != 0) != nil {
 		return false
 	}
-	select {
-	case <-v.done: // Close waits for the goroutines that serve; it does not know a new one
-		return false
-	default:
-	}
-	if v.clients[slot] == nil {
-		conn, err := v.bind("out" + strconv.Itoa(slot))
-		if err != nil {
-			return false
-		}
-		v.clients[slot] = &client{conn: conn}
-		v.begin(func() { v.serve(slot, conn) })
-	}
-	if v.subnet.Attach(slot, node, native.Uint32(data[8:]) != 0) != nil {
-		return false
-	}
-	c := v.clients[slot]
+	c := &v.clients[slot]
 	c.pid, c.id, c.left, c.last = pid, own, burst, time.Now()
 	native.PutUint32(data, uint32(slot))
 	clear(data[12:44])
@@ -299,24 +297,24 @@ func (v *Server) free(slot int) {
 // reap frees the slots of clients that have died.
 func (v *Server) reap() {
 	for i, c := range v.clients {
-		if c != nil && c.pid != 0 && host.Gone(c.pid) {
+		if c.pid != 0 && host.Gone(c.pid) {
 			v.free(i)
 		}
 	}
 }
 
 // serve handles the MADs from a slot, for one client after another.
-func (v *Server) serve(slot int, conn *net.UnixConn) {
+func (v *Server) serve(slot int) {
 	var p Packet
+	c := &v.clients[slot]
 	for {
-		from, pid, ok, err := v.receive(conn, p[:])
+		from, pid, ok, err := v.receive(c.conn, p[:])
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		wait := time.Duration(0)
 		v.do(func() {
 			now := time.Now()
-			c := v.clients[slot]
 			if !ok || c.pid == 0 || pid != c.pid || from != c.name() {
 				v.subnet.Counts.Strange++
 				return
@@ -353,30 +351,6 @@ func (c *client) charge(now time.Time) time.Duration {
 		return 0
 	}
 	return 10 * time.Millisecond
-}
-
-// deliver sends MADs to clients.
-func (v *Server) deliver(out []Delivery) {
-	for i := range out {
-		d := &out[i]
-		v.mu.Lock()
-		c := *v.clients[d.Client]
-		v.mu.Unlock()
-		if c.pid == 0 {
-			continue
-		}
-		c.conn.SetWriteDeadline(time.Now().Add(sendTime))
-		_, err := c.conn.WriteToUnix(d.Packet[:], v.address(c.name()))
-		if err == nil {
-			continue
-		}
-		v.mu.Lock()
-		v.subnet.Counts.Unsent++
-		if now := v.clients[d.Client]; errors.Is(err, syscall.ECONNREFUSED) && now.id == c.id && now.pid == c.pid {
-			v.free(d.Client)
-		}
-		v.mu.Unlock()
-	}
 }
 
 // Wait returns when all ports are active, all switches have routes to all endpoints, and the manager has told the service
@@ -422,7 +396,7 @@ func (v *Server) Follow(c *observe.Changes) {
 func (v *Server) Observe(s *observe.Snapshot) {
 	v.do(func() {
 		v.running = !s.Last && v.changes != nil
-		v.subnet.Observe(s.Figures)
+		v.subnet.Observe(s.Figures, s.Ports)
 		for w := range v.subnet.fabric.Wires {
 			end := v.subnet.fabric.Wires[w].Ends[0]
 			v.subnet.Link(w, s.Port(end.Node, end.Port).Down)

@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
@@ -26,10 +27,11 @@ type Subnet struct {
 	out         []Delivery
 	routes      map[[2]int]int        // by switch and destination, the wire of the run's route
 	lanes       [][]scenario.LaneRule // by node, of the run
-	levels      []level               // of paths; nil: the manager has not been asked
+	levels      map[[2]int]int        // by source and destination of a path, its service level: see Levels
 	cut, lifted []bool                // by wire: a manager has taken it down in the run; it has come up since
 	down        []bool                // by wire: an event of the scenario has taken it down
 	totals      []metrics.PortTotals  // by number of the port; empty: the run has not begun
+	states      []metrics.PortState   // by number of the port
 	marks       []marks               // by node
 	flows       []scenario.Flow       // of the run
 	now         unit.Time             // of the run
@@ -57,20 +59,18 @@ type place struct{ node, port int }
 type node struct {
 	*fabric.Node
 	isSwitch bool
-	ports    []portInfo // by number, from 0; a channel adapter has no port 0
-	switches switchInfo
-	tables   map[uint64][64]byte // stored as they were set: see table
+	base     int                 // number of the port with the LID: 0 at a switch, else 1
+	ports    []portInfo          // by number, from 0; a channel adapter has no port 0
+	info     [20]byte            // SwitchInfo
+	tables   map[[3]int][64]byte // stored as they were set: see table
 	cc       congestion
 }
 
-// switchInfo holds the variable fields of SwitchInfo.
-type switchInfo struct {
-	top     uint16 // LinearFDBTop
-	life    byte   // LifeTimeValue
-	changed bool   // PortStateChange
-	mtop    uint16 // MulticastFDBTop
-	primary [3]byte
-}
+// Bits of SwitchInfo, and where LinearFDBTop is.
+const (
+	stateChange = 1 << 2 // PortStateChange, in byte 11
+	atTop       = 6
+)
 
 // portInfo is a port: its PortInfo, its wire and its counters.
 type portInfo struct {
@@ -78,8 +78,8 @@ type portInfo struct {
 	wire     int // in the fabric; -1: a management port
 	number   int // among the ports of all nodes, without management ports
 	peer     place
-	disabled bool                // PortPhysicalState has been set to Disabled
-	zero     map[uint16][]uint64 // by attribute, the values of its counters at their reset
+	disabled bool              // PortPhysicalState has been set to Disabled
+	zero     map[[2]int]uint64 // by attribute and field, the values of its counters at their reset
 }
 
 // New returns the management side of a fabric whose ports a manager must bring up. All links must be InfiniBand.
@@ -87,7 +87,8 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	if len(f.Nodes) > mostLID {
 		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
 	}
-	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires)), quiet: map[int]int{}}
+	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, levels: map[[2]int]int{}, quiet: map[int]int{},
+		down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires))}
 	framing := f.Framing()
 	s.ack = int64(framing.Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand}))
 	for i := range f.Wires {
@@ -101,15 +102,18 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 		if len(m.Ports) > 254 {
 			return nil, errs.Errorf("%s has %d ports: an InfiniBand switch has at most 254", m.Name, len(m.Ports))
 		}
-		n := node{Node: m, isSwitch: m.Switch != nil, tables: map[uint64][64]byte{}}
-		n.ports = append(n.ports, portInfo{wire: -1})
-		n.ports[0].begin(s, i, 0)
+		n := node{Node: m, isSwitch: m.Switch != nil, tables: map[[3]int][64]byte{}, ports: []portInfo{{wire: -1}}}
+		if n.ports[0].begin(s, i, 0); !n.isSwitch {
+			n.base = 1
+		}
+		be.PutUint16(n.info[0:], linearCap)
+		be.PutUint16(n.info[4:], multicastCap)
+		be.PutUint16(n.info[14:], pkeyCap)
 		for k, at := range m.Ports {
 			peer := f.Peer(at)
-			p := portInfo{wire: at.Wire, peer: place{peer.Node, int(peer.Port) + 1}, number: number}
+			n.ports = append(n.ports, portInfo{wire: at.Wire, peer: place{peer.Node, int(peer.Port) + 1}, number: number, zero: map[[2]int]uint64{}})
+			n.ports[k+1].begin(s, i, k+1)
 			number++
-			p.begin(s, i, k+1)
-			n.ports = append(n.ports, p)
 		}
 		s.nodes = append(s.nodes, n)
 		s.beginCongestion(i)
@@ -122,32 +126,14 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 // guid returns the GUID of a port; that of port 0 is that of the node. Its company identifier is a local one.
 func guid(node, port int) uint64 { return 0x02FABE<<40 | uint64(node+1)<<8 | uint64(port) }
 
-// number returns the number of a port at its node's agent, or false if there is none.
-func (n *node) number(p uint32) (int, bool) {
-	if p >= uint32(len(n.ports)) || p == 0 && !n.isSwitch {
-		return 0, false
-	}
-	return int(p), true
-}
-
 // at returns the port at a place.
 func (s *Subnet) at(p place) *portInfo { return &s.nodes[p.node].ports[p.port] }
 
-// own returns the port with the LID of a node: at a switch, the management port.
-func (s *Subnet) own(i int) *portInfo {
-	if s.nodes[i].isSwitch {
-		return &s.nodes[i].ports[0]
-	}
-	return &s.nodes[i].ports[1]
-}
+// home returns the place of a client that is attached to a node: the port with its LID.
+func (s *Subnet) home(i int) place { return place{i, s.nodes[i].base} }
 
-// home returns the place of a client that is attached to a node.
-func (s *Subnet) home(i int) place {
-	if s.nodes[i].isSwitch {
-		return place{i, 0}
-	}
-	return place{i, 1}
-}
+// own returns the port with the LID of a node: at a switch, the management port.
+func (s *Subnet) own(i int) *portInfo { return s.at(s.home(i)) }
 
 // Attach attaches a client to a node. It refuses a second subnet manager at a node.
 func (s *Subnet) Attach(client, node int, sm bool) error {
@@ -173,17 +159,10 @@ func (s *Subnet) SetManager(client int, sm bool) {
 	}
 	c.sm = sm
 	p := s.at(c.place)
-	p.info[23] &^= capSM
-	if s.manager(c.node) >= 0 {
+	if p.info[23] &^= capSM; s.manager(c.node) >= 0 {
 		p.info[23] |= capSM
 	}
-	var data [64]byte
-	data[0], data[3] = 0x80|4, p.nodeType(s, c.node) // generic, informational
-	be.PutUint16(data[4:], 144)
-	copy(data[6:8], p.info[16:18])
-	copy(data[16:18], p.info[16:18]) // LIDADDR of the details
-	copy(data[20:24], p.info[20:24]) // CapabilityMask
-	s.trap(c.node, data)
+	s.trap(c.node, 4, 144, 16, p.info[20:24]) // informational
 }
 
 // manager returns the client that is the subnet manager at a node; -1 if there is none.
@@ -196,21 +175,26 @@ func (s *Subnet) manager(node int) int {
 	return -1
 }
 
-// trap sends a notice of a node to its subnet manager, if there is one.
-func (s *Subnet) trap(i int, data [64]byte) {
+// trap sends a notice of a node to its subnet manager, if there is one: its type and number, where its details have the LID, and
+// the CapabilityMask of trap 144.
+func (s *Subnet) trap(i int, kind byte, number uint16, atLID int, mask []byte) {
 	var p Packet
-	m := p.mad()
+	m, lid := p.mad(), s.own(i).info[16:18]
 	m[0], m[1], m[2], m[3] = 1, classSMP, 1, methodTrap
 	be.PutUint16(m[16:], attrNotice)
-	copy(m.data(), data[:])
+	d := m.data()
+	d[0], d[3] = 0x80|kind, s.nodes[i].nodeType() // generic
+	be.PutUint16(d[4:], number)
+	copy(d[6:], lid)
+	copy(d[atLID:], lid)
+	copy(d[20:], mask)
 	s.tell(i, &p)
 }
 
 // tell sends a packet of a node to its subnet manager. It reports whether there is one.
 func (s *Subnet) tell(i int, p *Packet) bool {
 	own := s.own(i)
-	lid := be.Uint16(own.info[18:])
-	at, ok := s.routed(s.home(i), lid, false)
+	at, ok := s.routed(s.home(i), be.Uint16(own.info[18:]), false)
 	client := s.manager(at.node)
 	if !ok || client < 0 {
 		return false
@@ -227,28 +211,19 @@ const mostTraps = 10
 
 // changed reports a change of the state of a link at a switch by trap 128.
 func (s *Subnet) changed(i int) {
-	n := &s.nodes[i]
-	if n.isSwitch {
-		n.switches.changed = true
+	if n := &s.nodes[i]; n.isSwitch {
+		n.info[11] |= stateChange
 		s.quiet[i] = mostTraps
 		s.notice(i)
 	}
 }
 
-func (s *Subnet) notice(i int) {
-	var data [64]byte
-	data[0], data[3] = 0x80|1, 2 // generic, urgent; of a switch
-	be.PutUint16(data[4:], 128)
-	own := s.own(i)
-	copy(data[6:8], own.info[16:18])
-	copy(data[10:12], own.info[16:18])
-	s.trap(i, data)
-}
+func (s *Subnet) notice(i int) { s.trap(i, 1, 128, 10, nil) } // urgent
 
 // Repeat sends the traps again that no manager has acknowledged. Call it about once a second.
 func (s *Subnet) Repeat() {
 	for i, left := range s.quiet {
-		if s.quiet[i] = left - 1; left <= 1 || !s.nodes[i].switches.changed {
+		if s.quiet[i] = left - 1; left <= 1 || s.nodes[i].info[11]&stateChange == 0 {
 			delete(s.quiet, i)
 			continue
 		}
@@ -273,15 +248,14 @@ func (s *Subnet) ends(wire int) (ends [2]place) {
 func (s *Subnet) train(wire int) {
 	up := !s.down[wire] && !s.Cut(wire)
 	for _, end := range s.ends(wire) {
-		p := s.at(end)
-		state, physical := byte(stateInit), byte(physicalUp)
-		switch {
+		switch p := s.at(end); {
 		case p.disabled:
-			state, physical = stateDown, physicalDisabled
+			p.setState(stateDown, physicalDisabled)
 		case !up:
-			state, physical = stateDown, physicalPolling
+			p.setState(stateDown, physicalPolling)
+		default:
+			p.setState(stateInit, physicalUp)
 		}
-		p.setState(state, physical)
 		s.changed(end.node)
 	}
 }
@@ -324,18 +298,18 @@ func (s *Subnet) handle(client int, c *attached, p *Packet, m *mad) bool {
 	if !ok {
 		return false
 	}
+	agent := m.smp() && m.attribute() != attrSMInfo || m.class() == classPerf || m.class() == classCC
 	switch {
 	case m[3] == methodRepress:
 		delete(s.quiet, at.node)
 		return true
-	case m.response(), m.class() == classSA, m.attribute() == attrSMInfo && m.smp(), !m.agent():
+	case m.response() || !agent:
 		return s.pass(client, at, p, m)
-	}
-	if m.method() != methodGet && m.method() != methodSet {
+	case m.method() != methodGet && !m.sets():
 		m.answer(statusMethod)
-	} else {
-		status, ok := s.serve(at, m)
-		if !ok {
+	default:
+		var status uint16
+		if status, ok = s.serve(at, m); !ok {
 			return false
 		}
 		m.answer(status)
@@ -353,12 +327,6 @@ func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) boo
 	s.send(client, p)
 	return true
 }
-
-// smp reports whether the MAD is a subnet management packet.
-func (m *mad) smp() bool { return m.class() == classSMP || m.directed() }
-
-// agent reports whether the agents of nodes answer the class.
-func (m *mad) agent() bool { return m.smp() || m.class() == classPerf || m.class() == classCC }
 
 // pass passes a MAD on to the client at a place. If no client there accepts a request, the answer is a status.
 func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
@@ -389,7 +357,7 @@ func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 		}
 		s.send(to, p)
 		return true
-	case m.response() || m.method() == methodSend || m.method() == methodTrap || m.method() == methodReport:
+	case m.response() || slices.Contains([]byte{methodSend, methodTrap, methodReport}, m.method()):
 		return false
 	case m.smp():
 		m.answer(statusAttribute)
@@ -399,45 +367,24 @@ func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
 	return s.reply(client, s.clients[client], at, p, m)
 }
 
-// serve executes a MAD at the agent of a place. ok is false if the agent must not answer.
-func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
-	switch m.class() {
-	case classPerf:
-		return s.performance(at, m), true
-	case classCC:
-		return s.congestion(at, m)
-	}
-	if key := be.Uint64(s.own(at.node).info[0:]); key != 0 && key != be.Uint64(m[24:]) &&
-		(m.method() == methodSet || s.own(at.node).info[34]>>6 >= 2) {
-		return 0, false // M_Key check, 14.2.4
-	}
-	return s.manage(at, m), true
-}
-
 // lead returns the place where a MAD arrives. It fills in the return path of a directed route.
-func (s *Subnet) lead(from place, lid uint16, m *mad) (place, bool) {
+func (s *Subnet) lead(at place, lid uint16, m *mad) (place, bool) {
 	if !m.directed() {
-		return s.routed(from, lid, !m.smp())
+		return s.routed(at, lid, !m.smp())
 	}
-	hops := m.hops()
+	hops, ok := m.hops(), true
 	if m.response() {
-		for i := hops; i > 0; i-- {
-			var ok bool
-			if from, ok = s.cross(place{from.node, int(m.back()[i])}, i < hops); !ok {
-				return from, false
-			}
+		for i := hops; i > 0 && ok; i-- {
+			at, ok = s.cross(place{at.node, int(m.back()[i])}, i < hops)
 		}
-		return from, true
+		return at, ok
 	}
-	for i := 1; i <= hops; i++ {
-		m.back()[i-1] = byte(from.port)
-		var ok bool
-		if from, ok = s.cross(place{from.node, int(m.path()[i])}, i > 1); !ok {
-			return from, false
-		}
+	for i := 1; i <= hops && ok; i++ {
+		m.back()[i-1] = byte(at.port)
+		at, ok = s.cross(place{at.node, int(m.path()[i])}, i > 1)
 	}
-	m.back()[hops] = byte(from.port)
-	return from, true
+	m.back()[hops] = byte(at.port)
+	return at, ok
 }
 
 // cross returns the other end of the link at a port, if it is up. Only switches pass MADs on.
@@ -454,28 +401,23 @@ const mostHops = 64
 
 // routed returns the place to which the forwarding tables lead. Links that carry data must be active.
 func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
-	if lid == 0 {
-		return at, false
-	}
-	for hop := 0; hop < mostHops; hop++ {
+	for hop := 0; hop < mostHops && lid != 0; hop++ {
+		n := &s.nodes[at.node]
 		if first, end := s.lids(at.node); uint32(lid) >= first && uint32(lid) < end && first != 0 {
-			if s.nodes[at.node].isSwitch && hop == 0 {
+			if n.isSwitch && hop == 0 {
 				at.port = 0
 			}
 			return at, true
 		}
-		out := place{at.node, 1}
-		if s.nodes[at.node].isSwitch {
-			out.port = s.nodes[at.node].forward(lid)
-		} else if hop > 0 {
-			return at, false
+		out, ok := place{at.node, 1}, n.isSwitch || hop == 0
+		if n.isSwitch {
+			out.port = n.forward(lid)
 		}
-		if out.port > 0 && out.port < len(s.nodes[at.node].ports) && data && s.at(out).state() != stateActive {
-			return at, false
+		if !ok || data && out.port < len(n.ports) && n.ports[out.port].state() != stateActive {
+			break
 		}
-		var ok bool
 		if at, ok = s.cross(out, hop > 0); !ok {
-			return at, false
+			break
 		}
 	}
 	return at, false
@@ -483,8 +425,8 @@ func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
 
 // forward returns the port for a LID in the forwarding table of a switch; 255 if it has none.
 func (n *node) forward(lid uint16) int {
-	block, set := n.tables[key(attrLinear, 0, uint32(lid/64))]
-	if !set || lid > n.switches.top {
+	block, set := n.tables[key(attrLinear, 0, int(lid/64))]
+	if !set || lid > be.Uint16(n.info[atTop:]) {
 		return 255
 	}
 	return int(block[lid%64])

@@ -299,8 +299,8 @@ func TestCongestionControl(t *testing.T) {
 		{"SwitchCongestionSetting at first", 1, get, 0x14, 0, "", "0", "0000000000000000"},
 		{"of an endpoint", 10, get, 0x14, 0, "", "12", ""},
 		{"threshold and packet size only", 1, set, 0x14, 0, "00000004 00*64 f0 08 f0 00 ffff ffff", "0", "00000004"},
-		{"SwitchPortCongestionSetting: no port has its own", 1, set, 0x15, 0, "80080001", "28", ""},
-		{"as it is", 1, set, 0x15, 0, "00000000", "0", "0000000000000000"},
+		{"SwitchPortCongestionSetting: port 1, and port 2 for credit starvation", 1, set, 0x15, 0, "00000000 8f080003 c4008009", "0", "000000008f080003c4008009"},
+		{"it is stored", 1, get, 0x15, 0, "", "0", "000000008f080003c400800900000000"},
 		{"block 1", 1, get, 0x15, 1, "", "28", ""},
 		{"CACongestionSetting at first", 10, get, 0x16, 0, "", "0", "0000000000000000"},
 		{"of a switch", 1, get, 0x16, 0, "", "12", ""},
@@ -343,7 +343,7 @@ func TestCongestionControl(t *testing.T) {
 		t.Errorf("CongestionKeyInfo: %x, want one violation", data[:16])
 	}
 	want := []string{
-		`{at: 0s, switch: S11, marking: {threshold: 15, packet-size: 8, marking-rate: 0, marking-gaps: geometric, victim-mask: none, credit-mask: none, credit-starvation-threshold: 0, credit-starvation-return-delay: "0:0"}}`,
+		`{at: 0s, switch: S11, marking: {threshold: 15, packet-size: 8, marking-rate: 0, marking-gaps: geometric, victim-mask: none, credit-mask: none, credit-starvation-threshold: 0, credit-starvation-return-delay: "0:0", ports: "1=15:8:3,2=cs:4:2:9"}}`,
 		`{at: 0s, endpoint: h11, control: {cct: "0:0,1:3", ccti-limit: 1, ccti-increase: 1, ccti-timer: 150, timer-start: idle, ccti-min: 1, trigger-threshold: 5, port-control: qp, sl: 0}}`,
 	}
 	now := s.Scenario()
@@ -366,7 +366,7 @@ func TestCongestionControlIsAdopted(t *testing.T) {
 	f, accepted := build(t), 0
 	for range 60 {
 		s := manage(t, f)
-		for attribute, node := range map[uint16]string{0x14: "S11", 0x16: "h11", 0x17: "h11"} {
+		for attribute, node := range map[uint16]string{0x14: "S11", 0x15: "S12", 0x16: "h11", 0x17: "h11"} {
 			i, _ := s.Node(node)
 			if err := s.Attach(0, i, false); err != nil {
 				t.Fatal(err)
@@ -387,8 +387,8 @@ func TestCongestionControlIsAdopted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if accepted < 90 {
-		t.Errorf("%d of 180 are accepted", accepted)
+	if accepted < 100 {
+		t.Errorf("%d of 240 are accepted", accepted)
 	}
 }
 

@@ -27,10 +27,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// fatTree is a fat tree of 128 endpoints in which flow i goes from endpoint i to another.
-func fatTree(t testing.TB) *scenario.Scenario {
+// fatTree is a fat tree of endpoints.
+func fatTree(t testing.TB, endpoints int) *scenario.Scenario {
 	t.Helper()
-	text, err := generate.Write("fat-tree", generate.Options{Endpoints: 128})
+	text, err := generate.Write("fat-tree", generate.Options{Endpoints: endpoints})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestOpenSM(t *testing.T) {
 		t.Fatal(err)
 	}
 	fig2 := runtest.Load(t, string(text))
-	for _, s := range []*scenario.Scenario{fig2, fatTree(t), runtest.Load(t, torus)} {
+	for _, s := range []*scenario.Scenario{fig2, fatTree(t, 128), runtest.Load(t, torus)} {
 		t.Run(strings.ReplaceAll(s.Name, "/", "-"), func(t *testing.T) {
 			t.Parallel()
 			v := serve(t, s)
@@ -192,38 +192,60 @@ func pictureOf(f *fabric.Fabric) string {
 	return strings.Join(all, "\n")
 }
 
-// tracer records the way of the first packet of each flow, link by link as ibtracert prints it.
+// tracer records the path of the first packet of each flow, link by link as ibtracert prints it.
 type tracer struct {
 	fabric *fabric.Fabric
-	way    map[uint32][]string
+	path   map[uint32][]string
 }
 
 func (r *tracer) Record(e *trace.Event) {
 	if kind, _, _ := trace.FrameOf(e.A); e.Kind == trace.Start && kind == wire.Data && e.PSN == 0 {
-		to := r.fabric.Peer(r.fabric.Nodes[e.Node].Ports[e.Port])
-		r.way[e.Flow] = append(r.way[e.Flow], fmt.Sprintf("[%d] -> [%d] %d", e.Port+1, to.Port+1, r.fabric.Nodes[to.Node].LID))
+		r.path[e.Flow] = append(r.path[e.Flow], hopOf(r.fabric, e.Node, e.Port))
 	}
 }
 
-// The forwarding tables of a routing engine are the routes of the run: the frames of a flow take the way that ibtracert shows. The flows
-// go from one endpoint to all others, and between endpoints chosen at random; with the tag soak, between all pairs.
-func TestPathsOfEngines(t *testing.T) {
-	runtest.NeedTools(t, "opensm", "ibtracert")
-	for _, engine := range []string{"minhop", "updn", "ftree", "dor"} {
+// hopOf describes a link as ibtracert prints it: the ports of its ends, and the LID of the far one.
+func hopOf(f *fabric.Fabric, node int32, out uint16) string {
+	to := f.Peer(f.Nodes[node].Ports[out])
+	return fmt.Sprintf("[%d] -> [%d] %d", out+1, to.Port+1, f.Nodes[to.Node].LID)
+}
+
+// tablesOf reads the forwarding tables of all switches with dump_fts: by name of the switch and LID, the number of the port.
+func (v *site) tablesOf(t *testing.T) map[string]map[wire.LID]int {
+	all, name := map[string]map[wire.LID]int{}, ""
+	for line := range strings.Lines(v.run(t, "", "dump_fts")) {
+		if m := regexp.MustCompile(`^Unicast lids .* \((.*)\):`).FindStringSubmatch(line); m != nil {
+			name = m[1]
+			all[name] = map[wire.LID]int{}
+		}
+		var lid wire.LID
+		var port int
+		if n, _ := fmt.Sscanf(line, "0x%x %d", &lid, &port); n == 2 {
+			all[name][lid] = port
+		}
+	}
+	return all
+}
+
+// The forwarding tables of a routing engine are the routes of the run: the frames of flows between all pairs take the path that
+// the tables show, which dump_fts reads from the switches. ibtracert shows the same for some pairs, and with the tag soak for all
+// pairs of 128 endpoints.
+func TestModelPathsOfEngines(t *testing.T) {
+	runtest.NeedTools(t, "opensm", "ibtracert", "dump_fts")
+	for engine, endpoints := range map[string]int{"minhop": 16, "updn": 16, "ftree": 128, "dor": 16} {
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			s := fatTree(t)
-			random := rand.New(rand.NewPCG(1, 1))
+			s := fatTree(t, endpoints)
 			var pairs [][2]int
-			for i := range 128 {
-				for k := range 128 {
-					if i != k && (i == 0 || random.IntN(200) == 0 || everyPair && engine == "ftree") {
+			for i := range endpoints {
+				for k := range endpoints {
+					if i != k {
 						pairs = append(pairs, [2]int{i, k})
 					}
 				}
 			}
 			flow := s.Flows[0]
-			s.Flows, s.Model.Duration = nil, 5*unit.Millisecond
+			s.Flows, s.Model.Duration = nil, map[int]unit.Duration{16: 2 * unit.Millisecond, 128: 700 * unit.Microsecond}[endpoints]
 			for i, p := range pairs {
 				flow.Name, flow.Group = fmt.Sprint("flow", i), fmt.Sprint("flow", i)
 				flow.From, flow.To = s.Endpoints[p[0]].Name, s.Endpoints[p[1]].Name
@@ -245,19 +267,32 @@ func TestPathsOfEngines(t *testing.T) {
 				t.Fatal(err)
 			}
 			events.Flush()
+			tables := v.tablesOf(t)
+			for i := range f.Flows {
+				var want []string
+				at, dst := int32(f.Flows[i].Src), &f.Nodes[f.Flows[i].Dst]
+				for out := 1; f.Nodes[at].Name != dst.Name && len(want) < 10 && out > 0; out = tables[f.Nodes[at].Name][dst.LID] {
+					want = append(want, hopOf(f, at, uint16(out-1)))
+					at = int32(f.Peer(f.Nodes[at].Ports[out-1]).Node)
+				}
+				if got := seen.path[f.Flows[i].QP]; !slices.Equal(got, want) || f.Nodes[at].Name != dst.Name {
+					t.Fatalf("from %s to %s frames take\n%v, and the tables lead to %s by\n%v", f.Nodes[f.Flows[i].Src].Name, dst.Name, got, f.Nodes[at].Name, want)
+				}
+			}
+			random := rand.New(rand.NewPCG(1, 1))
 			hop := regexp.MustCompile(`(?m)^(?:\[(\d+)\] -> \w+ port \{[0-9a-fx]+\}\[(\d+)\] lid (\d+)-)`)
-			for i, p := range pairs {
-				lids := [2]string{}
-				for k := range lids {
-					lids[k] = fmt.Sprint(f.Nodes[f.Paths.Index[s.Endpoints[p[k]].Name]].LID)
+			for i := range f.Flows {
+				if random.IntN(len(f.Flows)) > 5 && !(everyPair && endpoints == 128) {
+					continue
 				}
 				var got []string
-				out := v.run(t, "", "ibtracert", "-t", "10000", lids[0], lids[1]) // ms, for a busy machine
+				src, dst := f.Nodes[f.Flows[i].Src].LID, f.Nodes[f.Flows[i].Dst].LID
+				out := v.run(t, "", "ibtracert", "-t", "10000", fmt.Sprint(src), fmt.Sprint(dst)) // ms, for a busy machine
 				for _, m := range hop.FindAllStringSubmatch(out, -1) {
 					got = append(got, fmt.Sprintf("[%s] -> [%s] %s", m[1], m[2], m[3]))
 				}
-				if want := seen.way[f.Flows[i].QP]; !slices.Equal(got, want) {
-					t.Fatalf("ibtracert %v:\n%s\ngot  %v\nwant %v", lids, out, got, want)
+				if want := seen.path[f.Flows[i].QP]; !slices.Equal(got, want) {
+					t.Fatalf("ibtracert from %d to %d:\n%s\ngot  %v\nwant %v", src, dst, out, got, want)
 				}
 			}
 		})
@@ -286,7 +321,7 @@ func TestGuide(t *testing.T) {
 // once, one becomes the master.
 func TestManagersThatDie(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "sminfo")
-	v := serve(t, fatTree(t))
+	v := serve(t, fatTree(t, 128))
 	first := v.command("", "opensm", "-f", filepath.Join(v.dir, "first.log"), "-t", "100")
 	if err := first.Start(); err != nil {
 		t.Fatal(err)
