@@ -10,16 +10,21 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
-	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	do := func() error { return run(ctx, os.Args[1:]) }
+	if slices.Equal(os.Args[1:], []string{"send"}) { // as veth.sh calls it
+		do = send
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, "limiters:", err)
 		os.Exit(1)
 	}
@@ -29,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	var results []*limiters.Result
 	for _, s := range append(limiters.Ours(), others()...) {
 		var both *limiters.Result
-		for _, clock := range []report.Clock{report.VirtualClock, report.WallClock} {
+		for _, clock := range []mode.Clock{mode.VirtualClock, mode.WallClock} {
 			fmt.Fprintf(os.Stderr, "%s, %s clock\n", s.Name, clock)
 			r, err := limiters.Run(ctx, s, limiters.Options{Clock: clock})
 			if err != nil {
@@ -47,9 +52,9 @@ func run(ctx context.Context, args []string) error {
 		results = append(results, both)
 	}
 	var missing []string
-	for _, q := range qdiscs() {
+	for _, q := range qdiscs {
 		fmt.Fprintln(os.Stderr, q.name)
-		r, err := q.best(kernelRate)
+		r, err := q.best()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			missing = append(missing, fmt.Sprintf("`%s` was not measured: %v.", q.name, err))

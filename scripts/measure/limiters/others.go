@@ -5,8 +5,8 @@ import (
 
 	"github.com/juju/ratelimit"
 	uber "go.uber.org/ratelimit"
-	"golang.org/x/time/rate"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/study/limiters"
 	"fabemu/node"
 	"fabemu/wire/unit"
@@ -21,7 +21,7 @@ func others() []*limiters.Subject {
 	return []*limiters.Subject{
 		{Name: "golang.org/x/time/rate",
 			Note: "a bucket of 9000 bytes; `TokensAt` is `Next`, and `AllowN` is `Sent`", New: func(r unit.Rate) node.RateLimiter {
-				return xtime{rate.NewLimiter(rate.Limit(r.BytesPerSecond()), depth)}
+				return runtest.XTimeRate(r)
 			}},
 		{Name: "go.uber.org/ratelimit",
 			Note: "it counts packets, one of 1500 bytes each, and keeps up to 10 of them; `Take` blocks: its clock (`WithClock`) gets the time of the call and does not sleep, so that it returns the instant; another rate is another limiter, which begins with the last start; a packet that waits for the line has taken its turn before", New: func(r unit.Rate) node.RateLimiter {
@@ -46,30 +46,6 @@ func instant(t unit.Time) time.Time { return time.Unix(1e9, int64(t)/1000) }
 func after(t unit.Time, d time.Duration) unit.Time {
 	return (t - t%1000).Add(unit.Duration(d) * unit.Nanosecond)
 }
-
-// xtime is golang.org/x/time/rate as a limiter.
-type xtime struct{ *rate.Limiter }
-
-func (l xtime) Next(now unit.Time, n unit.Size) unit.Time {
-	short := float64(min(n, depth)) - l.TokensAt(instant(now))
-	switch {
-	case n > depth: // it lets more than its bucket never start
-		return unit.Never
-	case short <= 0:
-		return now
-	case l.Limit() == 0:
-		return unit.Never
-	}
-	return after(now, time.Duration(short/float64(l.Limit())*1e9)+2) // on the safe side
-}
-
-func (l xtime) Sent(now unit.Time, n unit.Size) { l.AllowN(instant(now), int(n)) }
-
-func (l xtime) SetRate(now unit.Time, r unit.Rate) {
-	l.SetLimitAt(instant(now), rate.Limit(r.BytesPerSecond()))
-}
-
-func (l xtime) Burst() unit.Size { return depth }
 
 // setClock is a clock that others set, and on which nothing sleeps.
 type setClock struct{ now time.Time }
