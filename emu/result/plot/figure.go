@@ -3,7 +3,6 @@ package plot
 import (
 	"fmt"
 	"image/color"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -82,9 +81,6 @@ type Event struct {
 	At   float64
 	Name string
 }
-
-// Write writes a figure in a format.
-func (f *Figure) Write(w io.Writer, format string) error { return new(Style).Write(w, f, format) }
 
 func (f *Figure) title() string { return f.Title }
 

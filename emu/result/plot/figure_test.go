@@ -37,7 +37,7 @@ func sample() *Figure {
 
 func TestSVG(t *testing.T) {
 	var first, second bytes.Buffer
-	if err := sample().Write(&first, "svg"); err != nil {
+	if err := new(Style).Write(&first, sample(), "svg"); err != nil {
 		t.Fatal(err)
 	}
 	if err := sample().SVG(&second); err != nil {
@@ -57,7 +57,7 @@ func TestSVG(t *testing.T) {
 // A PNG has the size of the SVG, and curves where that has them.
 func TestPNG(t *testing.T) {
 	var out bytes.Buffer
-	if err := sample().Write(&out, "png"); err != nil {
+	if err := new(Style).Write(&out, sample(), "png"); err != nil {
 		t.Fatal(err)
 	}
 	picture, err := png.Decode(&out)
@@ -83,7 +83,7 @@ func TestPNG(t *testing.T) {
 }
 
 func TestUnknownFormat(t *testing.T) {
-	err := sample().Write(&bytes.Buffer{}, "gif")
+	err := new(Style).Write(&bytes.Buffer{}, sample(), "gif")
 	if err == nil || !strings.Contains(err.Error(), "there are svg, png, pdf, csv") {
 		t.Error(err)
 	}
@@ -135,7 +135,7 @@ func TestPicturesOfLittle(t *testing.T) {
 			if name == "many points" && out.Len() > 100_000 {
 				t.Errorf("%d bytes", out.Len())
 			}
-			if err := f.Write(&out, "png"); err != nil {
+			if err := new(Style).Write(&out, f, "png"); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -218,7 +218,7 @@ func TestPanels(t *testing.T) {
 	}
 	golden.File(t, "testdata/panels.svg", out.Bytes())
 	var least bytes.Buffer
-	if err := (&Figure{Panels: true}).Write(&least, "png"); err != nil {
+	if err := new(Style).Write(&least, &Figure{Panels: true}, "png"); err != nil {
 		t.Error(err)
 	}
 }
@@ -235,7 +235,7 @@ func TestRanks(t *testing.T) {
 		},
 	}
 	var out, picture bytes.Buffer
-	if err := r.Write(&out, "svg"); err != nil {
+	if err := new(Style).Write(&out, r, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	for color, want := range map[string]int{"#5AA5D6": 3, "#F4F4F0": 2, "#F0934E": 3} { // the legend has each once
@@ -247,13 +247,13 @@ func TestRanks(t *testing.T) {
 		t.Errorf("%s\nwant %s", r.Words(), want)
 	}
 	golden.File(t, "testdata/ranks.svg", out.Bytes())
-	if err := r.Write(&picture, "png"); err != nil {
+	if err := new(Style).Write(&picture, r, "png"); err != nil {
 		t.Error(err)
 	}
-	if err := (&Ranks{}).Write(&picture, "svg"); err != nil {
+	if err := new(Style).Write(&picture, &Ranks{}, "svg"); err != nil {
 		t.Error(err)
 	}
-	if err := r.Write(&picture, "gif"); err == nil {
+	if err := new(Style).Write(&picture, r, "gif"); err == nil {
 		t.Error("a format that there is not is not refused")
 	}
 }

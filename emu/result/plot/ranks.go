@@ -74,9 +74,6 @@ func rankColor(share float64) color.RGBA {
 // ground returns the colour of a cell.
 func (c *RankCell) ground() color.RGBA { return rankColor(float64(c.Rank-1) / float64(max(1, c.Of-1))) }
 
-// Write writes a table in a format.
-func (r *Ranks) Write(w io.Writer, format string) error { return new(Style).Write(w, r, format) }
-
 // SVG writes a table as SVG.
 func (r *Ranks) SVG(w io.Writer) error { return writeSVG(w, r, screen) }
 

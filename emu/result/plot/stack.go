@@ -11,9 +11,6 @@ import (
 // Stack is figures below one another in one picture.
 type Stack []*Figure
 
-// Write writes a stack in a format.
-func (s Stack) Write(w io.Writer, format string) error { return new(Style).Write(w, s, format) }
-
 // SVG writes a stack as SVG.
 func (s Stack) SVG(w io.Writer) error { return writeSVG(w, s, screen) }
 

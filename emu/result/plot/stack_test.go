@@ -16,7 +16,7 @@ func TestStack(t *testing.T) {
 		Curves: []Curve{{Name: "p99", X: []float64{0, 0.5, 1}, Y: []float64{1, 10, 100}}}}
 	s := Stack{f, sample()}
 	var out bytes.Buffer
-	if err := s.Write(&out, "svg"); err != nil {
+	if err := new(Style).Write(&out, s, "svg"); err != nil {
 		t.Fatal(err)
 	}
 	if s.height(screen) != 2*height {
