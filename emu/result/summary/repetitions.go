@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"fabemu/emu/base/document"
@@ -58,8 +57,7 @@ func slowdownTable(s *seeds.Slowdown) *document.Table {
 func pooledFigures(r *seeds.Repetitions) (all plot.Stack) {
 	for i := range r.Slowdowns {
 		s := &r.Slowdowns[i]
-		curves := []SlowdownCurve{{"p50", s, "p50"}, {"p95", s, "p95"}, {"p99", s, "p99"}}
-		if f := PooledFigure(fmt.Sprintf("%s: slowdown of %s over the size of flows", r.Scenario, s.Workload), curves); f != nil {
+		if f := PooledFigure(fmt.Sprintf("%s: slowdown of %s over the size of flows", r.Scenario, s.Workload), percentiles(s)); f != nil {
 			f.Subtitle = pooled(s)
 			all = append(all, f)
 		}
@@ -126,50 +124,6 @@ func repeatedTables(r *seeds.Repetitions) (checks, rates *document.Table) {
 			fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
 	}
 	return checks, rates
-}
-
-// SlowdownCurve is a figure of the bands of sizes of a workload, as a curve.
-type SlowdownCurve struct {
-	Name   string
-	Of     *seeds.Slowdown
-	Figure string // "p99"
-}
-
-// PooledFigure draws curves over the sizes of the first, each with its interval as an area, or returns nil where all sizes
-// are alike.
-func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
-	scale, statistic := bandsOf(curves[0].Of, ""), curves[0].Figure
-	if slices.ContainsFunc(curves, func(c SlowdownCurve) bool { return c.Figure != statistic }) {
-		statistic = ""
-	}
-	f := slowdownFigure(scale, statistic)
-	if f == nil {
-		return nil
-	}
-	f.Title = title
-	for _, x := range curves {
-		all := bandsOf(x.Of, x.Figure)
-		if !slices.ContainsFunc(all, func(b sizeBand) bool { return b.value.Value.Known() }) {
-			f.Note = fmt.Sprintf("(%s: %s)", x.Name, tooFew)
-			continue
-		}
-		addSlowdown(f, x.Name, all, scale)
-	}
-	return f
-}
-
-// bandsOf returns the bands of sizes of a workload with one of their figures.
-func bandsOf(s *seeds.Slowdown, figure string) (all []sizeBand) {
-	for i := range s.Sizes {
-		b := sizeBand{from: s.Sizes[i].From, to: s.Sizes[i].To, flows: s.Sizes[i].Flows}
-		for name, x := range s.Sizes[i].Figures {
-			if name == figure {
-				b.value = x
-			}
-		}
-		all = append(all, b)
-	}
-	return all
 }
 
 // WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.

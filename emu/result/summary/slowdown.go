@@ -18,75 +18,89 @@ import (
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
-		f := slowdownFigure(valuesOf(w.Sizes, nil), "")
-		if f == nil {
-			continue
+		if f := PooledFigure(fmt.Sprintf("%s: slowdown of %s by flow size", r.Scenario, w.Name), percentiles(ofRun(w))); f != nil {
+			f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
+			all = append(all, f)
 		}
-		f.Title = fmt.Sprintf("%s: slowdown of %s by flow size", r.Scenario, w.Name)
-		f.Subtitle, f.Stamp = f.Subtitle+"; "+ended(w), Stamp(r)
-		for _, x := range percentiles {
-			all := valuesOf(w.Sizes, x.of)
-			if !slices.ContainsFunc(all, func(b sizeBand) bool { return b.value.Value.Known() }) {
-				f.Note = fmt.Sprintf("(%s: %s)", x.name, tooFew)
-				continue
-			}
-			addSlowdown(f, x.name, all, all)
-		}
-		all = append(all, f)
 	}
 	return all
 }
 
 // SlowdownsBeside draws the 99th percentile of each run as one curve, for each workload of the first run.
 func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
-	for i := range runs[0].Workloads {
-		of := &runs[0].Workloads[i]
-		scale := valuesOf(of.Sizes, nil)
-		f := slowdownFigure(scale, "p99")
-		if f == nil {
-			continue
-		}
-		f.Title = fmt.Sprintf("99th percentile of the slowdown of %s by flow size", of.Name)
+	for _, of := range runs[0].Workloads {
+		var curves []SlowdownCurve
 		for k, r := range runs {
 			for j := range r.Workloads {
 				if w := &r.Workloads[j]; w.Name == of.Name {
-					addSlowdown(f, names[k]+", "+ended(w), valuesOf(w.Sizes, p99), scale)
+					curves = append(curves, SlowdownCurve{names[k] + ", " + ended(w), ofRun(w), "p99"})
 				}
 			}
 		}
-		all = append(all, f)
+		if f := PooledFigure(fmt.Sprintf("99th percentile of the slowdown of %s by flow size", of.Name), curves); f != nil {
+			all = append(all, f)
+		}
 	}
 	return all
 }
 
-func p99(b *report.SizeBand) report.Number { return b.P99 }
-
-var percentiles = []struct {
-	name string
-	of   func(*report.SizeBand) report.Number
-}{
-	{"p50", func(b *report.SizeBand) report.Number { return b.P50 }},
-	{"p95", func(b *report.SizeBand) report.Number { return b.P95 }},
-	{"p99", p99},
+// percentiles are the curves of a workload by itself.
+func percentiles(s *seeds.Slowdown) []SlowdownCurve {
+	return []SlowdownCurve{{"p50", s, "p50"}, {"p95", s, "p95"}, {"p99", s, "p99"}}
 }
 
-// sizeBand is a figure of the flows of neighbouring sizes, in bytes.
-type sizeBand struct {
-	from, to int64
-	flows    int
-	value    seeds.Interval
-}
-
-// valuesOf returns the bands of a run with one of their figures, which has no interval.
-func valuesOf(all []report.SizeBand, of func(*report.SizeBand) report.Number) (out []sizeBand) {
-	for i := range all {
-		b := sizeBand{from: all[i].From, to: all[i].To, flows: all[i].Transfers}
-		if of != nil {
-			b.value = seeds.Interval{Value: of(&all[i]), Low: report.Missing(), High: report.Missing()}
-		}
-		out = append(out, b)
+// ofRun returns the bands of sizes of a single run, whose figures have no intervals.
+func ofRun(w *report.Workload) *seeds.Slowdown {
+	s := &seeds.Slowdown{Workload: w.Name}
+	one := func(v report.Number) seeds.Interval {
+		return seeds.Interval{Value: v, Low: report.Missing(), High: report.Missing()}
 	}
-	return out
+	for _, b := range w.Sizes {
+		s.Sizes = append(s.Sizes, seeds.Band{Flows: b.Transfers, From: b.From, To: b.To, P50: one(b.P50), P95: one(b.P95), P99: one(b.P99)})
+	}
+	return s
+}
+
+// SlowdownCurve is a figure of the bands of sizes of a workload, as a curve.
+type SlowdownCurve struct {
+	Name   string
+	Of     *seeds.Slowdown
+	Figure string // "p99"
+}
+
+// values returns the figure of each band.
+func (c *SlowdownCurve) values() (all []seeds.Interval) {
+	for i := range c.Of.Sizes {
+		for name, x := range c.Of.Sizes[i].Figures {
+			if name == c.Figure {
+				all = append(all, x)
+			}
+		}
+	}
+	return all
+}
+
+// PooledFigure draws curves over the sizes of the first, each with its interval as an area, or returns nil where all sizes
+// are alike.
+func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
+	scale, statistic := curves[0].Of.Sizes, curves[0].Figure
+	if slices.ContainsFunc(curves, func(c SlowdownCurve) bool { return c.Figure != statistic }) {
+		statistic = ""
+	}
+	f := slowdownFigure(scale, statistic)
+	if f == nil {
+		return nil
+	}
+	f.Title = title
+	for i := range curves {
+		c := &curves[i]
+		if !slices.ContainsFunc(c.values(), func(v seeds.Interval) bool { return v.Value.Known() }) {
+			f.Note = fmt.Sprintf("(%s: %s)", c.Name, tooFew)
+			continue
+		}
+		addSlowdown(f, c, scale)
+	}
+	return f
 }
 
 // ended counts the transfers of a workload.
@@ -98,24 +112,24 @@ func ended(w *report.Workload) string {
 }
 
 // bordersOf returns the sizes, in bytes, between which bands lie.
-func bordersOf(bands []sizeBand) []float64 {
-	borders := []float64{float64(bands[0].from)}
+func bordersOf(bands []seeds.Band) []float64 {
+	borders := []float64{float64(bands[0].From)}
 	for i := range bands {
-		borders = append(borders, float64(bands[i].to))
+		borders = append(borders, float64(bands[i].To))
 	}
 	return borders
 }
 
 // slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of bands, or nil where all
 // sizes are alike. The Y axis names the statistic of its curves, unless they have several.
-func slowdownFigure(bands []sizeBand, statistic string) *plot.Figure {
+func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 	n := len(bands)
-	if n == 0 || bands[0].from == bands[n-1].to {
+	if n == 0 || bands[0].From == bands[n-1].To {
 		return nil
 	}
 	borders := bordersOf(bands)
 	f := &plot.Figure{
-		Subtitle: fmt.Sprintf("%d size bands with %d flows each", n, bands[0].flows),
+		Subtitle: fmt.Sprintf("%d size bands with %d flows each", n, bands[0].Flows),
 		X:        plot.Axis{Label: "flow size (quantiles)", High: 1},
 		Y:        plot.Axis{Label: strings.TrimSpace(statistic + " slowdown"), Low: 1, High: 2, Log: true, Ticks: []float64{1, 1.2, 1.5, 2, 3, 5, 7, 10}},
 	}
@@ -131,12 +145,10 @@ func slowdownFigure(bands []sizeBand, statistic string) *plot.Figure {
 
 // addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands, and an area where values
 // have intervals.
-func addSlowdown(f *plot.Figure, name string, bands, scale []sizeBand) {
-	c, n := plot.Curve{Name: name, Points: true}, float64(len(bands))
-	if len(bands) == 0 {
-		return
-	}
-	axis, borders := bordersOf(scale), bordersOf(bands)
+func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
+	values := of.values()
+	c, n := plot.Curve{Name: of.Name, Points: true}, float64(len(values))
+	axis, borders := bordersOf(scale), bordersOf(of.Of.Sizes)
 	add := func(to *[]float64, v report.Number) {
 		y := float64(v)
 		if !(y >= 1) { // of a file that was changed: the axis begins at 1
@@ -147,10 +159,9 @@ func addSlowdown(f *plot.Figure, name string, bands, scale []sizeBand) {
 		}
 	}
 	certain := true
-	for i := range bands {
+	for i, v := range values {
 		left, right := place(axis, borders[i], float64(i)/n), place(axis, borders[i+1], float64(i+1)/n)
 		c.X = append(c.X, (left+right)/2)
-		v := bands[i].value
 		certain = certain && !v.Low.Known()
 		add(&c.Y, v.Value)
 		add(&c.Low, v.Low)

@@ -3,11 +3,15 @@ package summary
 import (
 	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest"
+	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -28,44 +32,56 @@ func parts(r *report.Result) []*part {
 	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
 }
 
+// listOf completes a part with a row for each item; of an item without cells there is none. Columns are heads between "|":
+// ">" is in front of one whose cells end at the right, and "/" and the least width of the column behind it.
+func listOf[T any](x part, t document.Table, columns string, items []T, row func(*T) []string) *part {
+	for column := range strings.SplitSeq(columns, "|") {
+		head, least, _ := strings.Cut(column, "/")
+		c := document.Column{}
+		c.Head, c.Right = strings.CutPrefix(head, ">")
+		c.Least, _ = strconv.Atoi(least) // 0 without one
+		t.Columns = append(t.Columns, c)
+	}
+	for i := range items {
+		if cells := row(&items[i]); cells != nil {
+			t.Add(cells...)
+		}
+	}
+	x.table = &t
+	return &x
+}
+
 // violations are the promises of the fabric that were broken.
 func violations(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Broken promises of the fabric", Columns: []document.Column{
-		{Head: "when", Right: true}, {Head: "port", Least: 8}, {Head: "violation"}, {Head: "figure", Right: true}}}
-	for _, v := range r.Violations {
-		t.Add(unit.Time(v.AtPs).String(), v.Node+", "+v.Port, v.Reason, fmt.Sprint(v.Figure))
-	}
 	all := func(int) string { return fmt.Sprintf("... %d in all", r.Verdict.Violations) }
-	return &part{color: terminal.Red, shown: 5, more: all, table: t}
+	return listOf(part{color: terminal.Red, shown: 5, more: all}, document.Table{Bare: true, Words: true, Caption: "Broken promises of the fabric"},
+		">when|port/8|violation|>figure", r.Violations, func(v *report.Violation) []string {
+			return []string{unit.Time(v.AtPs).String(), v.Node + ", " + v.Port, v.Reason, fmt.Sprint(v.Figure)}
+		})
 }
 
 // deadlocks are the cycles of outputs that wait for each other, and the early end of the run after them.
 func deadlocks(r *report.Result) (all []*part) {
-	list := func(caption string) *document.Table {
-		return &document.Table{Bare: true, Words: true, Caption: caption, Columns: []document.Column{{Head: "wait"}}}
+	add := func(caption string, lines []string) {
+		all = append(all, listOf(part{color: terminal.Red}, document.Table{Bare: true, Words: true, Caption: caption}, "wait", lines, one))
 	}
 	for _, d := range r.Deadlocks {
-		t := list("Deadlock, found at " + unit.Time(d.AtPs).String())
-		for _, w := range d.Cycle {
-			t.Add(fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs)))
-		}
-		all = append(all, &part{color: terminal.Red, table: t})
+		add("Deadlock, found at "+unit.Time(d.AtPs).String(), cellsOf(d.Cycle, func(w *report.Waiting) string {
+			return fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+		}))
 	}
 	if r.EndedPs > 0 && r.Deadlocks != nil {
-		t := list("Early end")
-		t.Add(fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs)))
-		all = append(all, &part{color: terminal.Red, table: t})
+		add("Early end", []string{fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))})
 	}
 	return all
 }
 
+// one is the row of a line.
+func one(line *string) []string { return []string{*line} }
+
 // unwritten are the files that could not be written, with the reasons.
 func unwritten(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Not written", Columns: []document.Column{{Head: "reason"}}}
-	for _, reason := range r.Unwritten {
-		t.Add(reason)
-	}
-	return &part{color: terminal.Red, table: t}
+	return listOf(part{color: terminal.Red}, document.Table{Bare: true, Words: true, Caption: "Not written"}, "reason", r.Unwritten, one)
 }
 
 // text writes the part, unless it is empty.
@@ -94,16 +110,6 @@ func (x *part) text(p *terminal.Page) {
 
 // losses are the places at which frames were dropped.
 func losses(r *report.Result) *part {
-	t := &document.Table{Bare: true, Caption: "Frames that were dropped",
-		Columns: []document.Column{{Head: "where", Least: 24}, {Head: "why"}, {Head: "how many", Right: true, Least: 10}}}
-	for i := range r.Losses {
-		l := &r.Losses[i]
-		where := "at " + l.Node
-		if l.Link != "" {
-			where += ", from " + l.Link
-		}
-		t.Add(where, l.Reason, fmt.Sprint(l.Count))
-	}
 	elsewhere := func(from int) string {
 		left := int64(0)
 		for i := range r.Losses[from:] {
@@ -111,7 +117,14 @@ func losses(r *report.Result) *part {
 		}
 		return fmt.Sprintf("%10d  elsewhere", left)
 	}
-	return &part{order: []int{2, 0, 1}, shown: 8, more: elsewhere, table: t}
+	return listOf(part{order: []int{2, 0, 1}, shown: 8, more: elsewhere}, document.Table{Bare: true, Caption: "Frames that were dropped"},
+		"where/24|why|>how many/10", r.Losses, func(l *report.Loss) []string {
+			where := "at " + l.Node
+			if l.Link != "" {
+				where += ", from " + l.Link
+			}
+			return []string{where, l.Reason, fmt.Sprint(l.Count)}
+		})
 }
 
 // retries are the counters of the retry of links, by the end that counts.
@@ -121,45 +134,34 @@ func retries(r *report.Result) *part { return countersOf("Link layer retry", r.R
 func credits(r *report.Result) *part { return countersOf("Credits of channels", r.Credits) }
 
 func countersOf(caption string, all []report.RetryCount) *part {
-	t := &document.Table{Caption: caption, Columns: []document.Column{{Head: "at", Least: 8}, {Head: "towards", Least: 10},
-		{Head: "counter"}, {Head: "count", Right: true, Least: 8}}}
-	for _, x := range all {
-		t.Add(x.Node, x.Link, x.Counter, fmt.Sprint(x.Count))
-	}
-	return &part{color: terminal.Bold, shown: 16, table: t}
+	return listOf(part{color: terminal.Bold, shown: 16}, document.Table{Caption: caption}, "at/8|towards/10|counter|>count/8", all,
+		func(x *report.RetryCount) []string { return []string{x.Node, x.Link, x.Counter, fmt.Sprint(x.Count)} })
 }
 
 // storms are the PFC storms that watchdogs have found.
 func storms(r *report.Result) *part {
-	t := &document.Table{Caption: "PFC storms that a watchdog has found", Columns: []document.Column{{Head: "queue", Least: 12},
-		{Head: "priority", Right: true}, {Head: "found", Right: true, Least: 10}, {Head: "over", Right: true, Least: 10}}}
-	for _, s := range r.Storms {
-		over := "not yet"
-		if s.ToPs > 0 {
-			over = unit.Time(s.ToPs).String()
-		}
-		t.Add(s.Link, fmt.Sprint(s.Priority), unit.Time(s.FromPs).String(), over)
-	}
-	return &part{color: terminal.Bold, shown: 8, table: t}
+	return listOf(part{color: terminal.Bold, shown: 8}, document.Table{Caption: "PFC storms that a watchdog has found"},
+		"queue/12|>priority|>found/10|>over/10", r.Storms, func(s *report.Storm) []string {
+			over := "not yet"
+			if s.ToPs > 0 {
+				over = unit.Time(s.ToPs).String()
+			}
+			return []string{s.Link, fmt.Sprint(s.Priority), unit.Time(s.FromPs).String(), over}
+		})
 }
 
 // workloads are the figures of workloads.
 func workloads(r *report.Result) *part {
-	t := &document.Table{Caption: "Transfers of workloads", Columns: []document.Column{{Head: "workload", Least: 12},
-		{Head: "ended", Right: true, Least: 8}, {Head: "open", Right: true, Least: 6}, {Head: "completion: p50", Right: true, Least: 12},
-		{Head: "p99", Right: true, Least: 9}, {Head: "slowdown: mean", Right: true}, {Head: "p50", Right: true, Least: 6},
-		{Head: "p95", Right: true, Least: 6}, {Head: "p99", Right: true, Least: 6}, {Head: "p99.9", Right: true, Least: 6}}}
-	for i := range r.Workloads {
-		w := &r.Workloads[i]
-		s := &w.Slowdown
-		open := fmt.Sprint(w.Open)
-		if w.Waiting > 0 {
-			open += fmt.Sprintf(", %d waiting", w.Waiting)
-		}
-		t.Add(w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), tail(w, w.Completion.P99, inUs),
-			s.Mean.Short(), s.P50.Short(), s.P95.Short(), tail(w, s.P99, report.Number.Short), tail(w, s.P999, report.Number.Short))
-	}
-	return &part{color: terminal.Bold, table: t}
+	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Transfers of workloads"},
+		"workload/12|>ended/8|>open/6|>completion: p50/12|>p99/9|>slowdown: mean|>p50/6|>p95/6|>p99/6|>p99.9/6", r.Workloads, func(w *report.Workload) []string {
+			s := &w.Slowdown
+			open := fmt.Sprint(w.Open)
+			if w.Waiting > 0 {
+				open += fmt.Sprintf(", %d waiting", w.Waiting)
+			}
+			return []string{w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), tail(w, w.Completion.P99, inUs),
+				s.Mean.Short(), s.P50.Short(), s.P95.Short(), tail(w, s.P99, report.Number.Short), tail(w, s.P999, report.Number.Short)}
+		})
 }
 
 // tooFew stands for a percentile that too few transfers support.
@@ -196,23 +198,19 @@ func unfinished(r *report.Result) (all []string) {
 
 // collectives are the figures of collective operations.
 func collectives(r *report.Result) *part {
-	t := &document.Table{Caption: "Collective operations", Columns: []document.Column{{Head: "workload", Least: 12},
-		{Head: "operation"}, {Head: "algorithm"}, {Head: "rounds", Right: true}, {Head: "mean", Right: true, Least: 9},
-		{Head: "max", Right: true, Least: 9}, {Head: "least", Right: true, Least: 9}, {Head: "bus bandwidth", Right: true},
-		{Head: "last most often"}}}
-	for i := range r.Workloads {
-		c := r.Workloads[i].Collective
-		if c == nil {
-			continue
-		}
-		last := "-"
-		if len(c.Stragglers) > 0 {
-			last = fmt.Sprintf("%s, %d times", c.Stragglers[0].Endpoint, c.Stragglers[0].Rounds)
-		}
-		t.Add(r.Workloads[i].Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
-			inUs(c.LeastSeconds), rateText(c.BusBandwidth), last)
-	}
-	return &part{color: terminal.Bold, table: t}
+	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Collective operations"},
+		"workload/12|operation|algorithm|>rounds|>mean/9|>max/9|>least/9|>bus bandwidth|last most often", r.Workloads, func(w *report.Workload) []string {
+			c := w.Collective
+			if c == nil {
+				return nil
+			}
+			last := "-"
+			if len(c.Stragglers) > 0 {
+				last = fmt.Sprintf("%s, %d times", c.Stragglers[0].Endpoint, c.Stragglers[0].Rounds)
+			}
+			return []string{w.Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
+				inUs(c.LeastSeconds), rateText(c.BusBandwidth), last}
+		})
 }
 
 // inUs prints seconds as microseconds.
@@ -225,20 +223,17 @@ func inUs(n report.Number) string {
 
 // rankWaits are the ranks that wait for each other.
 func rankWaits(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot continue", Columns: []document.Column{
-		{Head: "rank", Least: 16}, {Head: "reason"}, {Head: "since", Right: true, Least: 9}}}
-	for i := range r.RankWaits {
-		w := &r.RankWaits[i]
-		where := ""
-		switch {
-		case w.Line > 0:
-			where = fmt.Sprintf(" (%s:%d)", w.File, w.Line)
-		case w.Round > 0:
-			where = fmt.Sprintf(" (step %d of round %d)", w.Step, w.Round)
-		}
-		t.Add(fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w)+where, unit.Time(w.SincePs).String())
-	}
-	return &part{color: terminal.Yellow, shown: 12, table: t}
+	return listOf(part{color: terminal.Yellow, shown: 12}, document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot continue"},
+		"rank/16|reason|>since/9", r.RankWaits, func(w *report.RankWait) []string {
+			where := ""
+			switch {
+			case w.Line > 0:
+				where = fmt.Sprintf(" (%s:%d)", w.File, w.Line)
+			case w.Round > 0:
+				where = fmt.Sprintf(" (step %d of round %d)", w.Step, w.Round)
+			}
+			return []string{fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w) + where, unit.Time(w.SincePs).String()}
+		})
 }
 
 // waitWords puts the reason why a rank waits into words.
@@ -260,17 +255,15 @@ func waitWords(w *report.RankWait) string {
 
 // silences are the flows that delivered nothing.
 func silences(r *report.Result) *part {
-	t := &document.Table{Bare: true, Columns: []document.Column{{Head: "flow", Least: 16}, {Head: "when", Least: 32}, {Head: "cause"}}}
-	t.Caption = fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
-	for i := range r.Silences {
-		s := &r.Silences[i]
-		when := fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
-		if !s.Lasting {
-			when = fmt.Sprintf("from %v to %v", unit.Time(s.FromPs), unit.Time(s.ToPs))
-		}
-		t.Add(s.Flow, when, cause(s))
-	}
-	return &part{color: terminal.Yellow, shown: 8, table: t}
+	caption := fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
+	return listOf(part{color: terminal.Yellow, shown: 8}, document.Table{Bare: true, Caption: caption}, "flow/16|when/32|cause", r.Silences,
+		func(s *report.Silence) []string {
+			when := fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
+			if !s.Lasting {
+				when = fmt.Sprintf("from %v to %v", unit.Time(s.FromPs), unit.Time(s.ToPs))
+			}
+			return []string{s.Flow, when, cause(s)}
+		})
 }
 
 // cause names the reason why a flow delivered nothing.
@@ -288,64 +281,47 @@ func cause(s *report.Silence) string {
 
 // derived are the watermarks that the program has derived.
 func derived(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Thresholds that were derived",
-		Columns: []document.Column{{Head: "threshold", Least: 14}, {Head: "value", Right: true, Least: 12}, {Head: "where"}}}
-	for i := range r.Derived {
-		d := &r.Derived[i]
-		t.Add(d.Key, unit.Size(d.Bytes).String(), d.Where())
-	}
-	return &part{color: terminal.Bold, shown: 8, table: t}
+	return listOf(part{color: terminal.Bold, shown: 8}, document.Table{Bare: true, Words: true, Caption: "Thresholds that were derived"},
+		"threshold/14|>value/12|where", r.Derived, func(d *scenario.Threshold) []string { return []string{d.Key, unit.Size(d.Bytes).String(), d.Where()} })
 }
 
 // kernelTimes are the times of the guests' kernels.
 func kernelTimes(r *report.Result) *part {
-	t := &document.Table{Caption: "Times of the guests' kernels", Columns: []document.Column{
-		{Least: 26}, {Head: "usually", Right: true, Least: 9}, {Head: "model time", Right: true, Least: 11}, {Head: "set by"}}}
-	for _, k := range r.KernelTimes {
-		t.Add(k.What, fmt.Sprint(k.Usual), fmt.Sprint(k.Model.Round(time.Microsecond)), cmp.Or(k.By, "-"))
-	}
-	return &part{color: terminal.Bold, table: t}
+	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Times of the guests' kernels"}, "/26|>usually/9|>model time/11|set by", r.KernelTimes,
+		func(k *guest.KernelTime) []string {
+			return []string{k.What, fmt.Sprint(k.Usual), fmt.Sprint(k.Model.Round(time.Microsecond)), cmp.Or(k.By, "-")}
+		})
 }
 
 // programs are the programs that ran in guests.
 func programs(r *report.Result) *part {
-	t := &document.Table{Bare: true, Words: true, Caption: "Programs", Columns: []document.Column{
-		{Head: "program", Least: 16}, {Head: "guest", Least: 16}, {Head: "at", Right: true, Least: 9}, {Head: "how it ended"}}}
-	for i := range r.Programs {
-		x := &r.Programs[i]
-		t.Add(x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended)
-	}
-	return &part{color: terminal.Bold, table: t}
+	return listOf(part{color: terminal.Bold}, document.Table{Bare: true, Words: true, Caption: "Programs"}, "program/16|guest/16|>at/9|how it ended", r.Programs,
+		func(x *guest.ProgramReport) []string {
+			return []string{x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended}
+		})
 }
 
 // changes are the changes of the fabric.
 func changes(r *report.Result) *part {
-	t := &document.Table{Bare: true, Caption: "Events", Columns: []document.Column{{Head: "change"}, {Head: "when", Right: true, Least: 9}}}
-	for _, e := range r.Events {
-		t.Add(e.What, unit.Time(e.AtPs).String())
-	}
-	x := &part{color: terminal.Bold, order: []int{1, 0}, table: t}
-	if n := len(t.Rows); n > 13 {
+	x := part{color: terminal.Bold, order: []int{1, 0}}
+	if n := len(r.Events); n > 13 {
 		x.shown = 12
 		x.more = func(int) string { return fmt.Sprintf("... %d more in %s", n-12, report.ResultFile) }
 	}
-	return x
+	return listOf(x, document.Table{Bare: true, Caption: "Events"}, "change|>when/9", r.Events,
+		func(e *report.Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })
 }
 
 // guests are the packets of the guests. The page has more of each.
 func guests(r *report.Result) *part {
-	t := &document.Table{Caption: "Packets of guests", Columns: []document.Column{
-		{Head: "guest", Least: 16}, {Head: "address", Least: 15}, {Head: "sent", Right: true, Least: 10},
-		{Head: "received", Right: true, Least: 10}, {Head: "dropped by its kernel, and without a flow"}}}
-	for i := range r.Guests {
-		g := &r.Guests[i]
-		dropped := fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow)
-		if a := g.RoCE; a != nil {
-			dropped += fmt.Sprintf("; CNPs: %d sent, %d handled", a.CNPSent, a.CNPHandled)
-		}
-		t.Add(g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped)
-	}
-	return &part{color: terminal.Bold, table: t, wide: guestTable(r)}
+	return listOf(part{color: terminal.Bold, wide: guestTable(r)}, document.Table{Caption: "Packets of guests"},
+		"guest/16|address/15|>sent/10|>received/10|dropped by its kernel, and without a flow", r.Guests, func(g *guest.Report) []string {
+			dropped := fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow)
+			if a := g.RoCE; a != nil {
+				dropped += fmt.Sprintf("; CNPs: %d sent, %d handled", a.CNPSent, a.CNPHandled)
+			}
+			return []string{g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped}
+		})
 }
 
 // realGuests returns how many guests are real hosts.
