@@ -139,13 +139,3 @@ func (c *DCQCN) play(p float64, packets int) (float64, error) {
 func (c *DCQCN) Queue(p float64) float64 {
 	return float64(c.Min) + p/c.MaxP*float64(c.Max-c.Min)
 }
-
-// Cliff returns the least number of flows whose closed form is above MaxP: their queue would
-// have to rest above Max, where each packet is marked.
-func (c DCQCN) Cliff() (int, error) {
-	for c.Flows = 1; ; c.Flows++ {
-		if p, err := c.Closed(); err != nil || p > c.MaxP {
-			return c.Flows, err
-		}
-	}
-}

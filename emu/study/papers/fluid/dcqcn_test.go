@@ -29,9 +29,6 @@ func TestDCQCNClosedForm(t *testing.T) {
 			t.Errorf("%d flows: %v, a queue of %v, %v", tc.flows, p, c.Queue(p), err)
 		}
 	}
-	if n, err := paper(1).Cliff(); n != 12 || err != nil {
-		t.Errorf("the cliff is at %d flows, %v", n, err)
-	}
 }
 
 // Where few packets are marked between cycles the equations rest where the closed form says;
@@ -90,8 +87,8 @@ func TestDCQCNRefuses(t *testing.T) {
 		change(&c)
 		_, closed := c.Closed()
 		_, rest := c.Rest()
-		if _, cliff := c.Cliff(); closed == nil || rest == nil || cliff == nil && c.Flows > 0 {
-			t.Errorf("%+v: %v, %v, %v", c, closed, rest, cliff)
+		if closed == nil || rest == nil {
+			t.Errorf("%+v: %v, %v", c, closed, rest)
 		}
 	}
 }
