@@ -1,4 +1,4 @@
-package live_test
+package reporttest_test
 
 import (
 	"crypto/sha256"
