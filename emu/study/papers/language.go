@@ -3,15 +3,13 @@ package papers
 import (
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
+	"text/scanner"
 
 	"fabemu/wire/unit"
 )
@@ -82,50 +80,110 @@ func (s scope) with(names map[string]any) scope {
 
 // eval evaluates an expression.
 func (s scope) eval(text string) any {
-	e, err := parser.ParseExpr(text)
-	if err != nil {
-		fault("%s: %v", text, err)
-	}
-	return s.value(e)
+	p := &reader{text: text}
+	p.Init(strings.NewReader(text))
+	p.Mode = scanner.ScanIdents | scanner.ScanFloats | scanner.ScanStrings | scanner.ScanRawStrings
+	p.Error = func(_ *scanner.Scanner, what string) { fault("%s: %s", text, what) }
+	p.next()
+	n := p.binary(1)
+	p.expect(scanner.EOF)
+	return n.value(s)
 }
 
-func (s scope) value(e ast.Expr) any {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		return s.literal(e)
-	case *ast.Ident:
-		return s.name(e.Name)
-	case *ast.ParenExpr:
-		return s.value(e.X)
-	case *ast.UnaryExpr:
-		return arithmetic(e.Op, 0.0, s.value(e.X))
-	case *ast.BinaryExpr:
-		return arithmetic(e.Op, s.value(e.X), s.value(e.Y))
-	case *ast.SelectorExpr:
-		fields, _ := s.value(e.X).(map[string]any)
-		return fields[e.Sel.Name]
-	case *ast.CallExpr:
-		return s.call(e)
+// reader reads an expression.
+type reader struct {
+	scanner.Scanner
+	text, token string
+	kind        rune // of the token
+}
+
+// node is a part of an expression. Name is the name that it consists of; empty: it is more.
+type node struct {
+	name  string
+	value func(scope) any
+}
+
+func (p *reader) next() {
+	p.kind = p.Scan()
+	if p.token = p.TokenText(); (p.kind == '&' || p.kind == '=') && p.Peek() == p.kind {
+		p.Next()
+		p.token += p.token
 	}
-	fault("this is not an expression: %T", e)
-	return nil
+}
+
+// expect reads a token of a kind.
+func (p *reader) expect(kind rune) (token string) {
+	if token = p.token; p.kind != kind {
+		fault("%s: at %q, %s is missing", p.text, token, scanner.TokenString(kind))
+	}
+	p.next()
+	return token
+}
+
+// levels are the operators; those of a higher level come first.
+var levels = map[string]int{"&&": 1, "==": 2, "<": 2, ">": 2, "+": 3, "-": 3, "*": 4, "/": 4}
+
+// binary reads operands with operators of a level or a higher one between them.
+func (p *reader) binary(least int) node {
+	x := p.operand()
+	for levels[p.token] >= least {
+		op, left := p.token, x
+		p.next()
+		right := p.binary(levels[op] + 1)
+		x = node{value: func(s scope) any { return arithmetic(op, left.value(s), right.value(s)) }}
+	}
+	return x
+}
+
+// operand reads a number, a text, a name, a call, or an expression in brackets, and its fields.
+func (p *reader) operand() (x node) {
+	token, kind := p.token, p.kind
+	p.next()
+	switch {
+	case kind == '-':
+		of := p.operand()
+		return node{value: func(s scope) any { return arithmetic(token, 0.0, of.value(s)) }}
+	case kind == '(':
+		x = node{value: p.binary(1).value}
+		p.expect(')')
+	case kind == scanner.Ident && p.kind == '(':
+		var args []node
+		for p.kind == '(' || p.kind == ',' {
+			if p.next(); p.kind != ')' {
+				args = append(args, p.binary(1))
+			}
+		}
+		p.expect(')')
+		x.value = func(s scope) any { return s.call(token, args) }
+	case kind == scanner.Ident:
+		x = node{token, func(s scope) any { return s.name(token) }}
+	case kind == scanner.EOF || kind > 0:
+		fault("%s: %q is not expected there", p.text, token)
+	default:
+		x.value = func(s scope) any { return s.literal(token) }
+	}
+	for p.kind == '.' {
+		p.next()
+		of, field := x, p.expect(scanner.Ident)
+		x = node{value: func(s scope) any {
+			fields, _ := of.value(s).(map[string]any)
+			return fields[field]
+		}}
+	}
+	return x
 }
 
 // literal returns a number or a text. In a text in double quotes {x} stands for a value; a text in
 // back quotes stays as it is.
-func (s scope) literal(e *ast.BasicLit) any {
-	if e.Kind != token.STRING {
-		v, err := strconv.ParseFloat(e.Value, 64)
-		if err != nil {
-			fault("%v", err)
-		}
+func (s scope) literal(token string) any {
+	if v, err := strconv.ParseFloat(token, 64); err == nil {
 		return v
 	}
-	text, err := strconv.Unquote(e.Value)
+	text, err := strconv.Unquote(token)
 	if err != nil {
-		fault("%s: %v", e.Value, err)
+		fault("%s: %v", token, err)
 	}
-	if e.Value[0] == '`' {
+	if token[0] == '`' {
 		return text
 	}
 	return s.fill(text)
@@ -148,18 +206,17 @@ func (s scope) name(name string) any {
 
 // call calls a definition with parameters, or a function of the table. each(x, list, body) is
 // the list of the values of body.
-func (s scope) call(e *ast.CallExpr) any {
-	name := e.Fun.(*ast.Ident).Name
+func (s scope) call(name string, nodes []node) any {
 	if name == "each" {
 		var values []any
-		for _, item := range s.value(e.Args[1]).([]any) {
-			values = append(values, s.with(map[string]any{e.Args[0].(*ast.Ident).Name: item}).value(e.Args[2]))
+		for _, item := range nodes[1].value(s).([]any) {
+			values = append(values, nodes[2].value(s.with(map[string]any{nodes[0].name: item})))
 		}
 		return values
 	}
-	args := make([]any, len(e.Args))
+	args := make([]any, len(nodes))
 	for i := range args {
-		args[i] = s.value(e.Args[i])
+		args[i] = nodes[i].value(s)
 	}
 	if d, ok := s.definitions[name]; ok {
 		if len(args) != len(d.parameters) {
@@ -238,29 +295,27 @@ func as(name string, x any, to reflect.Type) reflect.Value {
 func converted[T any](name string, x any) T { return as(name, x, reflect.TypeFor[T]()).Interface().(T) }
 
 // arithmetic computes with two numbers, or with quantities.
-func arithmetic(op token.Token, x, y any) any {
-	if op == token.LAND {
+func arithmetic(op string, x, y any) any {
+	if op == "&&" {
 		return x.(bool) && y.(bool)
 	}
-	a, b := converted[Quantity](op.String(), x), converted[Quantity](op.String(), y)
+	a, b := converted[Quantity](op, x), converted[Quantity](op, y)
 	var q Quantity
 	switch op {
-	case token.ADD:
+	case "+":
 		q = Sum(a, b)
-	case token.SUB:
+	case "-":
 		q = Minus(a, b)
-	case token.MUL:
+	case "*":
 		q = Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
-	case token.QUO:
+	case "/":
 		q = Over(a, b)
-	case token.GTR:
+	case ">":
 		return a.of(nil) > b.of(nil)
-	case token.LSS:
+	case "<":
 		return a.of(nil) < b.of(nil)
-	case token.EQL:
+	case "==":
 		return a.of(nil) == b.of(nil)
-	default:
-		fault("there is no operator %v", op)
 	}
 	_, first := x.(float64)
 	if _, second := y.(float64); first && second {
