@@ -82,7 +82,7 @@ bin=$(mktemp -d) # of the command; tests let other users in
 beat=
 trap 'kill $beat 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
 
-# FABEMU_TEST_LOAD is for the test of this.
+# FABEMU_TEST_LOAD is for the test of this. FABEMU_TEST_KEPT names a folder that keeps the test programs of pass 3.
 load=${FABEMU_TEST_LOAD:-$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo 0)}
 cores=$(nproc 2>/dev/null || echo 1)
 echo "test: the load is $load on $cores processors; on two idle ones the tests take no more than $quiet minutes"
@@ -240,7 +240,7 @@ passes() {
 	[ -n "$all" ] || one=$(go list "${packages[@]}" | grep -xF "$(others)" | first)
 	# shellcheck disable=SC2086 # a list
 	go list -f '{{.Dir}}' $one >"$tmp/one"
-	export kept=$tmp/kept one_list=$tmp/one of_the_others="^($figures)"
+	export kept=${FABEMU_TEST_KEPT:-$tmp/kept} one_list=$tmp/one of_the_others="^($figures)"
 	# The go command hands each program of tests to this one, in the folder of its package.
 	cat >"$tmp/keep" <<-'END'
 		#!/bin/sh
