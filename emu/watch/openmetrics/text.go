@@ -2,31 +2,43 @@ package openmetrics
 
 import (
 	"bufio"
+	_ "embed"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
+
+	"fabemu/emu/metrics"
 )
 
 // ContentType is the type of the text, from the specification of OpenMetrics 1.0.
 const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-// kind is the type of a family of metrics.
-type kind string
+// family is metrics of one name. Of the kinds, a counter only grows, and an info has the value 1; the names of their
+// samples end with "_total" and "_info".
+type family struct{ name, kind, help string }
 
-const (
-	counter kind = "counter" // it only grows; samples have the suffix _total
-	gauge   kind = "gauge"
-	info    kind = "info" // samples have the suffix _info and the value 1
-)
+// familiesText has a line for each family: its name, its kind, and its description. {links drops} is the description of a
+// quantity of links.
+//
+//go:embed families.txt
+var familiesText string
 
-// family is metrics of one name.
-type family struct {
-	name string // without the suffix of its kind
-	kind kind
-	help string
-}
+// families are the families by their names.
+var families = sync.OnceValue(func() map[string]family {
+	var quantities []string
+	for _, q := range metrics.Quantities() {
+		quantities = append(quantities, "{links "+q.Name+"}", q.Links, "{flows "+q.Name+"}", q.Flows)
+	}
+	all := map[string]family{}
+	for line := range strings.Lines(strings.NewReplacer(quantities...).Replace(familiesText)) {
+		f := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		all[f[0]] = family{f[0], f[1], f[2]}
+	}
+	return all
+})
 
 // label is a label of a metric.
 type label struct{ name, value string }
@@ -38,13 +50,13 @@ type writer struct {
 }
 
 // begin begins a family, unless it is the present one.
-func (w *writer) begin(f family) {
-	if w.family == f {
+func (w *writer) begin(name string) {
+	if w.family.name == name {
 		return
 	}
-	w.family = f
-	fmt.Fprintf(w, "# TYPE %s %s\n", f.name, f.kind)
-	fmt.Fprintf(w, "# HELP %s %s\n", f.name, escaped(f.help))
+	w.family = families()[name]
+	fmt.Fprintf(w, "# TYPE %s %s\n", name, w.family.kind)
+	fmt.Fprintf(w, "# HELP %s %s\n", name, escaped(w.family.help))
 }
 
 // sample writes a sample of the present family. It leaves out a value that is NaN.
@@ -54,9 +66,9 @@ func (w *writer) sample(value float64, labels ...label) {
 	}
 	w.WriteString(w.family.name)
 	switch w.family.kind {
-	case counter:
+	case "counter":
 		w.WriteString("_total")
-	case info:
+	case "info":
 		w.WriteString("_info")
 	}
 	sep := byte('{')
