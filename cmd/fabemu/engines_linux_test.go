@@ -158,13 +158,16 @@ for i in $(seq 1500); do
 	sleep 0.02
 done
 [ -n "$task" ] || { echo "no task was in the first half of its share"; exit 1; }
+id=$(scontrol show job "${array}_$task" | sed -n 's/^JobId=\([0-9]*\) .*/\1/p')
 scontrol requeue "${array}_$task"
 echo "$task" >task
 # Slurm lets a task that is put back wait for two minutes, unless it is told not to, and
-# refuses to be told when it has just begun.
+# refuses to be told when it has just begun. The wait has a reason: what the step's daemon reports at its end,
+# the exit status of the first start, would count for a second start that has begun by then.
 for i in $(seq 600); do
 	squeue -h -r -o '%i %T' >queue
-	! grep -qx "${array}_$task PENDING" queue || scontrol update jobid="${array}_$task" StartTime=now || true
+	! grep -qx "${array}_$task PENDING" queue || pgrep -f "^slurmstepd: \[$id[.]batch\]" >/dev/null ||
+		scontrol update jobid="${array}_$task" StartTime=now || true
 	grep -q . queue || break
 	sleep 0.2
 done
