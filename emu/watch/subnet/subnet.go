@@ -298,10 +298,11 @@ func (s *Subnet) handle(client int, c *attached, p *Packet, m *mad) bool {
 	if !ok {
 		return false
 	}
-	agent := m.smp() && m.attribute() != attrSMInfo || m.class() == classPerf || m.class() == classCC
+	agent := m.smp() && m.attribute() != attrSMInfo && m.method() != methodTrap || m.class() == classPerf || m.class() == classCC
 	switch {
 	case m[3] == methodRepress:
 		delete(s.quiet, at.node)
+		s.pass(client, at, p, m) // the trap may be one of a manager
 		return true
 	case m.response() || !agent:
 		return s.pass(client, at, p, m)

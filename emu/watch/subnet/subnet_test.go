@@ -278,6 +278,29 @@ func gmp(lid uint16, class, method byte, attribute uint16, modifier uint32, chan
 	return p
 }
 
+// A manager sends a trap to another one, as OpenSM does if it has the higher priority, and is told that it came.
+func TestTrapOfAManager(t *testing.T) {
+	s := open(t)
+	trap := gmp(10, 1, 5, 2, 0, nil)
+	if status, _ := ask(t, s, trap); status != 0xFFFF {
+		t.Errorf("no manager takes it: status %#x", status)
+	}
+	node, _ := s.Node("h11")
+	if err := s.Attach(1, node, false); err != nil {
+		t.Fatal(err)
+	}
+	s.SetManager(1, true)
+	for client, method := range []byte{5, 7} { // Trap, and TrapRepress
+		trap[subnet.AtMAD+3] = method
+		s.Handle(client, trap)
+		out := s.Outbox()
+		if len(out) != 1 || out[0].Client != 1-client || out[0].Packet[subnet.AtMAD+3] != method {
+			t.Fatalf("method %d: %d packets come", method, len(out))
+		}
+		*trap = out[0].Packet
+	}
+}
+
 // Congestion control (Annex A10): LID 10 is endpoint h11, which has a flow, and LID 1 a switch, both without congestion control
 // at first. What Set changes is read back, and becomes events.
 func TestCongestionControl(t *testing.T) {
