@@ -296,25 +296,25 @@ func converted[T any](name string, x any) T { return as(name, x, reflect.TypeFor
 
 // arithmetic computes with two numbers, or with quantities.
 func arithmetic(op string, x, y any) any {
-	if op == "&&" {
+	if op[0] == '&' {
 		return x.(bool) && y.(bool)
 	}
 	a, b := converted[Quantity](op, x), converted[Quantity](op, y)
 	var q Quantity
-	switch op {
-	case "+":
+	switch op[0] {
+	case '+':
 		q = Sum(a, b)
-	case "-":
+	case '-':
 		q = Minus(a, b)
-	case "*":
+	case '*':
 		q = Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
-	case "/":
+	case '/':
 		q = Over(a, b)
-	case ">":
+	case '>':
 		return a.of(nil) > b.of(nil)
-	case "<":
+	case '<':
 		return a.of(nil) < b.of(nil)
-	case "==":
+	case '=':
 		return a.of(nil) == b.of(nil)
 	}
 	_, first := x.(float64)
