@@ -32,14 +32,14 @@ emu/fabric        2234  . | draw
 emu/host          4355  ., netns | doctor, fleet
 emu/run          14621  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4754  .
-emu/result        8216  plot | report | seeds | summary, compare
-emu/watch        11229  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/result        8147  plot | report | seeds | summary, compare
+emu/watch        11193  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1296  .
-emu/study        12115  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5315  fabemu
-scripts           1310  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
+scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
 
