@@ -31,9 +31,6 @@ func aimdAlgorithm() Algorithm {
 		func(p AIMDParams, s Site) Controller { return newAIMD(p, s) })
 }
 
-// NewAIMD returns the algorithm for one flow, which starts at the highest rate.
-func NewAIMD(p AIMDParams, s Site) (*AIMD, error) { return checked(p, s, newAIMD) }
-
 func newAIMD(p AIMDParams, s Site) *AIMD { return &AIMD{newMultiplicative(p.Ratio, p.Factor, s)} }
 
 // Feedback takes in an ACK.

@@ -28,9 +28,6 @@ func fimdAlgorithm() Algorithm {
 		func(p FIMDParams, s Site) Controller { return newFIMD(p, s) })
 }
 
-// NewFIMD returns the algorithm for one flow, which starts at the highest rate.
-func NewFIMD(p FIMDParams, s Site) (*FIMD, error) { return checked(p, s, newFIMD) }
-
 func newFIMD(p FIMDParams, s Site) *FIMD { return &FIMD{newMultiplicative(p.Ratio, p.Factor, s)} }
 
 // Feedback takes in an ACK.

@@ -105,9 +105,6 @@ type HPCC struct {
 	form        wire.Telemetry
 }
 
-// NewHPCC returns the reaction point of a flow.
-func NewHPCC(p HPCCParams, s Site) (*HPCC, error) { return checked(p, s, newHPCC) }
-
 func newHPCC(p HPCCParams, s Site) *HPCC {
 	if p.Increase == 0 {
 		p.Increase = s.Length

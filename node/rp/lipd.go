@@ -33,9 +33,6 @@ func lipdAlgorithm() Algorithm {
 		func(p LIPDParams, s Site) Controller { return newLIPD(p, s) })
 }
 
-// NewLIPD returns the algorithm for one flow, which starts at the highest rate.
-func NewLIPD(p LIPDParams, s Site) (*LIPD, error) { return checked(p, s, newLIPD) }
-
 func newLIPD(p LIPDParams, s Site) *LIPD {
 	step := s.Line.Serialise(s.Length)
 	return &LIPD{

@@ -127,9 +127,6 @@ type swiftWindow struct {
 	until unit.Time // it may not fall again before
 }
 
-// NewSwift returns the reaction point of a flow.
-func NewSwift(p SwiftParams, s Site) (*Swift, error) { return checked(p, s, newSwift) }
-
 func newSwift(p SwiftParams, s Site) *Swift {
 	hops := max(s.Hops, 1)
 	if p.Hops > 0 {

@@ -123,9 +123,6 @@ type Timely struct {
 	until   uint64    // round-trip: the next change is for a packet from here on
 }
 
-// NewTimely returns the reaction point of a flow.
-func NewTimely(p TimelyParams, s Site) (*Timely, error) { return checked(p, s, newTimely) }
-
 func newTimely(p TimelyParams, s Site) *Timely {
 	t := &Timely{c: p, line: float64(s.Line), rate: float64(s.Line), low: float64(p.TLow), high: float64(p.THigh),
 		least: float64(p.MinRTT), at: float64(p.TLow), ai: float64(p.Increase), hai: float64(p.HyperIncrease)}
