@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"text/template"
@@ -32,12 +33,11 @@ type Options struct {
 	PerLeaf int `flag:"hosts-per-leaf" arg:"N" low:"0" high:"1000000"`
 	// Links of a host (default: 8).
 	Rails int `flag:"rails" arg:"N" low:"0" high:"1000000"`
+	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value holds for the tiers above too.
+	Rates  []unit.Rate     `call:"rate"`  // 1 GB/s
+	Delays []unit.Duration `call:"delay"` // 1 ns
 	// Capacity down over capacity up, of the leaves and of the switches above them (default: 1,1).
 	Oversubscription []float64 `flag:"oversubscription" arg:"RATIO,..."`
-
-	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value holds for the tiers above too.
-	Rates  []unit.Rate     // 1 GB/s
-	Delays []unit.Duration // 1 ns
 
 	// Flow control: credit (InfiniBand), or pause, pfc or none (Ethernet); default: credit, or pfc if the scheme needs Ethernet.
 	FlowControl string `flag:"flow-control" group:"Links and traffic" arg:"WORD"`
@@ -287,32 +287,20 @@ func filled[T any](given []T, usual T, n int) []T {
 
 // call returns the arguments of the command that writes the file.
 func (o *Options) call(kind string) string {
-	words := []string{kind}
-	if o.Endpoints > 0 {
-		words = append(words, "--endpoints", fmt.Sprint(o.Endpoints))
-	}
-	for _, f := range o.flags() {
-		if f.value > 0 {
-			words = append(words, f.name, fmt.Sprint(f.value))
+	words, v := []string{kind}, reflect.ValueOf(*o)
+	for i := range v.NumField() {
+		tag := v.Type().Field(i).Tag
+		name, text := cmp.Or(tag.Get("flag"), tag.Get("call")), fmt.Sprint(v.Field(i).Interface())
+		if v.Field(i).Kind() == reflect.Slice {
+			text = strings.ReplaceAll(strings.Trim(text, "[]"), " ", ",")
+		} else if v.Field(i).IsZero() {
+			text = ""
+		} else {
+			text = quoted(text)
 		}
-	}
-	words = append(words, listed("--rate", o.Rates)...)
-	words = append(words, listed("--delay", o.Delays)...)
-	words = append(words, listed("--oversubscription", o.Oversubscription)...)
-	if o.FlowControl != "" {
-		words = append(words, "--flow-control", o.FlowControl)
-	}
-	if o.Scheme != "" {
-		words = append(words, "--scheme", quoted(o.Scheme))
-	}
-	if o.Traffic != "" {
-		words = append(words, "--traffic", quoted(o.Traffic))
-	}
-	if o.Load != 0 {
-		words = append(words, "--load", fmt.Sprint(o.Load))
-	}
-	if o.Incast != 0 {
-		words = append(words, "--incast", fmt.Sprint(o.Incast))
+		if name != "name" && text != "" {
+			words = append(words, "--"+name, text)
+		}
 	}
 	return strings.Join(words, " ")
 }
@@ -323,14 +311,6 @@ func quoted(word string) string {
 		return `"` + word + `"`
 	}
 	return word
-}
-
-// listed returns a flag and its values, or nothing without values.
-func listed[T any](flag string, values []T) []string {
-	if len(values) == 0 {
-		return nil
-	}
-	return []string{flag, strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")}
 }
 
 //go:embed kinds.tmpl
