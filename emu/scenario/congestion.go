@@ -11,13 +11,13 @@ import (
 type CCAMarking struct{ cp.CCAParams }
 
 // String prints the parameters as a mapping.
-func (m CCAMarking) String() string { return "{" + fieldsOf(param.Of(m), m, ", ") + "}" }
+func (m CCAMarking) String() string { return param.Of(m).Mapping(m) }
 
 // CCAControl is the parameters of cca that an event gives to flows of an endpoint.
 type CCAControl struct{ rp.CCAParams }
 
 // String prints the parameters as a mapping.
-func (c CCAControl) String() string { return "{" + fieldsOf(param.Of(c), c, ", ") + "}" }
+func (c CCAControl) String() string { return param.Of(c).Mapping(c) }
 
 // brief returns the parameters with the beginning of a long table, for reports.
 func (c CCAControl) brief() CCAControl {

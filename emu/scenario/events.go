@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fabemu/wire/fault"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -253,7 +254,7 @@ func (s *Scenario) Changes() []Change {
 		case e.controls():
 			begins, fault = fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control.brief()), ""
 		case e.Switch != "":
-			begins, fault = fmt.Sprintf("switch %s: watchdog %v", e.Switch, e.Watchdog), ""
+			begins, fault = fmt.Sprintf("switch %s: watchdog %s", e.Switch, param.Of(e.Watchdog).Mapping(e.Watchdog)), ""
 		case e.State != "":
 			begins = fmt.Sprintf("link %s %s", e.Link, e.State)
 			fault, over = "link "+e.Link, e.State == Up
@@ -444,5 +445,5 @@ func (s *Scenario) Opened() *Scenario {
 
 // Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
 func (e Event) Text() string {
-	return "{" + fieldsOf(builtIn().section("events"), e, ", ") + "}"
+	return builtIn().section("events").Mapping(e)
 }

@@ -12,7 +12,6 @@ import (
 
 	"fabemu/node/traffic"
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -21,7 +20,7 @@ import (
 type Guest struct {
 	// Attachment to the fabric: tun (an IP device) or tap (an Ethernet device), each in a network namespace, for real
 	// programs (wall clock, root); or netstack, gVisor's TCP/IP in this process, on either clock.
-	Kind GuestKind `key:"kind" def:"tun"`
+	Kind GuestKind `key:"kind" words:"tun|tap|netstack" def:"tun"`
 	// IPv4 address and prefix length. Members of a range count up from it. none: no address is set; kind: tap.
 	Address Address `key:"address" form:"address" computed:"10.0.0.1/16 and up, in the order of the endpoints" also:"ip|addr"`
 	// IPv6 address and prefix length. Members of a range count up from it. Without it only a tap without IPv4 has IPv6.
@@ -55,7 +54,7 @@ type Guest struct {
 	TCP string `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc"`
 	// Network adapter. roce: paces each RoCEv2 queue pair by the control of its flow, law: dcqcn or fixed; answers
 	// marked packets by CNPs and consumes those that come.
-	Adapter Adapter `key:"adapter" omit:"usual" computed:"none" also:"nic-model"`
+	Adapter Adapter `key:"adapter" words:"roce" omit:"usual" computed:"none" also:"nic-model"`
 	// DSCP of the CNPs that the adapter sends. Priority: the flow's to which dscp assigns them.
 	CNPDSCP uint8 `key:"cnp-dscp" def:"48" low:"0" high:"63" omit:"usual" also:"cnp_dscp"`
 	// Flow that packets with a DSCP take to a destination, by priority. Others take the first flow to that destination.
@@ -64,9 +63,6 @@ type Guest struct {
 
 // NetstackTCP returns the congestion controls of guests of kind netstack, the default first.
 func NetstackTCP() []string { return []string{"cubic", "reno"} }
-
-// String prints a guest as a mapping.
-func (g Guest) String() string { return "{" + fieldsOf(param.Of(Guest{}, ownForms()), g, ", ") + "}" }
 
 // Address is the address of a device, with the length of the network behind it. The unspecified
 // address is none: a device without an address.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
@@ -85,7 +86,7 @@ type placed struct {
 // those with which the switch would be refused.
 func (r *resolver) checkSettings() {
 	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
-	dogs := map[string]Watchdog{}
+	dogs := map[string]switchd.Watchdog{}
 	for _, c := range r.settings {
 		if e := &r.s.Events[c.event]; e.marks() || e.controls() {
 			r.checkCongestion(c.node, e)
@@ -222,7 +223,7 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *resolver) checkWatchdog(s *Switch, w *Watchdog, at spot) {
+func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at spot) {
 	switch {
 	case w.Poll == 0:
 	case r.control(s) != port.PriorityPauseFrames:

@@ -105,11 +105,6 @@ func (l *Lanes) Arbitration() port.Arbitration {
 	return port.Arbitration{High: l.High.of(n), Low: l.Low.of(n), Limit: uint8(l.Limit)}
 }
 
-// String prints it as a mapping.
-func (l Lanes) String() string {
-	return "{" + fieldsOf(builtIn().section("links").Find("lanes").Object, l, ", ") + "}"
-}
-
 // LaneRule is an exception from the lanes of links, for frames that leave a node. Later rules replace earlier ones.
 type LaneRule struct {
 	At string `key:"at" form:"machine" need:"given" also:"switch|node" doc:"Switch or endpoint that sends."`

@@ -64,8 +64,8 @@ flows: [{name: ab, from: a, to: b}, {name: ba, from: b, to: a}]
 		again, err := Load("again.yaml", out, nil)
 		if err != nil {
 			t.Errorf("%s: again: %v\n%s", guest, err, out)
-		} else if got, want := again.Endpoints[0].Guest.String(), s.Endpoints[0].Guest.String(); got != want {
-			t.Errorf("%s: again %s, at first %s", guest, got, want)
+		} else if got, want := again.Endpoints[0].Guest, s.Endpoints[0].Guest; got != want {
+			t.Errorf("%s: again %v, at first %v", guest, got, want)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
 	of := p.tables.section
-	p.lineRate("name: %s", quote(s.Name))
-	p.lineRate("source: %s", quote(s.Source))
-	p.lineRate("description: %s", quote(s.Description))
+	p.lineRate("name: %s", param.Quote(s.Name))
+	p.lineRate("source: %s", param.Quote(s.Source))
+	p.lineRate("description: %s", param.Quote(s.Description))
 	p.inline("model", of("model"), s.Model)
 	p.inline("wall", of("wall"), s.Wall)
 	if routing := of("routing"); s.Routing != param.Defaults(Routing{}) {
@@ -70,7 +70,7 @@ func (p *printer) lineRate(format string, args ...any) { fmt.Fprintf(p, format+"
 
 // inline writes a mapping on one line.
 func (p *printer) inline(key string, of *param.Struct, v any) {
-	p.lineRate("%s: {%s}", key, fieldsOf(of, v, ", "))
+	p.lineRate("%s: %s", key, of.Mapping(v))
 }
 
 // writeList writes a list, each item on a line; some sections need not be there. The arithmetic of a flow's algorithm
@@ -89,47 +89,25 @@ func writeList[T any](p *printer, section string, all []T) {
 		case *Link:
 			joins, name := item.A+" - "+item.B, ""
 			if item.Name != joins {
-				name = "name: " + quote(item.Name) + ", "
+				name = "name: " + param.Quote(item.Name) + ", "
 			}
-			p.lineRate("  - {%sbetween: %s, %s}", name, quote(joins), fieldsOf(of, *item, ", ", "name"))
+			p.lineRate("  - {%sbetween: %s, %s}", name, param.Quote(joins), of.Fields(*item, ", ", "name"))
 			continue
 		case *Check:
-			p.lineRate("  - %s", fieldsOf(of, *item, "\n    "))
+			p.lineRate("  - %s", of.Fields(*item, "\n    "))
 			continue
 		case *Flow:
 			p.explain("  ", item.Control.Params)
 		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
-		p.lineRate("  - {%s}", fieldsOf(of, all[i], ", "))
+		p.lineRate("  - %s", of.Mapping(all[i]))
 	}
-}
-
-// fieldsOf returns the fields of a struct as a file writes them, with a separator and without some keys.
-func fieldsOf(of *param.Struct, v any, between string, without ...string) string {
-	var room [512]byte
-	b := room[:0]
-	for i := range of.Params {
-		p := &of.Params[i]
-		if !p.Sets() || slices.Contains(without, p.Key) || p.Omit && p.IsUsual(v) || !of.Holds(p.With, v) {
-			continue
-		}
-		if len(b) > 0 {
-			b = append(b, between...)
-		}
-		b = append(append(b, p.Key...), ": "...)
-		text := p.Text(v)
-		if p.IsText(v) {
-			text = quote(text)
-		}
-		b = append(b, text...)
-	}
-	return string(b)
 }
 
 // paramsOf prints the parameters of a scheme behind its name.
 func paramsOf(params any) string {
-	if all := fieldsOf(param.Of(params), params, ", "); all != "" {
+	if all := param.Of(params).Fields(params, ", "); all != "" {
 		return ", " + all
 	}
 	return ""
@@ -150,13 +128,13 @@ func (p *printer) switches(switches []Switch) {
 	p.lineRate("switches:")
 	of := p.tables.section("switches")
 	for _, s := range switches {
-		p.lineRate("  %s:", quote(s.Name))
+		p.lineRate("  %s:", param.Quote(s.Name))
 		s.Low = lowOf(s.High, s.Low)
 		without := []string{"marking"}
 		if s.Lossless == AllPriorities {
 			without = append(without, "lossless")
 		}
-		p.lineRate("    %s", fieldsOf(of, s, "\n    ", without...))
+		p.lineRate("    %s", of.Fields(s, "\n    ", without...))
 		p.explain("    ", s.Marking.Params)
 		p.lineRate("    marking: %v", s.Marking)
 	}
@@ -176,17 +154,17 @@ func (p *printer) endpoints(s *Scenario) {
 		}
 		for _, e := range s.Endpoints {
 			if plain(e) {
-				p.lineRate("  - %s", quote(e.Name))
+				p.lineRate("  - %s", param.Quote(e.Name))
 				continue
 			}
 			e.Low = lowOf(e.High, e.Low)
-			p.lineRate("  - {%s}", fieldsOf(p.tables.section("endpoints"), e, ", ", without[e.Name]...))
+			p.lineRate("  - {%s}", p.tables.section("endpoints").Fields(e, ", ", without[e.Name]...))
 		}
 		return
 	}
 	names := make([]string, len(s.Endpoints))
 	for i, e := range s.Endpoints {
-		names[i] = quote(e.Name)
+		names[i] = param.Quote(e.Name)
 	}
 	const width = 74 // of the text in the brackets
 	p.lineRate("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
@@ -204,24 +182,6 @@ func lowOf(high, low unit.Size) unit.Size {
 }
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// quote prints a text so that YAML reads a text: without quotes if the word cannot be read as another kind
-// of value.
-func quote(s string) string {
-	plain := s != ""
-	for i, c := range s {
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-		plain = plain && (letter || i > 0 && (c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-' || c == '/'))
-	}
-	switch strings.ToLower(s) {
-	case "y", "n", "yes", "no", "true", "false", "on", "off", "null", "nan", "inf":
-		plain = false
-	}
-	if plain {
-		return s
-	}
-	return strconv.QuoteToGraphic(s)
-}
 
 // differs returns the key of the first part in which two scenarios differ, or nothing.
 func differs(a, b *Scenario) string {

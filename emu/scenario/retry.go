@@ -15,11 +15,6 @@ type Retry struct {
 	Unprotected Priorities `key:"unprotected" form:"priorities" omit:"usual"`
 }
 
-// String prints a retry as a mapping.
-func (r Retry) String() string {
-	return "{" + fieldsOf(builtIn().section("links").Find("retry").Object, r, ", ") + "}"
-}
-
 // On reports whether the link has retry.
 func (r *Retry) On() bool { return r.Count > 0 }
 

@@ -131,24 +131,24 @@ type Switch struct {
 	Name string
 	// input-buffered: frames wait at the port of arrival; InfiniBand. output-queued: frames wait in output queues of a
 	// shared memory; Ethernet.
-	Kind SwitchKind `key:"kind" def:"input-buffered"`
+	Kind SwitchKind `key:"kind" def:"input-buffered" words:"input-buffered|output-queued"`
 	// Minimum from the first bit in (store-and-forward: the last bit in) to the first bit out. For cut-through, at
 	// least the time of a 20-byte header on each of its links.
 	// Source: HPL-2002-224, Table I
 	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency"`
 	// Whether an input buffer may feed several outputs at once (multi-output, model M1) or one (single-output, model
 	// M2).
-	Crossbar Crossbar `key:"crossbar" def:"multi-output" with:"kind=input-buffered"`
+	Crossbar Crossbar `key:"crossbar" def:"multi-output" words:"multi-output|single-output" with:"kind=input-buffered"`
 	// single-output: how often younger frames may overtake a frame whose input is busy.
 	// Source: HPL-2002-224, Table I
 	Bypass  int     `key:"bypass" def:"4" low:"0" high:"1048576" with:"kind=input-buffered" counts:"crossbar=single-output"`
 	Marking Marking `key:"marking" form:"marking" doc:"How the switch signals congestion."`
 	// Whether a frame may leave before its tail has arrived. Input-buffered switches cut through.
-	Forwarding Forwarding `key:"forwarding" computed:"output-queued: store-and-forward; input-buffered: cut-through" with:"kind=output-queued"`
+	Forwarding Forwarding `key:"forwarding" words:"store-and-forward|cut-through" computed:"output-queued: store-and-forward; input-buffered: cut-through" with:"kind=output-queued"`
 	// output-queued: memory for frames, total or per port.
 	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
 	// output-queued: each input has an equal part of the memory (partitioned), or all share one pool.
-	Sharing Sharing `key:"sharing" def:"partitioned" with:"kind=output-queued"`
+	Sharing Sharing `key:"sharing" def:"partitioned" words:"partitioned|pooled" with:"kind=output-queued"`
 	// output-queued: maximum number of bytes waiting for an output; more are dropped. It applies only to frames without
 	// flow control, and with pause requires lossless: [].
 	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
@@ -163,7 +163,7 @@ type Switch struct {
 	// Source: IEEE 802.1Qbb, annex O
 	Headroom float64 `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1"`
 	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms and deadlocks last.
-	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
+	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	// output-queued: with pfc, the lossless priorities; the others are dropped when memory is full. With pause, all, or
 	// [] for a switch that drops instead of sending PAUSE.
 	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`
@@ -172,12 +172,6 @@ type Switch struct {
 	// Source: IEEE 802.1Q, clause 37
 	ETS Weights `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr"`
 }
-
-// Watchdog is the PFC watchdog of a switch.
-type Watchdog struct{ switchd.Watchdog }
-
-// String prints a watchdog as a mapping.
-func (w Watchdog) String() string { return "{" + fieldsOf(param.Of(w), w, ", ") + "}" }
 
 // Complete fills in fields of output-queued switches.
 func (s *Switch) Complete(given func(key string) bool) {
@@ -339,7 +333,7 @@ func (c CBFC) String() string {
 	if c.Carry == AllPriorities {
 		without = append(without, "lossless")
 	}
-	return "{" + fieldsOf(builtIn().section("links").Find("cbfc").Object, c, ", ", without...) + "}"
+	return "{" + builtIn().section("links").Find("cbfc").Object.Fields(c, ", ", without...) + "}"
 }
 
 // Family returns the family of the link's frames.
@@ -391,7 +385,7 @@ type Flow struct {
 	Drain  unit.Duration `key:"drain" def:"0s" with:"traffic=transfers" omit:"usual" also:"cool-down" doc:"transfers: as for workloads."`
 	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, from each
 	// endpoint of from to each other endpoint of to.
-	Spread Spread `key:"spread" def:"none" counts:"traffic!=greedy" omit:"usual"`
+	Spread Spread `key:"spread" words:"none|uniform" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
 
@@ -415,7 +409,7 @@ type Source struct {
 	// ipd: delay between packet starts. token-bucket: tokens accumulate at the rate, up to depth. segments: segments of
 	// depth bytes, back to back, with a delay between them. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter,
 	// rate-limit and depth.
-	Limiter Limiter `key:"limiter" def:"ipd" parts:"kind=limiter|rate=rate-limit|depth=depth"`
+	Limiter Limiter `key:"limiter" def:"ipd" words:"ipd|token-bucket|segments" parts:"kind=limiter|rate=rate-limit|depth=depth"`
 	// token-bucket: maximum burst after a silence; segments: bytes per segment. Both on the wire, at least one packet.
 	Depth unit.Size `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket"`
 	// Maximum rate on the wire: with law: fixed the rate, otherwise the rate at which the flow starts and to which it
@@ -477,7 +471,7 @@ func (c Control) String() string { return "{law: " + c.Algorithm + paramsOf(c.Pa
 type Routing struct {
 	// shortest: one path per destination, through the node whose name sorts first, over the first of parallel links.
 	// ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed.
-	Paths Paths `key:"paths" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
+	Paths Paths `key:"paths" words:"shortest|ecmp" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
 	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are rerouted; others keep
 	// their path, so frames may overtake each other. never: frames wait for the link.
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
@@ -510,23 +504,23 @@ type Event struct {
 	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
 	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet, frames are lost if
 	// memory is full before the sender is stopped again.
-	State LinkState `key:"state" omit:"usual"`
+	State LinkState `key:"state" words:"down|up" omit:"usual"`
 	// New service rate of the endpoint.
 	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
 	// The endpoint keeps its peer paused, without a gap, whatever room it has; or stops doing so.
-	PauseStorm Storm `key:"pause-storm" omit:"usual" also:"storm"`
+	PauseStorm Storm `key:"pause-storm" words:"on|off" omit:"usual" also:"storm"`
 	// pause-storm with pfc: priorities to pause; by default all.
 	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
 	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE frames; no-classes: PFC frames that
 	// enable no priority.
-	Invalid Invalid `key:"invalid" omit:"usual" also:"malformed"`
+	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
 	// pause-storm: a choppy storm that pauses for this long at the end of each period.
 	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
 	// flap, gap: time from one start to the next.
 	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
 	// Whether the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames that do not fit.
-	Pauses Obedience `key:"pauses" omit:"usual" also:"pfc"`
-	Sink   SinkState `key:"sink" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
+	Pauses Obedience `key:"pauses" words:"ignored|obeyed" omit:"usual" also:"pfc"`
+	Sink   SinkState `key:"sink" words:"stopped|running" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
 	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its peer at once. Refused
 	// without headroom.
 	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
@@ -535,7 +529,7 @@ type Event struct {
 	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
 	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end,
 	// and polls restart now.
-	Watchdog Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
+	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
 	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
 	// Flows of the endpoint with this sl (default 0), law cca or fixed: new cca parameters, defaults for others.
@@ -619,11 +613,11 @@ type Check struct {
 	High float64 `key:"high" need:"given" values:"a number such as 1.0" also:"max|maximum"`
 	// quoted: the claim is in the source's words, with "..." for omissions; derived: it follows from the statement in
 	// from; ours: your expectation.
-	Basis Basis `key:"basis" def:"ours"` // empty: Ours
+	Basis Basis `key:"basis" def:"ours" words:"quoted|derived|ours"` // empty: Ours
 	// derived: the source's statement, and how the claim follows.
 	From string `key:"from" form:"text" omit:"usual"`
 	// Expected outcome. differs requires a reason.
-	Expected Expected `key:"expected" def:"holds" also:"outcome"`
+	Expected Expected `key:"expected" def:"holds" words:"holds|differs" also:"outcome"`
 	// Why the claim does not hold; required with differs.
 	Reason string `key:"reason" form:"text" omit:"usual" also:"because"`
 	// Reason for low and high.

@@ -28,7 +28,7 @@ type shortCheck struct {
 	// Start and end of the measurement.
 	During [2]unit.Duration `key:"during" need:"given" values:"the beginning and the end, such as [42ms, 60ms]"`
 	// Expected outcome in the short run.
-	Expected Expected `key:"expected" computed:"as in the scenario"`
+	Expected Expected `key:"expected" words:"holds|differs" computed:"as in the scenario"`
 	Reason   string   `key:"reason" form:"text" doc:"Why the claim does not hold; required with differs."`
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fabemu/switchd"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -178,7 +179,7 @@ func newSwitch(name string, v view, t tables) Switch {
 	}
 	s.Lossless = prioritiesOf(v, "lossless", s.Lossless)
 	if sub := v.sub("watchdog"); sub.present() {
-		s.Watchdog = build[Watchdog](sub)
+		s.Watchdog = build[switchd.Watchdog](sub)
 	}
 	for _, w := range buildAll[weight](v, "ets") {
 		s.ETS[w.Priority&7] = w.Weight

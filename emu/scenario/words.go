@@ -11,9 +11,6 @@ const (
 	OutputQueued  SwitchKind = "output-queued"  // in a memory that all ports share
 )
 
-// Words returns the kinds.
-func (SwitchKind) Words() []string { return words(InputBuffered, OutputQueued) }
-
 // Crossbar is the number of outputs that an input buffer may feed at once.
 type Crossbar string
 
@@ -22,9 +19,6 @@ const (
 	MultiOutput  Crossbar = "multi-output"  // several, the model M1
 	SingleOutput Crossbar = "single-output" // one, the model M2
 )
-
-// Words returns the crossbars.
-func (Crossbar) Words() []string { return words(MultiOutput, SingleOutput) }
 
 // Forwarding is the condition for a frame to leave an output-queued switch.
 type Forwarding string
@@ -35,9 +29,6 @@ const (
 	CutThrough      Forwarding = "cut-through"       // its header has
 )
 
-// Words returns the ways of forwarding.
-func (Forwarding) Words() []string { return words(StoreAndForward, CutThrough) }
-
 // Sharing is the division of an output-queued switch's memory among its inputs.
 type Sharing string
 
@@ -46,9 +37,6 @@ const (
 	Partitioned Sharing = "partitioned" // in equal parts
 	Pooled      Sharing = "pooled"      // all take from one pool
 )
-
-// Words returns the ways of sharing.
-func (Sharing) Words() []string { return words(Partitioned, Pooled) }
 
 // Paths is the choice among the shortest paths.
 type Paths string
@@ -59,9 +47,6 @@ const (
 	ECMP     Paths = "ecmp"     // any of them, by a hash of the flow
 )
 
-// Words returns the choices of paths.
-func (Paths) Words() []string { return words(Shortest, ECMP) }
-
 // Spread is the way in which flows of a group share the traffic of an endpoint.
 type Spread uint8
 
@@ -70,9 +55,6 @@ const (
 	NoSpread Spread = iota
 	Uniform         // each arrival goes to any one of the destinations
 )
-
-// Words returns the words for the ways of spreading.
-func (Spread) Words() []string { return []string{"none", "uniform"} }
 
 // Limiter is a rate limiter.
 type Limiter string
@@ -84,9 +66,6 @@ const (
 	Segments         Limiter = "segments"
 )
 
-// Words returns the rate limiters.
-func (Limiter) Words() []string { return words(InterPacketDelay, TokenBucket, Segments) }
-
 // LinkState is the state that an event gives a link.
 type LinkState string
 
@@ -95,9 +74,6 @@ const (
 	Down LinkState = "down"
 	Up   LinkState = "up"
 )
-
-// Words returns the states.
-func (LinkState) Words() []string { return words(Down, Up) }
 
 // Storm is the beginning or the end of a pause storm.
 type Storm string
@@ -108,9 +84,6 @@ const (
 	StormOff Storm = "off"
 )
 
-// Words returns the changes.
-func (Storm) Words() []string { return words(StormOn, StormOff) }
-
 // Invalid is a form of frames that a port with PFC has to ignore.
 type Invalid string
 
@@ -119,9 +92,6 @@ const (
 	PauseForm Invalid = "pause"      // PAUSE frames
 	NoClasses Invalid = "no-classes" // PFC frames that enable no priority
 )
-
-// Words returns the forms.
-func (Invalid) Words() []string { return words(PauseForm, NoClasses) }
 
 // Kind returns the kind of the frames; 0 of no form.
 func (i Invalid) Kind() wire.Kind {
@@ -137,9 +107,6 @@ const (
 	Obeyed  Obedience = "obeyed"
 )
 
-// Words returns the kinds.
-func (Obedience) Words() []string { return words(Ignored, Obeyed) }
-
 // SinkState is the state that an event gives the receiving side of an endpoint.
 type SinkState string
 
@@ -148,9 +115,6 @@ const (
 	SinkStopped SinkState = "stopped"
 	SinkRunning SinkState = "running"
 )
-
-// Words returns the states.
-func (SinkState) Words() []string { return words(SinkStopped, SinkRunning) }
 
 // GuestKind is the way from a guest into the fabric.
 type GuestKind string
@@ -162,9 +126,6 @@ const (
 	Netstack GuestKind = "netstack" // no device: gVisor's stack in this program, on the clock of the model
 )
 
-// Words returns the kinds.
-func (GuestKind) Words() []string { return words(Tun, Tap, Netstack) }
-
 // Real reports whether a guest of the kind is a real host, which lives in real time.
 func (k GuestKind) Real() bool { return k == Tun || k == Tap }
 
@@ -173,9 +134,6 @@ type Adapter string
 
 // RoCE is the adapter that does the adapter's part of congestion control for RoCEv2.
 const RoCE Adapter = "roce"
-
-// Words returns the adapters.
-func (Adapter) Words() []string { return words(RoCE) }
 
 // Basis is the ground of a claim.
 type Basis string
@@ -188,9 +146,6 @@ const (
 	Ours    Basis = "ours"    // an observation of the author of the scenario
 )
 
-// Words returns the bases.
-func (Basis) Words() []string { return words(Quoted, Derived, Ours) }
-
 // Expected is the expected outcome of a claim.
 type Expected string
 
@@ -199,14 +154,3 @@ const (
 	Holds   Expected = "holds"
 	Differs Expected = "differs"
 )
-
-// Words returns the expectations.
-func (Expected) Words() []string { return words(Holds, Differs) }
-
-// words returns the texts of words.
-func words[W ~string](all ...W) (texts []string) {
-	for _, w := range all {
-		texts = append(texts, string(w))
-	}
-	return texts
-}

@@ -30,7 +30,54 @@ func (p *Param) Text(v any) string {
 		}
 		return "[" + strings.Join(items, ", ") + "]"
 	}
-	return fmt.Sprint(f.Interface())
+	field := f.Interface()
+	if _, prints := field.(fmt.Stringer); p.Kind == Object && !prints {
+		return p.Object.Mapping(field)
+	}
+	return fmt.Sprint(field)
+}
+
+// Mapping returns a struct as a file writes it in one line.
+func (s *Struct) Mapping(v any) string { return "{" + s.Fields(v, ", ") + "}" }
+
+// Fields returns the fields of a struct as a file writes them, with a separator and without some keys.
+func (s *Struct) Fields(v any, between string, without ...string) string {
+	var room [512]byte
+	b := room[:0]
+	for i := range s.Params {
+		p := &s.Params[i]
+		if !p.Sets() || slices.Contains(without, p.Key) || p.Omit && p.IsUsual(v) || !s.Holds(p.With, v) {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, between...)
+		}
+		b = append(append(b, p.Key...), ": "...)
+		text := p.Text(v)
+		if p.in(v).Kind() == reflect.String {
+			text = Quote(text)
+		}
+		b = append(b, text...)
+	}
+	return string(b)
+}
+
+// Quote prints a text so that YAML reads a text: without quotes if the word cannot be read as another kind
+// of value.
+func Quote(s string) string {
+	plain := s != ""
+	for i, c := range s {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		plain = plain && (letter || i > 0 && (c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-' || c == '/'))
+	}
+	switch strings.ToLower(s) {
+	case "y", "n", "yes", "no", "true", "false", "on", "off", "null", "nan", "inf":
+		plain = false
+	}
+	if plain {
+		return s
+	}
+	return strconv.QuoteToGraphic(s)
 }
 
 // in returns the field of the parameter in a struct.
@@ -156,9 +203,3 @@ func Fill[T any](value *T, usual T, given bool) {
 // Explainer is a struct of parameters of which some follow from others. Explain returns the
 // arithmetic in a line; empty: there is none. A resolved scenario has it as a comment.
 type Explainer interface{ Explain() string }
-
-// IsText reports whether the parameter of a struct is a text, which a file may have to
-// quote.
-func (p *Param) IsText(v any) bool {
-	return p.in(v).Kind() == reflect.String
-}

@@ -256,7 +256,7 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
-			Watchdog: s.Watchdog.Watchdog,
+			Watchdog: s.Watchdog,
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)

@@ -200,7 +200,7 @@ func (b *builder) switchChanges(i int, e *scenario.Event) []drive.Change {
 		change.Event = port.Event{Kind: port.WatermarksChange, Buffer: port.BufferConfig{High: e.High, Low: e.Low}}
 		return []drive.Change{change}
 	}
-	change.Event = port.Event{Kind: port.WatchdogChange, Setting: e.Watchdog.Watchdog}
+	change.Event = port.Event{Kind: port.WatchdogChange, Setting: e.Watchdog}
 	all := []drive.Change{change}
 	if e.Watchdog.Action == switchd.StormForward { // the peers do not rely on their PFC frames any more
 		for _, at := range b.fabric.Nodes[change.Node].Ports {
