@@ -154,13 +154,6 @@ func (r *recording) missing(frames int64) {
 	}
 }
 
-// began sets the wall time of model time 0.
-func (r *recording) began(began time.Time) {
-	if r.tap != nil {
-		r.tap.Began(began)
-	}
-}
-
 // end ends the record at an instant of model time, after so much wall time, and returns the
 // result. The verdict of the capture is still to come: Close. The timing may be nil.
 func (r *recording) end(at unit.Time, took time.Duration, t *pace.Record, w *deadlock.Watch) *report.Result {

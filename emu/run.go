@@ -202,7 +202,9 @@ func (r *run) virtual(ctx context.Context, f *drive.Setup) (figures report.Figur
 func (r *run) wall(ctx context.Context, f *drive.Setup) (report.Figures, error) {
 	p := r.plan()
 	p.Epoch = func(began time.Time) {
-		r.record.began(began)
+		if r.record.tap != nil {
+			r.record.tap.Began(began)
+		}
 		r.guests.Begin()
 	}
 	p.Records, p.Missed = r.record.records, r.record.missing

@@ -61,23 +61,6 @@ func (in *ingress) class(lane uint8) uint8 {
 	return 0
 }
 
-// setRate changes the service rate from the next frame on.
-func (in *ingress) setRate(now unit.Time, r unit.Rate, rec *trace.Recorder) {
-	in.service = r
-	rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(r)})
-}
-
-// setStopped has the sink stop behind the frame that is being taken out, or go on.
-func (e *Endpoint) setStopped(now unit.Time, kind port.EventKind) {
-	in := e.ingress
-	was := in.stopped
-	in.stopped = kind == port.SinkStopped
-	e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(kind)})
-	if was && !in.stopped && !in.frames.empty() && !in.over && e.agenda.Due(serviceSlot) == unit.Never {
-		e.begin(now)
-	}
-}
-
 // keeps reports whether a frame that comes has to wait for its turn: always, but on
 // InfiniBand with an unlimited service.
 func (in *ingress) keeps() bool {
@@ -196,13 +179,6 @@ type egress struct{ used, room unit.Size }
 type voq struct {
 	taken bool  // one of its flows is among those that wait for the link
 	rest  chain // the others that have a packet
-}
-
-// pass gives the turn to the next of the flows, behind those that wait for the link already.
-func (v *voq) pass(line *ready) {
-	if v.taken = !v.rest.empty(); v.taken {
-		line.push(v.rest.pop())
-	}
 }
 
 // newVOQs gives the flows to one destination, in one priority, a queue, where there are several.

@@ -59,14 +59,6 @@ type bodies struct {
 	unacked  queue[wire.Frame] // with a window: the packets that await their ACK, and may be retransmitted
 }
 
-// addBodies has a source of bodies supply the packets of a source.
-func (e *Endpoint) addBodies(s *source, from BodySource) {
-	b := &bodies{sender: s.sender, source: s, endpoint: e, from: from}
-	b.timer, _ = from.(BodyTimer)
-	s.filled, s.sender = true, b
-	e.bodied = append(e.bodied, s.slot)
-}
-
 // ready returns when there is a body. New ones are offered only while the source is active.
 func (b *bodies) ready(now unit.Time) unit.Time {
 	switch {
@@ -138,23 +130,6 @@ func (b *bodies) deadline() unit.Time {
 		return unit.Never
 	}
 	return b.timer.Deadline()
-}
-
-// unload takes the packet of a flow from its place for the link: there is none after all.
-func (e *Endpoint) unload(now unit.Time, s *source) {
-	if g := s.sentBy; g.flow == nil {
-		g.out = nil
-		g.next(now)
-	}
-	e.offer(now, s)
-}
-
-// deliverBody hands the body of a packet that was delivered to its flow's sink.
-func (s *sink) deliverBody(now unit.Time, f *wire.Frame, bodies *wire.Bodies) {
-	if b := bodies.Of(f); b.Type != 0 {
-		b.Marked = f.FECN
-		s.bodies.Put(now, b)
-	}
 }
 
 // freeBody ends the body of a packet that has come, and has the sources asked again.

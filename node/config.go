@@ -168,7 +168,10 @@ func (e *Endpoint) addSource(i int, f Flow) {
 	s := &e.sources[i]
 	e.newSource(s, f, flowSlot+i, nil)
 	if f.Bodies != nil {
-		e.addBodies(s, f.Bodies)
+		b := &bodies{sender: s.sender, source: s, endpoint: e, from: f.Bodies}
+		b.timer, _ = f.Bodies.(BodyTimer)
+		s.filled, s.sender = true, b
+		e.bodied = append(e.bodied, s.slot)
 	}
 	e.addLane(f.Lane)
 	e.agenda.Set(s.slot, f.Start)

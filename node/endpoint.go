@@ -415,7 +415,9 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	}
 	q.pop()
 	if s.voq != nil {
-		s.voq.pass(q)
+		if s.voq.taken = !s.voq.rest.empty(); s.voq.taken {
+			q.push(s.voq.rest.pop())
+		}
 	}
 	if q.empty() {
 		e.waiting &^= 1 << (lane % 16)
@@ -423,7 +425,11 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	s.queued = false
 	if s.filled {
 		if !s.sender.load(now, f) {
-			e.unload(now, s)
+			if g := s.sentBy; g.flow == nil {
+				g.out = nil
+				g.next(now)
+			}
+			e.offer(now, s)
 			return now
 		}
 		n = s.framing.Length(f)
@@ -464,9 +470,16 @@ func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
 			e.ingress = newIngress(AdapterConfig{}, port.Credits)
 		}
 		if k == port.ServiceRate {
-			e.ingress.setRate(now, ev.Rate, &e.rec)
+			e.ingress.service = ev.Rate
+			e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(ev.Rate)})
 		} else {
-			e.setStopped(now, k)
+			in := e.ingress
+			was := in.stopped
+			in.stopped = k == port.SinkStopped
+			e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(k)})
+			if was && !in.stopped && !in.frames.empty() && !in.over && e.agenda.Due(serviceSlot) == unit.Never {
+				e.begin(now)
+			}
 		}
 	}
 	if ev.Kind == port.SLToVLChange || ev.Kind == port.ArbitrationChange {

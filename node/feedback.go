@@ -74,7 +74,7 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 	var informed *pacer
 	for i := range e.sources {
 		switch s := &e.sources[i]; {
-		case !s.concerns(f):
+		case !(s.sharedPacer != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane):
 		case s.sharedPacer == informed:
 			informed.join(now, s, &e.rec)
 		default:
@@ -112,16 +112,11 @@ func (e *Endpoint) attend(now unit.Time, s *sink) {
 func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	s.receiver.respond(e, now, s)
 	if s.answer != nil {
-		e.answer(now, s)
+		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
+		to.SetRoCE(s.cnp)
+		e.sendOf(now, s.answer, to)
 	}
 	return s.deadline()
-}
-
-// answer queues the frames of an Answerer.
-func (e *Endpoint) answer(now unit.Time, s *sink) {
-	to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
-	to.SetRoCE(s.cnp)
-	e.sendOf(now, s.answer, to)
 }
 
 // deadline returns when something answers the flow by itself.

@@ -99,26 +99,6 @@ func (g *pacer) mayAsk(s *source) bool {
 	return g.out == nil && *g.turns.front() == s
 }
 
-// let takes the flow whose turn it is out of the turns: its packet is the one that leaves now.
-func (g *pacer) let(s *source) {
-	if g.flow == nil {
-		g.turns.pop()
-		s.inTurns, g.out = false, s
-	}
-}
-
-// skip takes a flow that has no packet any more out of the turns.
-func (g *pacer) skip(now unit.Time, s *source) {
-	for range g.turns.len() {
-		if m := *g.turns.front(); m != s {
-			g.turns.push(m)
-		}
-		g.turns.pop()
-	}
-	s.inTurns = false
-	g.next(now)
-}
-
 // next wakes the flow whose turn it is.
 func (g *pacer) next(now unit.Time) {
 	if g.out == nil && !g.turns.empty() {

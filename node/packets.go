@@ -176,7 +176,7 @@ func (p *packets) spare(n int) {
 		n = max(n, 0)
 		p.offered -= min(p.offered, uint64(n))
 	}
-	s.window.spare(n)
+	s.window.before -= n
 	if p.egress != nil && !s.greedy && p.ends.empty() {
 		p.egress.used -= unit.Size(n) * p.full
 	}

@@ -69,7 +69,10 @@ func (e *Endpoint) drive(now unit.Time, p *workloadRun) {
 		r.rank.Received(now, m.from, m.tag)
 	}
 	for m, ok := r.rank.Message(); ok; m, ok = r.rank.Message() {
-		e.sendMessage(now, p, m)
+		s := e.sourceTo(now, p, m.To)
+		s.sender.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
+		end, _ := s.sender.reach()
+		p.sent[p.kept[m.To]].push(message{m.ID, end})
 	}
 	if r.rank.Done() {
 		r.endRound(now)
@@ -131,14 +134,6 @@ func (e *Endpoint) wait(now unit.Time, p *workloadRun, why trace.Reason, w sched
 		v.Bytes = uint32(p.Members[w.Peer])
 	}
 	e.rec.Emit(v)
-}
-
-// sendMessage gives a message to the source for its rank.
-func (e *Endpoint) sendMessage(now unit.Time, p *workloadRun, m schedule.Message) {
-	s := e.sourceTo(now, p, m.To)
-	s.sender.arrive(now, traffic.Arrival{At: now, To: m.To, Size: m.Size, Tag: m.Tag}, &e.rec)
-	end, _ := s.sender.reach()
-	p.sent[p.kept[m.To]].push(message{m.ID, end})
 }
 
 // settleMessages notes the messages of a source that have left and, where packets are acknowledged, are acknowledged.

@@ -64,7 +64,10 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 		}
 	}
 	if s.bodies != nil {
-		s.deliverBody(now, f, &e.out.Bodies)
+		if b := e.out.Bodies.Of(f); b.Type != 0 {
+			b.Marked = f.FECN
+			s.bodies.Put(now, b)
+		}
 	}
 	return true
 }

@@ -171,7 +171,14 @@ func (s *source) answer(now unit.Time) port.Answer {
 	g := s.pacer
 	if a.Block != port.Open {
 		if s.inTurns {
-			g.skip(now, s)
+			for range g.turns.len() {
+				if m := *g.turns.front(); m != s {
+					g.turns.push(m)
+				}
+				g.turns.pop()
+			}
+			s.inTurns = false
+			g.next(now)
 		}
 		return a
 	}
@@ -181,7 +188,10 @@ func (s *source) answer(now unit.Time) port.Answer {
 	if t := g.limiter.Next(now, n); t > now {
 		return port.Answer{Block: port.RateLimited, Until: t}
 	}
-	g.let(s)
+	if g.flow == nil {
+		g.turns.pop()
+		s.inTurns, g.out = false, s
+	}
 	s.sentBy = g
 	return port.Answer{Block: port.Open, Until: now}
 }
@@ -238,11 +248,6 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f),
 		B: int64(s.pacer.limit())})
-}
-
-// concerns reports whether a notification that names no flow is about this one.
-func (s *source) concerns(f *wire.Frame) bool {
-	return s.sharedPacer != nil && s.Dst == f.Sampled().Dst && s.Lane == f.Sampled().Lane
 }
 
 // limitChanged reports the limit of the flow, and the target of its reaction point: under

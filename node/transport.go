@@ -242,9 +242,6 @@ func (w *window) acked(now unit.Time, ahead uint32) (news, inTurn bool, spared i
 	return true, true, spared
 }
 
-// spare gives up packets that are not to be retransmitted.
-func (w *window) spare(n int) { w.before -= n }
-
 // lost gives up all packets that await their ACK, and returns how many: they are retransmitted.
 // That is go back N: a link that lost a packet has lost those behind it too.
 func (w *window) lost() int {

@@ -34,9 +34,6 @@ type outLane struct {
 	block  port.Block // the reason why frames wait, as last found
 }
 
-// asks reports whether a frame waits, or a reason for waiting is recorded.
-func (e *egress) asks() bool { return e.waits|e.blocked != 0 }
-
 // setBlock records why the frames of a lane wait.
 func (e *egress) setBlock(now unit.Time, lane int, block port.Block) {
 	l := &e.lanes[lane]
@@ -90,7 +87,7 @@ func (s *Switch) serve(now unit.Time, p int) {
 // attention again.
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
-	if out.asks() {
+	if out.waits|out.blocked != 0 {
 		if !s.several {
 			wake = min(wake, s.offer(now, p, pt, out))
 		} else {
@@ -155,7 +152,11 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 		}
 	}
 	if bypassing {
-		s.countBypass(q, id)
+		for older := q.head; older != id; older = s.slots.all[older].next {
+			if s.slots.all[older].state == waiting {
+				s.slots.all[older].bypassed++
+			}
+		}
 	}
 	if s.slots.remove(q, before, id, sl); q.head == none {
 		out.waits &^= 1 << (lane & 15)
@@ -183,15 +184,6 @@ func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 		}
 	}
 	return before, id, bypassing
-}
-
-// countBypass counts a bypass for each frame ahead of slot id that could have been forwarded but for the crossbar.
-func (s *Switch) countBypass(q *fifo, id int32) {
-	for older := q.head; older != id; older = s.slots.all[older].next {
-		if s.slots.all[older].state == waiting {
-			s.slots.all[older].bypassed++
-		}
-	}
 }
 
 // start sends a frame; the congestion point may mark it.

@@ -95,16 +95,11 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	if sl.starve == 0 {
 		s.ports[sl.input].Free(now, &sl.frame)
 	} else {
-		s.hold(now, sl)
+		onLink := s.ports[sl.input].Transmitter().Serialise(sl.length)
+		late := &s.starved[sl.input]
+		late.returned = max(now, late.returned.Add(onLink)).Add(sl.starve)
+		late.held = append(late.held, held{late.returned, sl.frame})
 	}
-}
-
-// hold holds the credit of a frame back for a time.
-func (s *Switch) hold(now unit.Time, sl *slot) {
-	onLink := s.ports[sl.input].Transmitter().Serialise(sl.length)
-	late := &s.starved[sl.input]
-	late.returned = max(now, late.returned.Add(onLink)).Add(sl.starve)
-	late.held = append(late.held, held{late.returned, sl.frame})
 }
 
 // Full reports whether an input buffer counts as full: a frame of the largest size would take it past the configured

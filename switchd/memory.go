@@ -192,9 +192,6 @@ func (m *memory) keep(cuts []cut) {
 // controls reports whether a priority has watermarks.
 func (m *memory) controls(lane uint8) bool { return m.flow>>(lane%port.Priorities)&1 == 1 }
 
-// taken returns how much an input occupies; if watermarks are by priority, how much the priority occupies.
-func (m *memory) taken(input int, lane uint8) unit.Size { return m.account(input, lane).taken }
-
 // stopped reports whether the sender at an input must stop.
 func (m *memory) stopped(input int, lane uint8) bool {
 	return m.controls(lane) && m.account(input, lane).stopped

@@ -171,12 +171,12 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		return
 	}
 	lane := a.Frame.Lane
-	if s.dog != nil && s.dog.shuts(p, out, &a.Frame) {
+	if s.dog != nil && (s.dog.drops[p]|s.dog.drops[out])>>(a.Frame.Lane%port.Priorities)&1 == 1 {
 		pt.Lost(now, &a.Frame, trace.StormDropped)
 		return
 	}
 	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
-		pt.Refused(now, a, s.memory.taken(p, lane), false)
+		pt.Refused(now, a, s.memory.account(p, lane).taken, false)
 		return
 	}
 	taken, stop, ok := s.memory.store(p, lane, a.Length)

@@ -251,19 +251,14 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 		s.touch(in)
 	}
 	if pt.Credited() {
-		s.giveBack(now, in, pt, sl)
-	}
-}
-
-// giveBack returns the credits of a frame that has left the memory to the peer.
-func (s *OutputQueued) giveBack(now unit.Time, in int, pt *port.Port, sl *slot) {
-	switch control := pt.GiveBack(now, &sl.frame, sl.length); {
-	case control == unit.Never:
-	case control <= now || !s.nothingNew(now, in):
-		s.touch(in)
-	default:
-		if slot := s.transmitterSlot(in); control < s.agenda.Due(slot) {
-			s.agenda.Set(slot, control)
+		switch control := pt.GiveBack(now, &sl.frame, sl.length); {
+		case control == unit.Never:
+		case control <= now || !s.nothingNew(now, in):
+			s.touch(in)
+		default:
+			if slot := s.transmitterSlot(in); control < s.agenda.Due(slot) {
+				s.agenda.Set(slot, control)
+			}
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package switchd
 
 import (
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -178,11 +177,6 @@ func (s *OutputQueued) dropStored(now unit.Time, id int32, sl *slot) {
 	s.ports[in].Lost(now, &sl.frame, trace.StormDropped)
 	s.release(now, id)
 	s.wake(now, int(in)) // its sender may resume
-}
-
-// shuts reports whether the watchdog drops a frame that has arrived by an input for an output.
-func (d *watchdog) shuts(in, out int, f *wire.Frame) bool {
-	return (d.drops[in]|d.drops[out])>>(f.Lane%port.Priorities)&1 == 1
 }
 
 // Expects returns when the watchdog may break a deadlock (deadlock.Expecter): at its next poll.

@@ -45,14 +45,6 @@ const everyLink = "*"
 // mostFlaps is the most events that flaps stand for.
 const mostFlaps = 10_000
 
-func (r *resolver) resolveEvents() {
-	for _, section := range []string{"events", "faults"} {
-		for n, v := range r.items(section) {
-			r.resolveEvent(n, v)
-		}
-	}
-}
-
 // resolveEvent checks an event and enters it, or the events that it stands for.
 func (r *resolver) resolveEvent(n *node, v view) {
 	v.of = r.tables.section("events") // an item of faults also has a name

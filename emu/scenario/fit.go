@@ -11,7 +11,18 @@ import (
 
 // fit reports parts that do not fit together.
 func (r *resolver) fit() {
-	r.checkWall()
+	wall := r.top().sub("wall")
+	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
+		r.add(spot{cmp.Or(wall.node("dilation"), r.root.get("model"), r.root).at, "wall.dilation"},
+			"%v of model time %d times slower is more wall time than a clock can count",
+			r.s.Model.Duration, r.s.Wall.Dilation)
+	}
+	if n := wall.node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
+		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
+			r.add(n.spot, "%d links need %d ports, from %d to %d; the last port is 65535",
+				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
+		}
+	}
 	r.checkLimits()
 	r.checkForwarding()
 	r.checkQuanta()
@@ -30,22 +41,6 @@ func (r *resolver) fit() {
 	r.checkLimiters()
 	r.withdraw()
 	r.checkWindow()
-}
-
-// checkWall refuses a run whose wall time overflows a clock, and ports that do not exist.
-func (r *resolver) checkWall() {
-	wall := r.top().sub("wall")
-	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
-		r.add(spot{cmp.Or(wall.node("dilation"), r.root.get("model"), r.root).at, "wall.dilation"},
-			"%v of model time %d times slower is more wall time than a clock can count",
-			r.s.Model.Duration, r.s.Wall.Dilation)
-	}
-	if n := wall.node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
-		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
-			r.add(n.spot, "%d links need %d ports, from %d to %d; the last port is 65535",
-				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
-		}
-	}
 }
 
 // blocksOf returns the blocks of credit that a packet with a payload takes.

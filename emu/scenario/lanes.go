@@ -195,14 +195,9 @@ func (s *Scenario) expires() bool {
 	return false
 }
 
-// several reports whether some link has several data lanes.
-func (r *resolver) several() bool {
-	return slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 })
-}
-
 // checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that never sends.
 func (r *resolver) checkLanes() {
-	if !r.several() {
+	if !slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 }) {
 		return
 	}
 	for l, of := range each(r.s.Links, r.links) {

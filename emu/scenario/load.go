@@ -98,7 +98,10 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		nodes: map[string]*nodeRef{}, linkNames: map[string]*node{}}
 	res.checkChoices()
 	res.once()
-	if r.declared() {
+	if !slices.ContainsFunc(r.list, func(e Error) bool {
+		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
+		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
+	}) {
 		res.names()
 	}
 	for _, stage := range res.stages() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"fabemu/wire"
 )
@@ -54,14 +53,6 @@ func (r *resolver) names() {
 			r.refer(n.get(ref.key), ref.kind)
 		}
 	}
-}
-
-// declared reports whether no mistake can have hidden the name of a switch, an endpoint or a link.
-func (r *reports) declared() bool {
-	return !slices.ContainsFunc(r.list, func(e Error) bool {
-		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
-		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
-	})
 }
 
 func (r *resolver) declareSwitches() {

@@ -61,10 +61,6 @@ func (r *resolver) checkForwarding() {
 	}
 }
 
-func (s *Scenario) endpointNames() []string {
-	return namesOf(s.Endpoints, func(e *Endpoint) string { return e.Name })
-}
-
 func (s *Scenario) switchNames() []string {
 	return namesOf(s.Switches, func(w *Switch) string { return w.Name })
 }

@@ -42,7 +42,7 @@ func PathTableOf(s *Scenario) *PathTable {
 	if s.loaded.is(s) && s.loaded.paths != nil {
 		return s.loaded.paths
 	}
-	names := append(s.switchNames(), s.endpointNames()...)
+	names := append(s.switchNames(), namesOf(s.Endpoints, func(e *Endpoint) string { return e.Name })...)
 	w := &PathTable{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}
 	for i, name := range names {
 		w.Index[name] = i

@@ -67,7 +67,11 @@ func (r *resolver) resolveHead() {
 func (r *resolver) resolveTraffic() {
 	r.resolveFlows()
 	r.resolveWorkloads()
-	r.resolveEvents()
+	for _, section := range []string{"events", "faults"} {
+		for n, v := range r.items(section) {
+			r.resolveEvent(n, v)
+		}
+	}
 	r.resolvePrograms()
 	r.resolveExpect()
 	r.checkGuests()

@@ -259,20 +259,15 @@ func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
 	}
 	e.number = (e.number + 1) & numbers
 	e.sent = now
-	e.interval()
+	e.bytes, e.due = 0, e.p.Interval
+	if spread := unit.Size(float64(e.p.Interval) * float64(e.p.Jitter) / 100); spread > 0 {
+		e.due += unit.Size(e.site.Random.Below(uint64(2*spread+1))) - spread
+	}
 	return f, true
 }
 
 // numbers masks the numbers of probes.
 const numbers = 1<<24 - 1
-
-// interval begins the bytes up to the next probe.
-func (e *E2CM) interval() {
-	e.bytes, e.due = 0, e.p.Interval
-	if spread := unit.Size(float64(e.p.Interval) * float64(e.p.Jitter) / 100); spread > 0 {
-		e.due += unit.Size(e.site.Random.Below(uint64(2*spread+1))) - spread
-	}
-}
 
 // follow begins a round when the flow comes under a limiter, with a probe at once, and ends
 // it when the limiter has gone.

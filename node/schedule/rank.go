@@ -269,7 +269,10 @@ func (r *Rank) run(now unit.Time) {
 			break
 		}
 		if o := &r.ops[s]; o.Kind == Calc {
-			p := r.processor(o.CPU)
+			for len(r.processors) <= int(o.CPU) {
+				r.processors = append(r.processors, processor{})
+			}
+			p := &r.processors[o.CPU]
 			if p.running != 0 {
 				r.push(&p.waiting, s)
 			} else {
@@ -464,14 +467,6 @@ func (r *Rank) settle(k call, c claim) {
 	} else {
 		r.calls[k] = c
 	}
-}
-
-// processor returns a processor by its number.
-func (r *Rank) processor(n uint16) *processor {
-	for len(r.processors) <= int(n) {
-		r.processors = append(r.processors, processor{})
-	}
-	return &r.processors[n]
 }
 
 // soonest returns the processor whose calc ends first, and when. A rank has few.

@@ -1,8 +1,6 @@
 package tcp
 
 import (
-	"fmt"
-
 	"fabemu/wire"
 )
 
@@ -21,18 +19,6 @@ const (
 
 // Words returns the words for the rules.
 func (Congestion) Words() []string { return []string{"classic", "dctcp"} }
-
-// checkMarks refuses parameters of DCTCP that cannot work.
-func (p *Params) checkMarks() (key string, err error) {
-	switch {
-	case p.Congestion != DCTCP:
-	case !p.ECN:
-		return "ecn", fmt.Errorf("congestion is dctcp and ecn false: DCTCP depends on marks, and no segment may be marked")
-	case !(p.Gain > 0 && p.Gain <= 1):
-		return "gain", fmt.Errorf("the gain is %v: above 0 to 1 is possible", p.Gain)
-	}
-	return "", nil
-}
 
 // fraction is the estimate of the share of bytes that were marked (RFC 8257, section 3.3).
 type fraction struct {

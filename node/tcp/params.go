@@ -77,7 +77,14 @@ func (p Params) Check() (key string, err error) {
 	case p.DelayedACK < 0 || p.InitialWindow < 0 || p.Threshold < 0 || p.Read < 0:
 		return "delayed-ack", fmt.Errorf("times, sizes and rates must not be negative")
 	}
-	return p.checkMarks()
+	switch {
+	case p.Congestion != DCTCP:
+	case !p.ECN:
+		return "ecn", fmt.Errorf("congestion is dctcp and ecn false: DCTCP depends on marks, and no segment may be marked")
+	case !(p.Gain > 0 && p.Gain <= 1):
+		return "gain", fmt.Errorf("the gain is %v: above 0 to 1 is possible", p.Gain)
+	}
+	return "", nil
 }
 
 // maxWindow is the largest window: 65535 shifted by 14 (RFC 7323, section 2.3).

@@ -367,16 +367,12 @@ func (s *Sender) persist(now unit.Time) {
 // unback takes the doubling of the timeout back.
 func (s *Sender) unback() {
 	if s.srtt > 0 {
-		s.rto = s.bound(s.srtt + max(granularity, 4*s.rttvar))
+		s.rto = min(max(s.srtt+max(granularity, 4*s.rttvar), s.p.MinRTO), s.p.MaxRTO)
 	}
 }
 
 // granularity is G of RFC 6298: model time has no other.
 const granularity = unit.Nanosecond
-
-func (s *Sender) bound(d unit.Duration) unit.Duration {
-	return min(max(d, s.p.MinRTO), s.p.MaxRTO)
-}
 
 // measure takes in that all up to a position is acknowledged: a round trip, if it is the round trip of
 // the timed segment (RFC 6298, section 2).

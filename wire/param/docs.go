@@ -1,9 +1,7 @@
 package param
 
 import (
-	"cmp"
 	_ "embed"
-	"reflect"
 	"strings"
 )
 
@@ -26,9 +24,3 @@ var described = func() map[string]description {
 	}
 	return all
 }()
-
-// describe adds the documentation of a field that its tags do not have.
-func describe(typ reflect.Type, tags map[string]string) {
-	d := described[typ.PkgPath()+"."+typ.Name()+"\t"+tags["key"]]
-	tags["doc"], tags["source"] = cmp.Or(tags["doc"], d.doc), cmp.Or(tags["source"], d.source)
-}

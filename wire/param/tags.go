@@ -30,7 +30,8 @@ func OfField(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 		panic("param: " + f.Name + ": " + fmt.Sprintf(format, args...))
 	}
 	tags := tagsOf(f.Tag)
-	describe(typ, tags)
+	d := described[typ.PkgPath()+"."+typ.Name()+"\t"+tags["key"]]
+	tags["doc"], tags["source"] = cmp.Or(tags["doc"], d.doc), cmp.Or(tags["source"], d.source)
 	var p Param
 	if name := tags["form"]; name != "" {
 		form, ok := forms[name]

@@ -178,18 +178,6 @@ type virtualLane struct {
 // owed is the due time of a flow control packet that leaves as soon as the link is idle.
 const owed unit.Time = -1
 
-func newCredits(c Config) *credits {
-	s := &credits{acks: !c.AcksAsData}
-	s.lanes = make([]virtualLane, max(c.Lanes, 1), max(c.Lanes, 1)+1)
-	for lane := range s.lanes {
-		s.lanes[lane].Credit = NewCredit(c.Room, 1)
-	}
-	if s.acks {
-		s.lanes = append(s.lanes, virtualLane{Credit: NewCredit(AckRoom, ackBatch)})
-	}
-	return s
-}
-
 // Lanes returns how many lanes the link has, and whether the last of them is the lane of ACKs. On Ethernet there are
 // none.
 func (p *Port) Lanes() (n int, acks bool) {

@@ -258,11 +258,6 @@ func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 	return Answer{Open, now}
 }
 
-// sentPaused reports a frame that starts although the peer has sent PAUSE, which would be an error of the node.
-func (p *Port) sentPaused(now, until unit.Time, f *wire.Frame) {
-	p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
-}
-
 func (s *pausing) free(*Port, unit.Time, *wire.Frame) {}
 
 // receive passes frames to the node, but for PAUSE frames and frames of no priority.

@@ -93,7 +93,15 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 	p.transmitter.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	switch c.FlowControl {
 	case Credits:
-		p.control = newCredits(c)
+		s := &credits{acks: !c.AcksAsData}
+		s.lanes = make([]virtualLane, max(c.Lanes, 1), max(c.Lanes, 1)+1)
+		for lane := range s.lanes {
+			s.lanes[lane].Credit = NewCredit(c.Room, 1)
+		}
+		if s.acks {
+			s.lanes = append(s.lanes, virtualLane{Credit: NewCredit(AckRoom, ackBatch)})
+		}
+		p.control = s
 	case ChannelCredits:
 		p.control, p.owed = newChannels(c.CBFC), 0
 	default:
@@ -103,7 +111,11 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 		p.faults, p.faulty = &faults{ignored: true}, true
 	}
 	if c.Retry != nil {
-		p.makeRetry(c)
+		p.makeFaults()
+		r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id,
+			set: c.Framing.Length(&wire.Frame{Kind: wire.LLRAck})}
+		r.End = *retry.NewEnd(*c.Retry, r)
+		p.faults.retry = r
 	}
 	return p
 }
@@ -197,7 +209,7 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 			left = c.lanes[f.Lane].Sent(f.Blocks())
 		case *pausing:
 			if until := c.until[c.class(f.Lane)]; until > now {
-				p.sentPaused(now, until, f)
+				p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
 			}
 		case *channels:
 			left = c.sends(f, n)

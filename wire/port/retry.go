@@ -19,15 +19,6 @@ type retrying struct {
 	gap     unit.Duration // between two ACKs
 }
 
-// makeRetry gives the port a link with retry.
-func (p *Port) makeRetry(c Config) {
-	p.makeFaults()
-	r := &retrying{profile: *c.Retry, out: p.out, rec: p.rec, id: p.id,
-		set: c.Framing.Length(&wire.Frame{Kind: wire.LLRAck})}
-	r.End = *retry.NewEnd(*c.Retry, r)
-	p.faults.retry = r
-}
-
 // retries returns the retry of the port's link, or nil if it has none.
 func (p *Port) retries() *retrying {
 	if !p.faulty {
@@ -156,24 +147,19 @@ func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 			return unit.Never, false
 		}
 	default:
-		p.sendAgain(now, r, f, sequence)
+		n := p.Framing().Length(f)
+		k := p.transmitter.medium.of(n)
+		control := f.Kind.Control()
+		end := now.Add(k.duration)
+		p.transmitter.start(now, end, k.after(control)+p.faults.leave(f, now, end, 0))
+		t := p.out.place()
+		t.Frame = *f
+		p.out.Bodies.Copy(&t.Frame)
+		t.Port, t.Start, t.Duration, t.Due, t.Length = p.id, now, k.duration, p.transmitter.due, n
+		t.Note, t.Preamble = Note{Credit: -1}, wire.Sequenced(sequence)
+		r.Again(now, p.transmitter.free)
 	}
 	return p.transmitter.free, false
-}
-
-// sendAgain retransmits a frame. Flow control permitted it the first time.
-func (p *Port) sendAgain(now unit.Time, r *retrying, f *wire.Frame, sequence uint32) {
-	n := p.Framing().Length(f)
-	k := p.transmitter.medium.of(n)
-	control := f.Kind.Control()
-	end := now.Add(k.duration)
-	p.transmitter.start(now, end, k.after(control)+p.faults.leave(f, now, end, 0))
-	t := p.out.place()
-	t.Frame = *f
-	p.out.Bodies.Copy(&t.Frame)
-	t.Port, t.Start, t.Duration, t.Due, t.Length = p.id, now, k.duration, p.transmitter.due, n
-	t.Note, t.Preamble = Note{Credit: -1}, wire.Sequenced(sequence)
-	r.Again(now, p.transmitter.free)
 }
 
 // receiveRetry takes in a frame of a link with retry, whose FCS may be bad, and reports whether it ends here.

@@ -163,16 +163,11 @@ func (e *End) count(now unit.Time, c Counter, f *wire.Frame, sequence uint32) {
 	e.owner.Counted(now, c, *f, sequence) // a pointer would have all frames of callers on the heap
 }
 
-// eligible reports whether a frame is one that is protected.
-func (e *End) eligible(f *wire.Frame) bool {
-	return f.Kind.Control() || e.profile.Eligible>>(f.Lane&7)&1 == 1
-}
-
 // Permits returns whether a frame that takes n bytes of the link may leave.
 func (e *End) Permits(f *wire.Frame, n unit.Size) Verdict {
 	action := e.profile.Init
 	switch {
-	case !e.eligible(f):
+	case !(f.Kind.Control() || e.profile.Eligible>>(f.Lane&7)&1 == 1):
 		return Plain
 	case e.tx == Advance && (f.Kind.Control() || len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes):
 		return Protected

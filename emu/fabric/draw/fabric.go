@@ -93,14 +93,6 @@ func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 // newPicture finds the parts of the drawing.
 func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
 	p := &picture{scenario: s, fabric: f, groups: f.Groups(), gap: gap}
-	p.findCommon()
-	p.findNodes()
-	p.findEdges()
-	return p
-}
-
-// findCommon finds the properties of most links.
-func (p *picture) findCommon() {
 	count := map[properties]int{}
 	for i := range p.fabric.Wires {
 		q := propertiesOf(p.fabric.Wires[i].Link)
@@ -108,6 +100,9 @@ func (p *picture) findCommon() {
 			p.common = q
 		}
 	}
+	p.findNodes()
+	p.findEdges()
+	return p
 }
 
 func (p *picture) findNodes() {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,7 +110,8 @@ func (f *Figures) read(root fs.FS) {
 			f.Governors = append(f.Governors, g)
 		}
 	}
-	f.Backlog = number(root, "proc/sys/net/core/netdev_max_backlog")
+	n, _ := strconv.Atoi(text(root, "proc/sys/net/core/netdev_max_backlog"))
+	f.Backlog = n
 	f.Steering = []string{}
 	queues, _ := fs.Glob(root, "sys/class/net/lo/queues/rx-*/rps_cpus") // the pattern is right
 	for _, name := range queues {

@@ -71,9 +71,3 @@ func text(root fs.FS, name string) string {
 	b, _ := fs.ReadFile(root, name)
 	return string(bytes.TrimSpace(b))
 }
-
-// number returns the number in a file, or 0.
-func number(root fs.FS, name string) int {
-	n, _ := strconv.Atoi(text(root, name))
-	return n
-}

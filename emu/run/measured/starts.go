@@ -27,11 +27,3 @@ func (s *Starts) note(late, packet unit.Duration) {
 	s.Lateness.RecordValue(int64(late))
 	s.LatenessT.RecordValue(int64(late) * 1000 / int64(max(packet, 1)))
 }
-
-// merge adds the starts of another part of the run.
-func (s *Starts) merge(o *Starts) {
-	s.Count += o.Count
-	s.Late += o.Late
-	s.Lateness.Merge(o.Lateness.Histogram)
-	s.LatenessT.Merge(o.LatenessT.Histogram)
-}

@@ -61,7 +61,10 @@ func (t *Time) Add(o *Time) {
 		t.of[k] = &Pacing{time: t, readings: p.readings}
 	}
 	t.cut = t.cut || o.cut
-	t.Starts.merge(o.Starts)
+	t.Starts.Count += o.Starts.Count
+	t.Starts.Late += o.Starts.Late
+	t.Starts.Lateness.Merge(o.Starts.Lateness.Histogram)
+	t.Starts.LatenessT.Merge(o.Starts.LatenessT.Histogram)
 }
 
 // form is a Time as in JSON.

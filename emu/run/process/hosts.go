@@ -360,7 +360,10 @@ func await(peer *fleet.Peer, wanted kind, v any) error {
 	k, b, err := read(peer.In)
 	switch {
 	case err != nil:
-		return whyLost(err)
+		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+			return errors.New("it sends nothing any more")
+		}
+		return fmt.Errorf("its connection is lost (%w)", err)
 	case k == done:
 		var r Report
 		if json.Unmarshal(b, &r) == nil && r.Err != "" {
@@ -373,12 +376,4 @@ func await(peer *fleet.Peer, wanted kind, v any) error {
 		return fmt.Errorf("a message of kind %q where %q is expected", byte(k), byte(wanted))
 	}
 	return json.Unmarshal(b, v)
-}
-
-// whyLost returns an error that describes the loss of a connection.
-func whyLost(err error) error {
-	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
-		return errors.New("it sends nothing any more")
-	}
-	return fmt.Errorf("its connection is lost (%w)", err)
 }

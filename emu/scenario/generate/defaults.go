@@ -144,9 +144,6 @@ func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 // settling is the time that algorithms need whose timers do not depend on rates.
 const settling = 10 * unit.Millisecond
 
-// window is how many packets of a flow may await their ACKs: four, and those on the longest path, up and down.
-func (o *Options) window() int { return 4 + packetsIn(2*trip(o.Delays...), o.Rates[0]) }
-
 // sets returns the defaults of a file, as fields of links, switches and flows.
 func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
 	add := func(path, format string, value ...any) {

@@ -147,7 +147,7 @@ func (k *Kind) text(o Options) ([]byte, error) {
 		v["warm"], v["drain"], v["to"] = o.transfers(sizes, v["to"].(unit.Duration))
 	}
 	if v["window"] == nil {
-		v["window"] = o.window()
+		v["window"] = 4 + packetsIn(2*trip(o.Delays...), o.Rates[0])
 	}
 	sets := o.sets(s, v["window"].(int))
 	for _, section := range []string{"link", "switch", "flow"} {

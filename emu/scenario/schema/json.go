@@ -101,7 +101,14 @@ func schemaOf(p *param.Param) *schema {
 		s.Type, s.AdditionalProperties = []string{"object", "null"}, schemaOf(p.Item)
 		s.PropertyNames = &schema{Pattern: p.Pattern()}
 	case param.List:
-		list(s, p)
+		s.Type, s.MinItems, s.MaxItems = "array", max(p.Least, p.Length), p.Length
+		if s.MinItems == 0 {
+			s.Type = []string{"array", "null"}
+		}
+		s.Items = schemaOf(p.Item)
+		if p.Short != "" {
+			s.Items = &schema{AnyOf: []*schema{schemaOf(p.Item.Object.Find(p.Short)), s.Items}}
+		}
 	default:
 		s.Type, s.Pattern = "string", p.Pattern()
 		if p.Listed() {
@@ -166,18 +173,6 @@ func number(s *schema, p *param.Param) {
 		n.Minimum = json.Number(low)
 	}
 	n.Maximum = json.Number(high)
-}
-
-// list gives the number of items, and their form.
-func list(s *schema, p *param.Param) {
-	s.Type, s.MinItems, s.MaxItems = "array", max(p.Least, p.Length), p.Length
-	if s.MinItems == 0 {
-		s.Type = []string{"array", "null"}
-	}
-	s.Items = schemaOf(p.Item)
-	if p.Short != "" {
-		s.Items = &schema{AnyOf: []*schema{schemaOf(p.Item.Object.Find(p.Short)), s.Items}}
-	}
 }
 
 // value returns the default of a parameter as in JSON.
