@@ -5,6 +5,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/paths"
+	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -34,8 +35,8 @@ func Build(s *scenario.Scenario) (*Fabric, error) {
 		f.addWire(&s.Links[i])
 	}
 	for i := range f.Nodes {
-		if m := &f.Nodes[i]; len(m.Ports) > int(NoRoute) {
-			return nil, fmt.Errorf("fabric: %s has more than %d ports", m.Name, NoRoute)
+		if m := &f.Nodes[i]; len(m.Ports) > int(switchd.NoRoute) {
+			return nil, fmt.Errorf("fabric: %s has more than %d ports", m.Name, switchd.NoRoute)
 		}
 	}
 	known := map[place]*Path{} // every so many hops

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -58,7 +59,7 @@ func TestHPL2002(t *testing.T) {
 		}
 	}
 	// Ports are in the order of the links: A1 to A10, AV, then the trunk.
-	if got := f.Table(0, 0).To; got[wire.LID(3)] != 0 || got[wire.LID(12)] != 9 || got[wire.LID(13)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(2)] != fabric.NoRoute || got[0] != fabric.NoRoute || got[1] != fabric.NoRoute {
+	if got := f.Table(0, 0).To; got[wire.LID(3)] != 0 || got[wire.LID(12)] != 9 || got[wire.LID(13)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(2)] != switchd.NoRoute || got[0] != switchd.NoRoute || got[1] != switchd.NoRoute {
 		t.Errorf("routes of A: %v", got)
 	}
 	if got := f.Table(1, 0).To; got[wire.LID(14)] != 0 || got[wire.LID(3)] != 10 || got[wire.LID(24)] != 11 || got[wire.LID(25)] != 12 {
@@ -164,7 +165,7 @@ func TestRoutesProperty(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := randomFabric(r)
 		f := build(t, s)
-		tables := make([]fabric.Table, len(s.Switches))
+		tables := make([]switchd.Routes, len(s.Switches))
 		for i := range tables {
 			tables[i] = f.Table(i, 0)
 		}
@@ -180,7 +181,7 @@ func TestRoutesProperty(t *testing.T) {
 						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Nodes[from].Name, f.Nodes[dst].Name, f.Nodes[at].Name)
 					}
 					p := tables[at].To[f.Nodes[dst].LID]
-					if p == fabric.NoRoute {
+					if p == switchd.NoRoute {
 						t.Fatalf("seed %d: the route from %s to %s goes astray at %s", seed, f.Nodes[from].Name, f.Nodes[dst].Name, f.Nodes[at].Name)
 					}
 					at = peer(f, at, p)

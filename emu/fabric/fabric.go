@@ -31,9 +31,6 @@ type Node struct {
 	Ports    []Port
 }
 
-// NoRoute is in Table.To for a LID that cannot be reached.
-const NoRoute port.ID = 0xFFFF
-
 // Port is one end of a wire.
 type Port struct {
 	Wire int // index in Fabric.Wires

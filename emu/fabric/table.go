@@ -4,20 +4,13 @@ import (
 	"slices"
 
 	"fabemu/emu/scenario/paths"
+	"fabemu/switchd"
 	"fabemu/wire/port"
 )
 
-// Table is the routes of a switch.
-type Table struct {
-	// To has the port towards each LID, indexed by it; NoRoute if there is none. Values
-	// from the number of ports on stand for several equal paths: the entries of Equal.
-	To    []port.ID
-	Equal [][]port.ID
-}
-
 // Table returns the routes of a switch to all endpoints, in a state of the links.
-func (f *Fabric) Table(node, state int) Table {
-	t := Table{To: slices.Repeat([]port.ID{NoRoute}, len(f.Nodes)+1)}
+func (f *Fabric) Table(node, state int) switchd.Routes {
+	t := switchd.Routes{To: slices.Repeat([]port.ID{switchd.NoRoute}, len(f.Nodes)+1)}
 	toward := slices.Repeat([]port.ID{unknown}, len(f.Nodes)) // by root
 	var steps []paths.Step
 	for dst := range f.Nodes {
@@ -43,7 +36,7 @@ func (f *Fabric) Table(node, state int) Table {
 }
 
 // unknown stands for a port that was not looked up yet.
-const unknown = NoRoute - 1
+const unknown = switchd.NoRoute - 1
 
 // portTo returns the port of a node at the link of a step.
 func (f *Fabric) portTo(s paths.Step, node int) port.ID {
@@ -52,10 +45,10 @@ func (f *Fabric) portTo(s paths.Step, node int) port.ID {
 }
 
 // entry returns the value in a table for steps from a switch.
-func (f *Fabric) entry(t *Table, node int, steps []paths.Step) port.ID {
+func (f *Fabric) entry(t *switchd.Routes, node int, steps []paths.Step) port.ID {
 	switch len(steps) {
 	case 0:
-		return NoRoute
+		return switchd.NoRoute
 	case 1:
 		return f.portTo(steps[0], node)
 	}

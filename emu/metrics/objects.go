@@ -2,9 +2,7 @@ package metrics
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"fabemu/emu/base/spelling"
@@ -93,16 +91,11 @@ func (o *objects) add(x object) {
 // known lists the objects for an error message, those whose names are nearest
 // to name first.
 func (o *objects) known(name string) string {
-	const most = 12
 	names := make([]string, len(o.all))
 	for i := range o.all {
 		names[i] = o.all[i].name
 	}
-	names = spelling.ByNearness(name, names)
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return spelling.Some(spelling.ByNearness(name, names), 12)
 }
 
 // capacity is the rate of a wire from an instant on.

@@ -74,20 +74,12 @@ func Quantities() (all []Quantity) {
 }
 
 // table is all quantities.
-var table = pointers(slices.Concat(quantities, tcpQuantities))
-
-// pointers returns the address of each quantity.
-func pointers(list []Quantity) (all []*Quantity) {
-	for i := range list {
-		all = append(all, &list[i])
-	}
-	return all
-}
+var table = slices.Concat(quantities, tcpQuantities)
 
 // quantities are the quantities of any transport. A frame that is on the link at the beginning or the
 // end of an interval counts for its part there: on a link for the bytes that have left, of a flow for the
 // bytes that have come, if the frame takes as long as the slowest link on its path does.
-var quantities = []Quantity{
+var quantities = []*Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
 		Links: "data on the link over its capacity",
 		Flows: "rate over the capacity of the slowest link that all share; without one, over the sum of each flow's slowest"},

@@ -110,7 +110,7 @@ func windowOf(column int, has func(c *Collector, flow int) bool) formula {
 }
 
 // tcpQuantities are the quantities of flows with TCP.
-var tcpQuantities = []Quantity{
+var tcpQuantities = []*Quantity{
 	{Name: "goodput", Unit: rates,
 		Flows: "payload that TCP delivered, in order and once; undefined without TCP",
 		flow:  func(t taken) float64 { return ofStreams(tcpInOrder)(t) / t.seconds() }},

@@ -214,10 +214,4 @@ func listNames(name string, names []string) string {
 }
 
 // someOf prints a list, of a long one the beginning.
-func someOf(words []string) string {
-	const most = 24
-	if len(words) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
-	}
-	return strings.Join(words, ", ")
-}
+func someOf(words []string) string { return spelling.Some(words, 24) }

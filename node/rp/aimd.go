@@ -18,8 +18,8 @@ import (
 // algorithms this one is the slowest to take back bandwidth.
 type AIMD struct{ multiplicative }
 
-// AIMDParams are the parameters of AIMD.
-type AIMDParams struct {
+// MultiplicativeParams are the parameters of AIMD and of FIMD.
+type MultiplicativeParams struct {
 	Ratio
 	Factor
 }
@@ -28,15 +28,43 @@ type AIMDParams struct {
 func aimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "aimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and adds to it without (Santos, Turner and Janakiraman)"},
-		func(p AIMDParams, s Site) Controller { return newAIMD(p, s) })
+		func(p MultiplicativeParams, s Site) Controller { return newAIMD(p, s) })
 }
 
-func newAIMD(p AIMDParams, s Site) *AIMD { return &AIMD{newMultiplicative(p.Ratio, p.Factor, s)} }
+func newAIMD(p MultiplicativeParams, s Site) *AIMD {
+	return &AIMD{newMultiplicative(p.Ratio, p.Factor, s)}
+}
 
 // Feedback takes in an ACK.
 func (c *AIMD) Feedback(_ unit.Time, f wire.Frame) {
 	if c.unmarked(&f) {
 		step := float64((c.m - 1) * c.min * c.min) // rounded here: never fused into the sum below
 		c.r = math.Min(c.r+float64(step/c.r), c.max)
+	}
+}
+
+// FIMD is fast increase, multiplicative decrease (US 7,920,476, claim 2):
+//
+//	marked ACK     r := max(r / m, Rmin)
+//	unmarked ACK   r := min(r * m^(Rmin/r), Rmax)
+//
+// so that a mark is made good after 1/Rmin, at every rate.
+type FIMD struct{ multiplicative }
+
+// fimdAlgorithm is the row of FIMD.
+func fimdAlgorithm() Algorithm {
+	return row(Algorithm{Name: "fimd", Feedback: Echoes,
+		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},
+		func(p MultiplicativeParams, s Site) Controller { return newFIMD(p, s) })
+}
+
+func newFIMD(p MultiplicativeParams, s Site) *FIMD {
+	return &FIMD{newMultiplicative(p.Ratio, p.Factor, s)}
+}
+
+// Feedback takes in an ACK.
+func (c *FIMD) Feedback(_ unit.Time, f wire.Frame) {
+	if c.unmarked(&f) {
+		c.r = math.Min(c.r*math.Pow(c.m, c.min/c.r), c.max)
 	}
 }

@@ -32,9 +32,9 @@ func (c config) make() (rp.Controller, error) {
 	case "lipd":
 		return either(rp.NewLIPD(rp.LIPDParams{Ratio: ratio}, site))
 	case "fimd":
-		return either(rp.NewFIMD(rp.FIMDParams{Ratio: ratio, Factor: factor}, site))
+		return either(rp.NewFIMD(rp.MultiplicativeParams{Ratio: ratio, Factor: factor}, site))
 	case "aimd":
-		return either(rp.NewAIMD(rp.AIMDParams{Ratio: ratio, Factor: factor}, site))
+		return either(rp.NewAIMD(rp.MultiplicativeParams{Ratio: ratio, Factor: factor}, site))
 	}
 	panic("no law " + c.algorithm)
 }

@@ -2,8 +2,8 @@ package rp
 
 // Constructors of algorithms for tests alone: the product makes them from the table of algorithms.
 
-func NewAIMD(p AIMDParams, s Site) (*AIMD, error)       { return checked(p, s, newAIMD) }
-func NewFIMD(p FIMDParams, s Site) (*FIMD, error)       { return checked(p, s, newFIMD) }
+func NewAIMD(p MultiplicativeParams, s Site) (*AIMD, error)       { return checked(p, s, newAIMD) }
+func NewFIMD(p MultiplicativeParams, s Site) (*FIMD, error)       { return checked(p, s, newFIMD) }
 func NewHPCC(p HPCCParams, s Site) (*HPCC, error)       { return checked(p, s, newHPCC) }
 func NewLIPD(p LIPDParams, s Site) (*LIPD, error)       { return checked(p, s, newLIPD) }
 func NewSwift(p SwiftParams, s Site) (*Swift, error)    { return checked(p, s, newSwift) }

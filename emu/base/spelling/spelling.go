@@ -54,6 +54,14 @@ func Sort(word string, words []string, part func(string) string) {
 	})
 }
 
+// Some lists so many words at most, and how many more there are.
+func Some(words []string, most int) string {
+	if more := len(words) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
 // DidYouMean asks in brackets, after a space, whether near was meant; it is "" when
 // near is.
 func DidYouMean(near string) string {

@@ -168,7 +168,7 @@ func (b *builder) routes(i int) []switchd.Routes {
 	for _, e := range b.fabric.Paths.Epochs {
 		k, known := of[e.State]
 		if !known {
-			t := switchd.Routes(b.fabric.Table(i, e.State))
+			t := b.fabric.Table(i, e.State)
 			k = slices.IndexFunc(tables, t.Equals)
 			if k < 0 {
 				k = len(tables)
