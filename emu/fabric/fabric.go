@@ -3,6 +3,7 @@ package fabric
 import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/paths"
+	"fabemu/node"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -130,3 +131,105 @@ func (p Port) Out() Hop { return Hop{Wire: p.Wire, From: p.End} }
 
 // In returns the direction of its wire from which a port receives.
 func (p Port) In() Hop { return Hop{Wire: p.Wire, From: 1 - p.End} }
+
+// Workload is a workload of the scenario with its addresses.
+type Workload struct {
+	*scenario.Workload
+	Members []int        // nodes, in the order of the workload
+	Range   node.QPRange // of its transfers, from each member in turn
+	Flow    Flow         // with all that its transfers have in common
+	Plain   scenario.Flow
+}
+
+// Workloads returns the workloads of the scenario.
+func (f *Fabric) Workloads() (all []*Workload) {
+	if f.Scenario == nil || len(f.Scenario.Workloads) == 0 {
+		return nil
+	}
+	ranges := f.Scenario.Ranges()
+	for i := range f.Scenario.Workloads {
+		w := &f.Scenario.Workloads[i]
+		p := &Workload{Workload: w, Range: ranges[i]}
+		names := w.Members()
+		for _, name := range names {
+			p.Members = append(p.Members, f.Paths.Index[name])
+		}
+		p.Plain = w.Template(names[0], names[1])
+		p.Flow = Flow{Flow: &p.Plain, Src: p.Members[0], Dst: p.Members[1],
+			Family: f.Wires[f.Nodes[p.Members[0]].Ports[0].Wire].Link.Family()}
+		all = append(all, p)
+	}
+	return all
+}
+
+// Transfer returns the index of the pool of a queue pair, and the node that sends with it; -1: it is not a transfer of a
+// workload.
+func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
+	for k, p := range workloads {
+		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
+			return k, p.Members[n]
+		}
+	}
+	return -1, 0
+}
+
+// spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
+// changed, with any choice among equal paths.
+func (f *Fabric) spread(p *Workload, carries [][2]bool) {
+	for _, e := range f.Paths.Epochs {
+		for _, dst := range p.Members {
+			f.Paths.Flood(e.State, p.Members, dst, func(at int, s paths.Step) {
+				carries[s.Link][f.Wires[s.Link].side(at)] = true
+			})
+		}
+	}
+}
+
+// Sizes are the sizes of a data frame.
+type Sizes struct {
+	Blocks   int       // of credit
+	Length   unit.Size // on the line
+	Datagram unit.Size // with its trailer in a datagram
+}
+
+// Framing returns the framing of the lines.
+func (f *Fabric) Framing() wire.Framing { return f.Scenario.Model.Framing }
+
+// Frame returns a data frame of a flow, for its length.
+func (f *Fabric) Frame(w *Flow) wire.Frame { return f.Scenario.Frame(w.Flow, w.Family) }
+
+// Largest returns the sizes of the largest data frame of any flow.
+func (f *Fabric) Largest() (s Sizes) {
+	framing := f.Framing()
+	frames := make([]wire.Frame, 0, len(f.Flows)+len(f.Scenario.Workloads))
+	for i := range f.Flows {
+		frames = append(frames, f.Frame(&f.Flows[i]))
+	}
+	for _, p := range f.Workloads() {
+		frames = append(frames, f.Frame(&p.Flow))
+	}
+	for _, frame := range frames {
+		s.Blocks = max(s.Blocks, wire.BlocksOf(frame.WireSize()))
+		s.Length = max(s.Length, framing.Length(&frame))
+		s.Datagram = max(s.Datagram, frame.WireSize()+wire.TrailerSize)
+	}
+	return s
+}
+
+// Room returns a buffer in blocks of credit, where s are the sizes of the largest frame.
+func (s Sizes) Room(r unit.Room) int {
+	if r.Packets > 0 {
+		return r.Packets * s.Blocks
+	}
+	return int(r.Bytes / wire.BlockSize)
+}
+
+// Longest returns for each wire the duration of the longest data frame on it.
+func (f *Fabric) Longest() []unit.Duration {
+	length := f.Largest().Length
+	longest := make([]unit.Duration, len(f.Wires))
+	for i := range f.Wires {
+		longest[i] = f.Wires[i].Link.Rate.Serialise(length)
+	}
+	return longest
+}

@@ -3,7 +3,9 @@ package process
 import (
 	"cmp"
 	"errors"
+	"hash/fnv"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -266,3 +268,80 @@ func PartFile(part string) string { return fileOf(part) + ".json" }
 
 // fileOf makes a file name from the name of a node.
 func fileOf(name string) string { return strings.ReplaceAll(name, "/", "-") }
+
+// Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are started by hand are
+// incompatible, or not supported on this system. The virtual clock has no carrier.
+func (p *Plan) Check(virtual bool) error {
+	switch apart := p.Placement != mode.InGoroutines; {
+	case p.Placement == mode.InHosts && p.Carrier != mode.UDP:
+		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", mode.InHosts, p.Carrier)
+	case p.Placement == mode.InHosts && len(p.ByHand) > 0:
+		return errs.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", mode.InHosts)
+	case p.Placement == mode.InHosts && p.Fleet == nil:
+		return errs.Errorf("placement %s needs a fleet of hosts", mode.InHosts)
+	case p.Placement != mode.InHosts && (p.Fleet != nil || len(p.HostsOf) > 0):
+		return errs.Errorf("other hosts take part with placement %s, not %s", mode.InHosts, p.Placement)
+	case p.Pin != "" && p.Pin != mode.PinOn && p.Pin != mode.PinOff:
+		return errs.Unknown("pin", p.Pin, mode.PinOn, mode.PinOff)
+	case apart && p.Carrier == mode.Pipe:
+		return errs.Errorf("placement %s needs links between processes: udp, unix or veth", p.Placement)
+	case apart && p.Packing == mode.Trains:
+		return errs.Errorf("packing %s requires placement %s: processes send each frame in its own packet", mode.Trains, mode.InGoroutines)
+	case p.Carrier == mode.Pipe && p.Packing == mode.Trains:
+		return errs.Errorf("packing %s requires links of kind udp, unix or veth: memory has no packets", mode.Trains)
+	case !apart && len(p.ByHand) > 0:
+		return errs.Errorf("a part can be started by hand with placement %s or %s", mode.InProcesses, mode.InDomains)
+	case len(p.ByHand) > 0 && p.Carrier != mode.UDP:
+		return errs.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
+	case apart:
+		return host.NeedsLinux("placement " + string(p.Placement))
+	case !virtual && p.Carrier != mode.Pipe:
+		return host.NeedsLinux("a wall run over links of kind " + string(p.Carrier))
+	}
+	return nil
+}
+
+// distant reports whether the links between parts are so long that their nodes work at the same time: at least a
+// quarter of a packet time.
+func (p *Plan) distant(of []int) bool {
+	f, longest := p.Fabric, p.Fabric.Longest()
+	for w, wire := range f.Wires {
+		if of[wire.Ends[0].Node] == of[wire.Ends[1].Node] {
+			continue
+		}
+		if min(f.Least(w, 0), f.Least(w, 1)) < longest[w]/4 {
+			return false
+		}
+	}
+	return true
+}
+
+// pin chooses the processors for the loops of parts, which all run on this machine.
+func (r *conductor) pin() {
+	list := processors()
+	if r.plan.Pin == mode.PinOff || len(list) == 0 {
+		return
+	}
+	spread := r.plan.distant(r.partOf())
+	if !spread {
+		list = list[len(list)-1:]
+	}
+	share := r.plan.Fabric.Partition(len(list))
+	for _, s := range r.participants {
+		s.CPUs = []int{list[share[s.nodes[0]]]}
+		s.Spread = spread
+	}
+}
+
+// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on this machine.
+func NewID(resolved []byte) uint32 {
+	return ID(resolved, uint64(time.Now().UnixNano())^uint64(os.Getpid())<<32)
+}
+
+// ID returns the number of a run. Runs of the same scenario have different salts.
+func ID(resolved []byte, salt uint64) uint32 {
+	h := fnv.New64a()
+	h.Write(resolved)
+	mixed := (h.Sum64() ^ salt) * 0x9E3779B97F4A7C15
+	return uint32(mixed >> 32)
+}
