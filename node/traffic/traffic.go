@@ -161,3 +161,131 @@ func (g *poisson) Next() Arrival {
 	g.now.add(g.mean.times(g.exponential()))
 	return Arrival{At: g.now.time(), To: g.to()}
 }
+
+// bernoulli: time is divided into slots that a packet takes on the link; each has one
+// with the same probability, whatever the others have.
+type bernoulli struct {
+	start  unit.Time
+	peak   unit.Rate
+	length unit.Size
+	always bool   // a packet in every slot
+	below  uint64 // the probability, times 2^64
+	slot   unit.Size
+	draw
+}
+
+func newBernoulli(c Config, d draw) *bernoulli {
+	g := &bernoulli{start: c.Start, peak: c.Peak, length: c.Length, always: c.Rate == c.Peak, draw: d}
+	if !g.always {
+		g.below, _ = bits.Div64(uint64(c.Rate), 0, uint64(c.Peak))
+	}
+	return g
+}
+
+// lastSlot keeps the start of a slot within the range of a number of bytes.
+const lastSlot = 1 << 40
+
+func (g *bernoulli) Next() Arrival {
+	for !g.always && g.random.Uint64() >= g.below {
+		if g.slot++; g.slot > lastSlot {
+			return Arrival{At: unit.Never}
+		}
+	}
+	at := g.start.Add(g.peak.Serialise(g.slot * g.length))
+	g.slot++
+	return Arrival{At: at, To: g.to()}
+}
+
+// bursts: a source that is on and off in turn, both for times with a Pareto
+// distribution; many of them together make self-similar traffic (W. Willinger, M. Taqqu,
+// R. Sherman, D. Wilson, "Self-similarity through high-variability", SIGCOMM 1995). A
+// burst goes to one destination. It has a whole number of packets: the part that a length has
+// beyond that is left for the next one, so that the mean is kept; and one that is
+// shorter than a packet may be no burst at all.
+type bursts struct {
+	now     span
+	packet  span   // how long a packet takes while on
+	on, off span   // least lengths: of a burst in packets, of a silence in time
+	inverse uint64 // one over the shape, times 2^63
+	carry   span   // packets that are left of a burst
+	left    uint64 // packets of the burst
+	dst     int
+	draw
+}
+
+func newBursts(c Config, d draw) *bursts {
+	g := &bursts{now: instantOf(c.Start), packet: spanOf(c.Length, c.Peak), draw: d}
+	g.inverse = uint64(float64(1<<63) / c.Shape)
+	// The mean of a Pareto distribution is its least value times shape/(shape-1).
+	least := -(2 * g.inverse) // (shape-1)/shape, times 2^64
+	g.on = ratio(uint64(c.Burst), uint64(c.Length)).times(span{0, least})
+	// On average, burst and silence together last as long as the burst at the rate.
+	g.off = spanOf(c.Burst, c.Rate)
+	g.off.sub(spanOf(c.Burst, c.Peak))
+	g.off = g.off.times(span{0, least})
+	return g
+}
+
+func (g *bursts) Next() Arrival {
+	for g.left == 0 {
+		g.now.add(g.off.times(g.pareto(g.inverse)))
+		if g.now.time() == unit.Never {
+			return Arrival{At: unit.Never}
+		}
+		g.carry.add(g.on.times(g.pareto(g.inverse)))
+		g.left, g.carry.whole = g.carry.whole, 0
+		g.dst = g.to()
+	}
+	at := g.now.time()
+	g.now.add(g.packet)
+	g.left--
+	return Arrival{At: at, To: g.dst}
+}
+
+// transfers: sizes of a distribution, all at the start or as a Poisson process.
+type transfers struct {
+	sizes Sizes
+	left  int  // how many there are; -1: no end
+	now   span // of the last one
+	mean  span // between two; 0: all at once
+	draw
+}
+
+func newTransfers(c Config, d draw) (Generator, error) {
+	switch {
+	case c.Sizes.mean == span{}:
+		return nil, fmt.Errorf("traffic: flows without sizes")
+	case c.Count < 0 || c.Rate < 0:
+		return nil, fmt.Errorf("traffic: %d flows at %v", c.Count, c.Rate)
+	}
+	g := &transfers{sizes: c.Sizes, left: c.Count, now: instantOf(c.Start), draw: d}
+	switch {
+	case c.Rate > 0:
+		g.mean = spanOf(1, c.Rate).times(c.Sizes.mean)
+		if len(c.Sizes.points) == 1 {
+			g.mean = spanOf(c.Sizes.points[0].size, c.Rate) // to the last bit
+		}
+		if c.Count == 0 {
+			g.left = -1
+		}
+	case c.Count == 0:
+		g.left = 1
+	}
+	return g, nil
+}
+
+// MostBytes keeps the time that a transfer takes at any rate within the range of a span.
+const MostBytes = 1 << 50
+
+func (g *transfers) Next() Arrival {
+	if g.left == 0 {
+		return Arrival{At: unit.Never}
+	}
+	if g.left > 0 {
+		g.left--
+	}
+	if g.mean != (span{}) {
+		g.now.add(g.mean.times(g.exponential()))
+	}
+	return Arrival{At: g.now.time(), To: g.to(), Size: g.sizes.draw(g.random)}
+}
