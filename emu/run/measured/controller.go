@@ -55,41 +55,30 @@ func (c *controller) Advance(now unit.Time) { c.Controller.Advance(c.read(now)) 
 // Extras returns its capabilities in addition to a Controller.
 func (c *controller) Extras() rp.Extras {
 	x := rp.ExtrasOf(c.Controller)
+	timed := extras{x, c}
 	if x.Sender != nil {
-		x.Sender = sender{x.Sender, c}
+		x.Sender = timed
 	}
 	if x.Judge != nil {
-		x.Judge = judge{x.Judge, c}
+		x.Judge = timed
 	}
 	if x.Acknowledged != nil {
-		x.Acknowledged = acknowledged{x.Acknowledged, c}
+		x.Acknowledged = timed
 	}
 	return x
 }
 
-// sender hands measured instants to a reaction point that sends frames.
-type sender struct {
-	of rp.Sender
+// extras hands measured instants to the extras of a reaction point: as it sends frames, refuses some, and uses ACKs,
+// whose own measurements are of the model.
+type extras struct {
+	rp.Extras
 	by *controller
 }
 
-func (s sender) Send(now unit.Time) (wire.Frame, bool) { return s.of.Send(s.by.read(now)) }
-
-// acknowledged hands them to one that uses ACKs; the measurements of those are of the model.
-type acknowledged struct {
-	rp.Acknowledged
-	by *controller
+func (x extras) Send(now unit.Time) (wire.Frame, bool) { return x.Sender.Send(x.by.read(now)) }
+func (x extras) Refuses(now unit.Time, f wire.Frame) trace.Reason {
+	return x.Judge.Refuses(x.by.read(now), f)
 }
-
-func (a acknowledged) Acked(now unit.Time, ack rp.Ack) { a.Acknowledged.Acked(a.by.cameAt(now), ack) }
-func (a acknowledged) Lost(now unit.Time)              { a.Acknowledged.Lost(a.by.read(now)) }
-
-// judge hands them to one that refuses frames.
-type judge struct {
-	of rp.Judge
-	by *controller
-}
-
-func (j judge) Refuses(now unit.Time, f wire.Frame) trace.Reason {
-	return j.of.Refuses(j.by.read(now), f)
-}
+func (x extras) Acked(now unit.Time, ack rp.Ack) { x.Acknowledged.Acked(x.by.cameAt(now), ack) }
+func (x extras) Lost(now unit.Time)              { x.Acknowledged.Lost(x.by.read(now)) }
+func (x extras) Window() unit.Size               { return x.Acknowledged.Window() }
