@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -81,15 +82,6 @@ type unknown struct {
 
 func (u unknown) Unknown() string { return u.name }
 
-// misread is an error at an offset in an expression, in bytes.
-type misread struct {
-	error
-	offset int
-}
-
-func (m misread) Offset() int   { return m.offset }
-func (m misread) Unwrap() error { return m.error }
-
 func (o *objects) compile(expression string) (Metric, error) {
 	m := Metric{expression: strings.TrimSpace(expression)}
 	parts := strings.Split(expression, " / ")
@@ -101,9 +93,9 @@ func (o *objects) compile(expression string) (Metric, error) {
 		text := strings.TrimSpace(part)
 		g, err := o.figure(text)
 		if err != nil {
-			at := misread{err, from + strings.Index(part, text)}
-			if inner, ok := errors.AsType[misread](err); ok {
-				at.offset += inner.offset
+			at := param.Misread{Err: err, At: from + strings.Index(part, text)}
+			if inner, ok := errors.AsType[param.Misread](err); ok {
+				at.At += inner.At
 			}
 			return Metric{}, at
 		}
@@ -146,8 +138,8 @@ func (o *objects) figure(text string) (figure, error) {
 			return g, nil
 		}
 	}
-	return figure{}, misread{fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
-		len(text) - len(rest)}
+	return figure{}, param.Misread{Err: fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
+		At: len(text) - len(rest)}
 }
 
 // quantityIn splits a text in front of the quantity at its end; found is false if it has none.

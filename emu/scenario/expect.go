@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -101,9 +102,8 @@ func (r *resolver) checkMetrics() {
 		kept = append(kept, c)
 		metric := n.get("metric")
 		at := metric.spot
-		var misread interface{ Offset() int }
-		if errors.As(err, &misread) && metric.text == c.Metric {
-			at = r.inside(metric, misread.Offset())
+		if wrong, ok := errors.AsType[param.Misread](err); ok && metric.text == c.Metric {
+			at = r.inside(metric, wrong.At)
 		}
 		if err != nil {
 			r.add(at, "%v", err)

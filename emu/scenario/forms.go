@@ -99,15 +99,6 @@ func readScenarioName(s string) (any, error) {
 	return s, nil
 }
 
-// offsetError is an error in a part of a text.
-type offsetError struct {
-	error
-	offset int // in bytes
-}
-
-// Offset returns the offset of the mistake (param.Formed).
-func (e offsetError) Offset() int { return e.offset }
-
 // readLink reads the name of a link, or its ends. Whether it exists is checked later.
 func readLink(s string) (any, error) {
 	if s == "" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/wire/param"
 )
 
 // maxRange is the most names of a range: more than the LIDs of a subnet. A larger range is
@@ -163,18 +164,16 @@ func readJoint(text string) (any, error) {
 	}
 	a, b, _ := strings.Cut(text, sign)
 	if strings.Count(text, sign) != 1 {
-		return nil, offsetError{
-			fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text), 0,
-		}
+		return nil, param.Misread{Err: fmt.Errorf("%q is not a link: it is written \"X - Y\", with spaces around the dash, such as \"A[1-10] - A\"", text)}
 	}
 	leading := func(s string) int { return len(s) - len(strings.TrimLeft(s, " \t")) }
 	j := joint{aAt: leading(a), bAt: len(a) + len(sign) + leading(b), mesh: sign == " x "}
 	var err error
 	if j.a, err = parsePattern(strings.TrimSpace(a)); err != nil {
-		return nil, offsetError{err, j.aAt}
+		return nil, param.Misread{Err: err, At: j.aAt}
 	}
 	if j.b, err = parsePattern(strings.TrimSpace(b)); err != nil {
-		return nil, offsetError{err, j.bAt}
+		return nil, param.Misread{Err: err, At: j.bAt}
 	}
 	switch long, short := max(j.a.size(), j.b.size()), min(j.a.size(), j.b.size()); {
 	case j.mesh && long > maxRange/short:
@@ -184,7 +183,7 @@ func readJoint(text string) (any, error) {
 			j.a.text, j.a.size(), j.b.text, j.b.size(), j.a.text+" x "+j.b.text)
 	}
 	if err != nil {
-		return nil, offsetError{err, j.bAt}
+		return nil, param.Misread{Err: err, At: j.bAt}
 	}
 	return j, nil
 }

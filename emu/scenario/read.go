@@ -191,9 +191,8 @@ func (r *reports) readValue(n *node, p *param.Param) {
 	v, err := p.Read(n.text)
 	if err != nil {
 		at := n.spot
-		var off interface{ Offset() int }
-		if errors.As(err, &off) {
-			at = r.inside(n, off.Offset())
+		if wrong, ok := errors.AsType[param.Misread](err); ok {
+			at = r.inside(n, wrong.At)
 		}
 		r.add(at, "%v%s", err, meant(p, n.text))
 		return

@@ -70,15 +70,6 @@ const (
 	maxEntries    = 255 * 64
 )
 
-// cctError is a mistake in a table.
-type cctError struct {
-	error
-	offset int
-}
-
-// Offset returns where in the text it is (param.Formed).
-func (e cctError) Offset() int { return e.offset }
-
 // Form describes how tables are written. Numbers are as in C: 0x10 and 020 are 16.
 func (CCT) Form() param.Form {
 	const entry = `\s*[0-9xXa-fA-F]+\s*:\s*[0-9xXa-fA-F]+\s*`
@@ -113,19 +104,19 @@ func (t CCT) Entries() (all []wire.CCTEntry, err error) {
 		if why != "" {
 			if wrong++; wrong == 1 {
 				offset := at + len(text) - len(strings.TrimLeft(text, " \t"))
-				err = cctError{fmt.Errorf("entry %d of the table (CCTI %d, column %d of it), %q: %s",
-					len(all)+1, len(all), offset+1, strings.TrimSpace(text), why), offset}
+				err = param.Misread{Err: fmt.Errorf("entry %d of the table (CCTI %d, column %d of it), %q: %s",
+					len(all)+1, len(all), offset+1, strings.TrimSpace(text), why), At: offset}
 			}
 		}
 		all, at = append(all, e), at+len(text)+1
 	}
-	switch e, _ := err.(cctError); wrong {
+	switch e, _ := err.(param.Misread); wrong {
 	case 0, 1:
 		return all, err
 	case 2:
-		return nil, cctError{fmt.Errorf("%w; and another entry is wrong", e.error), e.offset}
+		return nil, param.Misread{Err: fmt.Errorf("%w; and another entry is wrong", e.Err), At: e.At}
 	default:
-		return nil, cctError{fmt.Errorf("%w; and %d more entries are wrong", e.error, wrong-1), e.offset}
+		return nil, param.Misread{Err: fmt.Errorf("%w; and %d more entries are wrong", e.Err, wrong-1), At: e.At}
 	}
 }
 

@@ -218,7 +218,7 @@ func TestCCTIsRead(t *testing.T) {
 			t.Errorf("%.20q: %v, %v; want %q", tc.text, got, err, tc.want)
 			continue
 		}
-		if at := err.(interface{ Offset() int }).Offset(); at != tc.offset {
+		if at := err.(param.Misread).At; at != tc.offset {
 			t.Errorf("%.20q: at %d, want %d", tc.text, at, tc.offset)
 		}
 	}

@@ -85,9 +85,17 @@ type Form struct {
 }
 
 // Formed is a type whose values are written in its own form. Form.Read returns one. Its
-// error may have a method Offset() int that returns the offset of the mistake in the text, in
-// bytes.
+// error may be a Misread.
 type Formed interface{ Form() Form }
+
+// Misread is an error at an offset in a text, in bytes.
+type Misread struct {
+	Err error
+	At  int
+}
+
+func (m Misread) Error() string { return m.Err.Error() }
+func (m Misread) Unwrap() error { return m.Err }
 
 // Forms are parameters by the name of their form. The tags of a field add to them.
 type Forms map[string]Param
