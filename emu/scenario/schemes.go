@@ -64,7 +64,7 @@ func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 // NewTransport returns the transport of a flow, given the family of its frames and [Scenario.Loses].
 func NewTransport(f *Flow, family wire.Family, loses bool) nodes.Transport {
 	return transport(f.Transport.Kind, family).New(f.Transport.Params,
-		nodes.Conditions{Window: f.Window, Timeout: f.Timeout, Loses: loses,
+		nodes.Acknowledged{Window: f.Window, Timeout: f.Timeout, Loses: loses,
 			AckSL: uint8(max(f.AckSL, 0)), AcksAsData: f.AckSL != AcksApart})
 }
 
