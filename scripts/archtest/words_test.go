@@ -15,8 +15,8 @@ import (
 
 // otherwise are comparisons with a word that means something else there.
 var otherwise = []string{
-	`wire/param/build.go: "on"`,               // what YAML takes for a flag
-	`wire/param/build.go: "off"`,              // the same
+	`wire/param/build.go: "on"`,                 // what YAML takes for a flag
+	`wire/param/build.go: "off"`,                // the same
 	`emu/host/netns/namespace_linux.go: "veth"`, // what the kernel calls a kind of interface
 }
 
