@@ -23,18 +23,18 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12963  unit | agenda, param, link | . | retry, fault | trace | port
-node             11239  rp, tcp, traffic, schedule | .
-switchd           4527  cp | .
-emu/base          1576  errs, files, spelling, terminal | document
-emu/scenario     12239  paths, schema, builtin | . | generate
-emu/fabric        2234  . | draw
-emu/host          4355  ., netns | doctor, fleet
-emu/run          14621  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4754  .
+wire             12964  unit | agenda, param, link | . | retry, fault | trace | port
+node             11083  rp, tcp, traffic, schedule | .
+switchd           4500  cp | .
+emu/base          1566  errs, files, spelling, terminal | document
+emu/scenario     12057  paths, schema, builtin | . | generate
+emu/fabric        2203  . | draw
+emu/host          4346  ., netns | doctor, fleet
+emu/run          14541  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4712  .
 emu/result        8147  plot | report | seeds | summary, compare
 emu/watch        11193  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1296  .
+emu               1256  .
 emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
