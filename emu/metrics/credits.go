@@ -58,29 +58,35 @@ func (c *Collector) countCredits(n uint32, kind wire.Kind, e *trace.Event) {
 	}
 }
 
-// CreditCount is a counter of a port with credits of channels.
-type CreditCount struct {
+// PortCount is a counter of a port that is not zero.
+type PortCount struct {
 	Node    int
 	Port    port.ID
-	Counter string // SAI's name behind SAI_PORT_STAT_CBFC_
+	Counter string // SAI's name; of credits what is behind SAI_PORT_STAT_CBFC_
 	Count   int64
 }
 
-// Credits returns the counters that are not zero, by node, port and counter.
-func (c *Collector) Credits() (all []CreditCount) {
-	if c.credits == nil {
-		return nil
-	}
+// portCounts returns the counters that are not zero, by node, port and counter, given those of a port and the name of
+// one, which is empty for a counter that is left out.
+func (c *Collector) portCounts(of func(n uint32) []int64, name func(k int) string) (all []PortCount) {
 	for m := range c.fabric.Nodes {
 		for p := range c.fabric.Nodes[m].Ports {
-			for k, n := range c.credits[c.first[m]+uint32(p)] {
-				if n > 0 {
-					all = append(all, CreditCount{m, port.ID(p), creditWords[k], n})
+			for k, n := range of(c.first[m] + uint32(p)) {
+				if word := name(k); n > 0 && word != "" {
+					all = append(all, PortCount{m, port.ID(p), word, n})
 				}
 			}
 		}
 	}
 	return all
+}
+
+// Credits returns the counters of the credits of channels.
+func (c *Collector) Credits() []PortCount {
+	if c.credits == nil {
+		return nil
+	}
+	return c.portCounts(func(n uint32) []int64 { return c.credits[n][:] }, func(k int) string { return creditWords[k] })
 }
 
 // creditEnds returns the ends of the names of the quantities for them.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"fabemu/wire"
-	"fabemu/wire/port"
 	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 )
@@ -84,28 +83,19 @@ func (c *Collector) countProtected(n uint32, kind wire.Kind, lane uint8) {
 	}
 }
 
-// RetryCount is a counter of the retry of a link that is not zero.
-type RetryCount struct {
-	Node    int
-	Port    port.ID
-	Counter retry.Counter
-	Count   int64
-}
-
-// Retries returns the counters of the retry of links, by node, port and counter.
-func (c *Collector) Retries() (all []RetryCount) {
-	for m := range c.fabric.Nodes {
-		for p := range c.fabric.Nodes[m].Ports {
-			if end := c.retries.of(c.first[m] + uint32(p)); end != nil {
-				for k, n := range end.counts {
-					if n > 0 && retry.Counter(k) != retry.TxOK {
-						all = append(all, RetryCount{m, port.ID(p), retry.Counter(k), n})
-					}
-				}
-			}
+// Retries returns the counters of the retry of links.
+func (c *Collector) Retries() []PortCount {
+	return c.portCounts(func(n uint32) []int64 {
+		if end := c.retries.of(n); end != nil {
+			return end.counts[:]
 		}
-	}
-	return all
+		return nil
+	}, func(k int) string {
+		if retry.Counter(k) == retry.TxOK {
+			return ""
+		}
+		return retry.Counter(k).String()
+	})
 }
 
 // retryEnds returns the ends of the names of the quantities of retry, and the counter of each.

@@ -314,8 +314,8 @@ func New(c *metrics.Collector) *Result {
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
-		Retries:     retriesOf(c),
-		Credits:     creditsOf(c),
+		Retries:     countsOf(c.Fabric(), c.Retries()),
+		Credits:     countsOf(c.Fabric(), c.Credits()),
 		Storms:      Storms(c.Fabric(), c.Storms()),
 		Silences:    silencesOf(c),
 		RankWaits:   rankWaitsOf(c),
@@ -598,18 +598,9 @@ func idleFaults(c *metrics.Collector) []string {
 	return warnings
 }
 
-func retriesOf(c *metrics.Collector) (all []RetryCount) {
-	f := c.Fabric()
-	for _, r := range c.Retries() {
-		m := &f.Nodes[r.Node]
-		all = append(all, RetryCount{Node: m.Name, Link: f.LinkName(m.Ports[r.Port].Out()), Counter: r.Counter.String(), Count: r.Count})
-	}
-	return all
-}
-
-func creditsOf(c *metrics.Collector) (all []RetryCount) {
-	f := c.Fabric()
-	for _, x := range c.Credits() {
+// countsOf puts counters of ports into the words of a fabric.
+func countsOf(f *fabric.Fabric, counts []metrics.PortCount) (all []RetryCount) {
+	for _, x := range counts {
 		m := &f.Nodes[x.Node]
 		all = append(all, RetryCount{Node: m.Name, Link: f.LinkName(m.Ports[x.Port].Out()), Counter: x.Counter, Count: x.Count})
 	}
