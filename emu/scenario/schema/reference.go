@@ -251,9 +251,6 @@ func table(rows [][]string) string {
 	return t.Markdown()
 }
 
-// required is behind the name of a required field.
-const required = " (required)"
-
 // entry returns the row of a field.
 func entry(p *param.Param) []string {
 	name := "**`" + p.Key + "`**"
@@ -261,7 +258,7 @@ func entry(p *param.Param) []string {
 	case p.Required && p.Inherits:
 		name += " (required, here or in `defaults`)"
 	case p.Required:
-		name += required
+		name += " (required)"
 	}
 	fallback := p.Computed
 	if p.Default != "" {
