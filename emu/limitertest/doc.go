@@ -6,7 +6,7 @@
 //	}
 //
 // Each case of package emu/study/limiters/bench is a subtest: steady rates, steps, storms of
-// feedback, rest and burst, a line that is held, sizes, hours of model time. A limiter has to keep
+// feedback, rest and burst, a link that is held, sizes, hours of model time. A limiter has to keep
 // the contract of node.RateLimiter, the rate that is set, and the burst that its method
 // Burst() unit.Size returns: two packets without the method. A fault fails the subtest, which then shows the
 // packets before it.
@@ -18,7 +18,7 @@
 // RunController puts reaction points into loops with a bottleneck: storms of congestion, a
 // link that is cut, feedback lost, repeated and out of order, hours of rest, several sources.
 //
-//	func TestMyLaw(t *testing.T) {
+//	func TestMyAlgorithm(t *testing.T) {
 //		limitertest.RunController(t, func(s rp.Site) rp.Controller { return mine.New(s.Line) }, nil)
 //	}
 //

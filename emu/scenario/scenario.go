@@ -459,7 +459,7 @@ func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Para
 
 // Control is the algorithm by which a source changes its rate.
 type Control struct {
-	Algorithm string // the name of a row of rp.Laws
+	Algorithm string // the name of a row of rp.Algorithms
 	Params    any    // of the type of that row's Params
 }
 

@@ -110,7 +110,7 @@ type Acknowledged interface {
 // Ack is an ACK, and the measurements that come with it. Packets are numbered from 0.
 type Ack struct {
 	Frame  *wire.Frame   // as it came; for the time of the call
-	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Law.Feedback: Delays)
+	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Algorithm.Feedback: Delays)
 	Held   unit.Duration // the time that the destination needed for it
 	Hops   []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
 	Bytes  unit.Size     // length on the link of the packets that it acknowledges

@@ -5,8 +5,8 @@
 // arrived, and decides the rate of the flow; the rate limiter (package node) turns the rate into instants.
 //
 // An algorithm of your own is a type with the methods of Controller. A program passes it to a run in
-// emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in Laws, and
-// its parameters in a struct (Law.Params). Each algorithm of the table can also be made directly: NewQCN
+// emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in Algorithms,
+// and its parameters in a struct (Algorithm.Params). Each algorithm of the table can also be made directly: NewQCN
 // with QCNParams, and so on.
 //
 // The algorithms of HPL-2002-224 and the reports around it (Santos, Turner, Janakiraman) follow one design
@@ -22,7 +22,7 @@
 //
 // # Optional interfaces
 //
-// Law.Feedback chooses the feedback that a Controller receives. The rest is optional; most algorithms need
+// Algorithm.Feedback chooses the feedback that a Controller receives. The rest is optional; most algorithms need
 // none of it. A Controller may also be
 //
 //   - an Acknowledged: it receives each ACK, and limits the bytes in flight
@@ -34,7 +34,7 @@
 //   - a Targeted, and a Logger: results show its target rate, and its log of congestion
 //   - a Wrapper of another Controller, whose optional interfaces it passes on
 //
-// Law.Answer makes an Answerer, the part at the destination: it receives data frames and the frames of the
+// Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the frames of the
 // Sender at the source. A struct of parameters may be a Traited (properties that follow from the values), a
 // SiteChecker (values that are invalid at a link), a param.Completer (defaults that follow from others) and
 // a param.Explainer (text for the reference).

@@ -90,6 +90,55 @@ func TestTreeOfArchitecture(t *testing.T) {
 	}
 }
 
+// foreign are types of formats, whose members comments name.
+var foreign = []string{"PortInfo", "TrackEvent"}
+
+// Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of a type of the module.
+func TestCommentsNameWhatExists(t *testing.T) {
+	declared, known := map[string]map[string]bool{}, map[string]bool{}
+	for _, p := range packages(t) {
+		for _, f := range p.files {
+			names := declared[f.ast.Name.Name]
+			if names == nil {
+				names = map[string]bool{}
+				declared[f.ast.Name.Name] = names
+			}
+			ast.Inspect(f.ast, func(n ast.Node) bool {
+				if id, ok := n.(*ast.Ident); ok {
+					names[id.Name], known[id.Name] = true, true
+				}
+				return true
+			})
+		}
+	}
+	ofPackage, ofType := regexp.MustCompile(`(?:^|[^\w./])([a-z]\w*)\.([A-Z]\w*)`), regexp.MustCompile(`(?:^|[^\w.])([A-Z][a-z]\w*)\.([A-Z]\w*)`)
+	check := func(at, text string, imports ...*ast.ImportSpec) {
+		for _, found := range ofPackage.FindAllStringSubmatch(text, -1) {
+			theirs := slices.ContainsFunc(imports, func(i *ast.ImportSpec) bool {
+				return strings.HasSuffix(i.Path.Value, "/"+found[1]+`"`) && !strings.HasPrefix(i.Path.Value, `"fabemu/`)
+			})
+			if names := declared[found[1]]; names != nil && !names[found[2]] && !theirs {
+				t.Errorf("%s names %s.%s, which does not exist", at, found[1], found[2])
+			}
+		}
+		for _, found := range ofType.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(foreign, found[1]) && (!known[found[1]] || !known[found[2]]) {
+				t.Errorf("%s names %s.%s, which does not exist", at, found[1], found[2])
+			}
+		}
+	}
+	for _, p := range packages(t) {
+		for _, f := range p.product() {
+			for _, group := range f.ast.Comments {
+				check(p.fset.Position(group.Pos()).String(), group.Text(), f.ast.Imports...)
+			}
+		}
+	}
+	for _, name := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+		check(name, documents(t)[name])
+	}
+}
+
 // Every exported name of the product is described.
 func TestExportedNamesAreDescribed(t *testing.T) {
 	for _, p := range packages(t) {

@@ -26,7 +26,7 @@ type order struct {
 	owners  []int32   // by slots from first on, nodeSlots of them together: their node
 	first   int       // the first slot of a node
 	last    int       // the slot of the look for deadlock, behind the slots of nodes
-	change  int       // the next of fabric.Changes
+	change  int       // the next of the fabric's Changes
 	numbers []int     // of a part, by change: its number in the whole run
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // of the nodes that share the agenda
@@ -40,7 +40,7 @@ type order struct {
 
 	carry func(s *slotted, t *port.Transmission) error // sends a frame in flight; nil: as a value
 	buf   []byte                                       // of a frame that is handed over as bytes
-	keys  *trace.Batch                                 // takes the keys of the events; nil: only fabric.Key does
+	keys  *trace.Batch                                 // takes the keys of the events; nil: only the fabric's Key does
 	keyed bool                                         // some do
 
 	report func(deadlock.Waits) error // takes the waiting frames at an instant of the watch; nil: the watcher looks by itself

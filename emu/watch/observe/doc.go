@@ -21,5 +21,5 @@
 //
 // Where nodes live in their own processes, the conductor has only their reports: a verdict
 // comes at the end, deadlocks are not looked for, the paths of flows show who keeps an output
-// waiting (Snapshot.ByWays), and nothing can be changed.
+// waiting (Snapshot.ByPaths), and nothing can be changed.
 package observe
