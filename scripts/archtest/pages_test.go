@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// pages are groups of documents and the words that each may have, as wc counts them. Lower a number when a group gets
-// shorter. A page that has to grow takes its words from another page of the group, or gets a new number with the reason
-// in the commit message.
+// pages are groups of documents and other texts for users, and the words that each may have, as wc counts them. Lower a
+// number when a group gets shorter. A page that has to grow takes its words from another page of the group, or gets a
+// new number with the reason in the commit message.
 var pages = []struct {
 	pattern string
 	most    int
 }{
 	{"README.md", 700},
-	{"ARCHITECTURE.md", 2450},
-	{"CONTRIBUTING.md", 1520},
-	{"CHANGELOG.md", 650},
+	{"ARCHITECTURE.md", 2420},
+	{"CONTRIBUTING.md", 1530},
+	{"CHANGELOG.md", 600},
 	{"docs/README.md", 280},
-	{"docs/guide/*.md", 28600},
+	{"docs/guide/*.md", 28300},
 	{"docs/guide/faults.md", 1200},
 	{"docs/guide/limiters.md", 1500},
 	{"docs/guide/wireshark.md", 1500},
@@ -28,6 +28,10 @@ var pages = []struct {
 	{"docs/reference/*.md", 16200},
 	{"docs/notes/*.md", 2300},
 	{"docs/papers/*.md", 42300},
+	{"cmd/fabemu/help.txt", 3200},
+	{"cmd/fabemu/flags.txt", 1950},
+	{"wire/param/docs.txt", 7700}, // comments on fields
+	{"emu/scenario/builtin/*/*.yaml", 38000},
 }
 
 // private are words of this project that a reader does not know, or that stand for a word of the field, and what to
