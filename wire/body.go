@@ -54,8 +54,20 @@ func (b *Body) MarkIP() {
 	if p == nil || p[1]>>shift&congested == 0 || p[1]>>shift&congested == congested {
 		return
 	}
+	setECN(p, shift, congested)
+}
+
+// ClearECN takes ECT and CE out of a packet of IP.
+func (b *Body) ClearECN() {
+	if p, shift := b.ip(); p != nil && p[1]>>shift&congested != 0 {
+		setECN(p, shift, 0)
+	}
+}
+
+// setECN sets the ECN field of a packet of IP with this shift in its second byte.
+func setECN(p []byte, shift uint, ecn uint8) {
 	old := binary.BigEndian.Uint16(p)
-	if p[1] |= congested << shift; shift == 0 { // the checksum of IPv4, by RFC 1624
+	if p[1] = p[1]&^(congested<<shift) | ecn<<shift; shift == 0 { // the checksum of IPv4, by RFC 1624
 		sum := uint32(^binary.BigEndian.Uint16(p[10:])) + uint32(^old) + uint32(binary.BigEndian.Uint16(p))
 		sum = sum&0xFFFF + sum>>16
 		binary.BigEndian.PutUint16(p[10:], ^uint16(sum+sum>>16))

@@ -173,6 +173,22 @@ func TestGuestRoCE(t *testing.T) {
 	}
 }
 
+// A packet without the ECN field differs in that, and in the checksum of IPv4.
+func TestClearECN(t *testing.T) {
+	for packet, kind := range map[string]uint16{guestData: 0x0800, guestData6: 0x86DD, guestAck: 0x0800} {
+		b, want := wire.Body{Type: kind, Bytes: unhex(t, packet)}, unhex(t, packet)
+		switch b.ClearECN(); packet {
+		case guestData:
+			want[1], want[11] = 0x68, want[11]+3
+		case guestData6:
+			want[1] = 0x80
+		}
+		if !bytes.Equal(b.Bytes, want) {
+			t.Errorf("%x, want\n%x", b.Bytes, want)
+		}
+	}
+}
+
 // Whatever a guest sends can be read, and an answer is a packet of RoCEv2 to the sender.
 func FuzzGuestRoCE(f *testing.F) {
 	for _, s := range []string{guestData, guestData6, guestAck, guestUD} {

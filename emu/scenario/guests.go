@@ -57,6 +57,8 @@ type Guest struct {
 	Adapter Adapter `key:"adapter" words:"roce" omit:"usual" computed:"none" also:"nic-model"`
 	// DSCP of the CNPs that the adapter sends. Priority: the flow's to which dscp assigns them.
 	CNPDSCP uint8 `key:"cnp-dscp" def:"48" low:"0" high:"63" omit:"usual" also:"cnp_dscp"`
+	// Packets reach the guest without ECT and CE. The adapter takes part in congestion control all the same.
+	ClearECN bool `key:"clear-ecn" def:"false" omit:"usual" also:"clear_ecn"`
 	// Flow that packets with a DSCP take to a destination, by priority. Others take the first flow to that destination.
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos"`
 }

@@ -72,6 +72,9 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 		t.Errorf("before the ACK: %+v", r[1].RoCE)
 	}
 	carry("a", 0, true, verb(1, wire.RCSendOnly, 0x11, 8))
+	if ecn := fakes["b"].received[1][19] & 3; ecn != 3 {
+		t.Errorf("a marked packet came with %d", ecn)
+	}
 	cnp := carry("b", 1, false, verb(2, wire.RCAck, 0x12, 8)) // the CNP left before it
 	r, _ := g.Report()
 	if r[1].RoCE.CNPSent != 1 || r[0].RoCE.CNPHandled != 1 || r[0].RoCE.CNPIgnored != 0 {
@@ -92,8 +95,12 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 1 {
 		t.Errorf("CNPs of a guest: %+v", r[0].RoCE)
 	}
-	// One that overtakes the first ACK waits for it; the other is given up.
+	// One that overtakes the first ACK waits for it; the other is given up. A guest can be spared the ECN field.
+	g.all[1].scene.ClearECN = true
 	carry("a", 0, false, verb(1, wire.RCSendOnly, 0x21, 7))
+	if all := fakes["b"].received; len(all) != 3 || all[2][19]&3 != 0 {
+		t.Errorf("with clear-ecn a packet came with ECT: %x", all)
+	}
 	carry("b", 1, false, verb(2, wire.RoCENotification, 0x22, 0))
 	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 2 {
 		t.Errorf("before the ACK that names the queue pair: %+v", r[0].RoCE)

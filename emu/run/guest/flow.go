@@ -121,7 +121,10 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 			return
 		}
 	}
-	if b.Marked {
+	switch {
+	case s.to.scene.ClearECN:
+		b.ClearECN()
+	case b.Marked:
 		b.MarkIP()
 	}
 	packet := b.Bytes
