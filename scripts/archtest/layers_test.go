@@ -23,16 +23,16 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12964  unit | agenda, param, link | . | retry, fault | trace | port
+wire             12976  unit | agenda, param, link | . | retry, fault | trace | port
 node             11083  rp, tcp, traffic, schedule | .
 switchd           4500  cp | .
 emu/base          1566  errs, files, spelling, terminal | document
-emu/scenario     12057  paths, schema, builtin | . | generate
+emu/scenario     12056  paths, schema, builtin | . | generate
 emu/fabric        2203  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14541  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4712  .
-emu/result        8147  plot | report | seeds | summary, compare
+emu/run          14544  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/metrics       4708  .
+emu/result        8138  plot | report | seeds | summary, compare
 emu/watch        11193  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1256  .
 emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
