@@ -524,7 +524,7 @@ func FuzzHandle(f *testing.F) {
 		request(0x81, 2, 0x18, 1<<16|1, 1), request(0x81, 2, 0x18, 4<<16, 0), request(4, 1, 0x12, 0), request(4, 2, 0x1D, 0), request(0x81, 1, 0x20, 0, 1), request(3, 1, 0x35, 0), request(0x81, 7, 2, 0), request(9, 0x81, 1, 0),
 		gmp(1, 0x21, 2, 0x14, 0, func(m []byte) { m[67], m[132] = 31, 0xF0 }), gmp(10, 0x21, 2, 0x16, 0, func(m []byte) { m[67], m[69], m[70] = 1, 9, 1 }),
 		gmp(10, 0x21, 2, 0x17, 254, func(m []byte) { m[64] = 0x3F }), gmp(10, 0x21, 2, 0x12, 0, func(m []byte) { m[64], m[72] = 1, 0x80 }),
-		gmp(1, 0x21, 2, 0x15, 0, nil), gmp(10, 0x21, 1, 0x13, 0, nil), gmp(1, 0x21, 1, 0x13, 0, nil), gmp(10, 0x21, 1, 0x18, 0, nil),
+		gmp(1, 0x21, 2, 0x15, 0, func(m []byte) { m[68], m[72] = 0x8F, 0xC4 }), gmp(1, 4, 2, 0x34, 0, func(m []byte) { m[65] = 255 }), gmp(10, 0x21, 1, 0x13, 0, nil), gmp(1, 0x21, 1, 0x13, 0, nil), gmp(10, 0x21, 1, 0x18, 0, nil),
 	} {
 		f.Add(p[:], p[:])
 	}
