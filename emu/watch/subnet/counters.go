@@ -61,10 +61,10 @@ var (
 	rcvPackets  = func(t *tally) uint64 { return uint64(t.in.Frames + t.in.Acks) }
 )
 
-// marked returns the count of packets with FECN (0) or BECN (1) of all service levels.
-func marked(kind int) func(*tally) uint64 {
+// marked returns the count of packets with FECN (0) or BECN (1) of some service levels.
+func marked(kind, from, to int) func(*tally) uint64 {
 	return func(t *tally) (n uint64) {
-		for sl := range t.marks {
+		for sl := from; sl < to; sl++ {
 			n += uint64(t.marks[sl][kind])
 		}
 		return n
@@ -74,25 +74,24 @@ func marked(kind int) func(*tally) uint64 {
 // byLevel returns the counters of packets with FECN (0) or BECN (1) by service level.
 func byLevel(kind int) (all []counter) {
 	for sl := range serviceLevels {
-		all = append(all, counter{4 + 4*sl, 32, sl, func(t *tally) uint64 { return uint64(t.marks[sl][kind]) }})
+		all = append(all, counter{4 + 4*sl, 32, sl, marked(kind, sl, sl+1)})
 	}
 	return all
 }
 
-// counters are the counters by attribute. Errors that cannot occur in the fabric are 0.
+// counters are the counters by attribute. Those that the fabric cannot have, such as errors and multicast, are 0, and not here.
 var counters = map[uint16][]counter{
 	attrCounters: {
-		{6, 8, 1, nil}, {7, 8, 2, nil}, {4, 16, 0, nil}, {8, 16, 3, nil}, {10, 16, 4, nil}, {12, 16, 5, nil},
 		{14, 16, 6, func(t *tally) uint64 { return uint64(t.drops) }},
 		{24, 32, 12, xmitData}, {28, 32, 13, rcvData}, {32, 32, 14, xmitPackets}, {36, 32, 15, rcvPackets},
 		{40, 32, 16, func(t *tally) uint64 { return t.ticks(t.out.Stalled[port.NoCredit]) }},
 	},
 	0x1D: { // PortCountersExtended
 		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
-		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, {56, 64, 6, nil}, {64, 64, 7, nil},
+		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, // unicast
 	},
 	// Annex A10: PortRcvConCtrl, PortSLRcvFECN and PortSLRcvBECN where flows end, PortXmitConCtrl where frames are marked.
-	0x31: {{4, 32, 0, marked(0)}, {8, 32, 1, marked(1)}},
+	0x31: {{4, 32, 0, marked(0, 0, serviceLevels)}, {8, 32, 1, marked(1, 0, serviceLevels)}},
 	0x32: byLevel(0),
 	0x33: byLevel(1),
 	0x34: {{4, 32, 0, func(t *tally) uint64 { return t.ticks(t.congested) }}},
@@ -119,7 +118,7 @@ func (s *Subnet) performance(at place, m, r *mad) uint16 {
 	}
 	for f, c := range counters[attr] {
 		value := uint64(0)
-		for k := first; k <= last && c.of != nil; k++ {
+		for k := first; k <= last; k++ {
 			value += s.count(place{at.node, k}, attr, f, m.sets() && selected>>c.selected&1 == 1)
 		}
 		var b [8]byte
