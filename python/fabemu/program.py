@@ -103,10 +103,10 @@ def plain(stderr: str) -> str:
 
 
 def flags(given: Mapping[str, Flag]) -> list[str]:
-    """Return keyword arguments as flags: ``pcap_snap=64`` is ``--pcap-snap=64``."""
+    """Return keyword arguments as flags: ``pcap_snap=64`` is ``--pcap-snap=64``, and ``pcap=False`` none."""
     out = []
     for name, value in given.items():
-        if value is not None:
+        if value is not None and value is not False:
             out.append(f"--{name.rstrip('_').replace('_', '-')}" + ("" if value is True else f"={word(value)}"))
     return out
 
