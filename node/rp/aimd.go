@@ -27,7 +27,7 @@ type MultiplicativeParams struct {
 // aimdAlgorithm is the row of AIMD.
 func aimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "aimd", Feedback: Echoes,
-		Doc: "divides the rate by a factor per mark, and adds to it without (Santos, Turner and Janakiraman)"},
+		Doc: "divides the rate by a factor per mark, and adds to it without marks (Santos, Turner and Janakiraman)"},
 		func(p MultiplicativeParams, s Site) Controller { return newAIMD(p, s) })
 }
 

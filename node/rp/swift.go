@@ -92,7 +92,7 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 // swiftAlgorithm is the row of Swift.
 func swiftAlgorithm() Algorithm {
 	return row(Algorithm{Name: "swift", Feedback: Delays,
-		Doc:    "keeps the delay that ACKs measure at a target, which follows from hops and window, by a window (Swift), on RoCEv2",
+		Doc:    "keeps the delay that ACKs measure at a target by a window; the target depends on hops and window (Swift), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
 		func(p SwiftParams, s Site) Controller { return newSwift(p, s) })
 }

@@ -18,12 +18,12 @@ type Page struct{ File, Text string }
 // Pages returns the reference of a language: a page for each section of a scenario, algorithm, marking scheme and
 // transport, and an index with the units.
 func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) []Page {
-	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none: marks nothing\n"},
+	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none marks nothing.\n"},
 		names: map[string][]string{"marking": {"none"}}}
 	all := choices(algorithms, points)
 	for _, c := range all {
 		for _, row := range c.rows {
-			r.lists[c.key] += fmt.Sprintf("* [%s](%s): %s\n", row.name, c.file(row), row.doc)
+			r.lists[c.key] += fmt.Sprintf("* [%s](%s) %s.\n", row.name, c.file(row), row.doc)
 			r.names[c.key] = append(r.names[c.key], fmt.Sprintf("[%s](%s)", row.name, c.file(row)))
 		}
 	}
