@@ -315,7 +315,7 @@ func rangeOf(p *param.Param) string {
 		high = ""
 	}
 	switch {
-	case above && slices.Contains(zero, low), low == "1B" && high == "": // the index says so
+	case above && slices.Contains(zero, low), low == "1B" && high == "", high != "" && strings.HasSuffix(p.Values, " or "+high): // said elsewhere
 	case above:
 		parts = append(parts, "above "+low)
 	case low == "" && high == "" && p.Kind == param.Duration && p.Values == "" && p.Form == nil:
