@@ -207,7 +207,7 @@ func (p *partitioner) better(u int) int {
 
 // Between estimates the number of frame-hops of the whole fabric in the shortest time from a
 // part to another one: the work that parts can do at the same time before they must exchange
-// messages. Flows are assumed to have equal shares of each link.
+// messages. Flows are assumed to have equal shares of each link, and no more than they offer.
 func (f *Fabric) Between(parts []int) float64 {
 	least, crossing := unit.Duration(f.Scenario.Model.Duration), make([]float64, 2*len(f.Wires))
 	for w := range f.Wires {
@@ -227,6 +227,9 @@ func (f *Fabric) Between(parts []int) float64 {
 		for _, h := range f.Flows[i].Path.All() {
 			length++
 			rate = min(rate, f.Wires[h.Wire].Link.Rate.BytesPerSecond()/crossing[2*h.Wire+h.From])
+		}
+		if offered := f.Flows[i].Rate; offered > 0 {
+			rate = min(rate, offered.BytesPerSecond())
 		}
 		// Each frame has an answer on each of its hops, be it credit or an ACK.
 		hops += 2 * length * rate / float64(max(f.Flows[i].Packet, 1))
