@@ -167,6 +167,10 @@ echo "+ go test -tags soak -run TestModelRandomFabricsInDomains ./emu/emutest/ru
 go test -tags soak -timeout 12h -run TestModelRandomFabricsInDomains -v ./emu/emutest/runtest/random >"$out/domains.txt" 2>&1 ||
 	failed+=("random fabrics in several domains: see $out/domains.txt")
 
+echo "+ go test -tags soak -run TestFiguresDomains ./scripts/measure"
+go test -tags soak -timeout 2h -run TestFiguresDomains -v ./scripts/measure >"$out/domains-cost.txt" 2>&1 ||
+	failed+=("domains that cost more than they gain: see $out/domains-cost.txt")
+
 n=0
 for scenario in "${S[@]}"; do
 	for dilation in "${D[@]}"; do
