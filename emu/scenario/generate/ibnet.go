@@ -187,21 +187,17 @@ func (x *net) ordered() (all []netLink) {
 		slices.SortFunc(list, func(a, b int) int { return port(node, a) - port(node, b) })
 	}
 	done := make([]bool, len(x.links))
-	next := func(node string) int {
-		for len(at[node]) > 0 && done[at[node][0]] {
-			at[node] = at[node][1:]
+	first := func(e netEnd, i int) bool { // of the links of a switch that are left
+		for x.ports[e.node] == 0 && done[at[e.node][0]] {
+			at[e.node] = at[e.node][1:]
 		}
-		if len(at[node]) == 0 {
-			return -1
-		}
-		return at[node][0]
+		return x.ports[e.node] > 0 || at[e.node][0] == i
 	}
-	first := func(e netEnd, i int) bool { return x.ports[e.node] > 0 || next(e.node) == i }
 	for len(all) < len(x.links) {
 		before := len(all)
-		for _, node := range x.nodes {
-			for i := next(node); i >= 0 && first(x.links[i].ends[0], i) && first(x.links[i].ends[1], i); i = next(node) {
-				done[i], all = true, append(all, x.links[i])
+		for i, l := range x.links {
+			if !done[i] && first(l.ends[0], i) && first(l.ends[1], i) {
+				done[i], all = true, append(all, l)
 			}
 		}
 		if len(all) == before { // the ports of a node cannot be in order
