@@ -3,9 +3,12 @@ package guest
 import (
 	"bytes"
 	"encoding/binary"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/host/netns"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -33,9 +36,10 @@ func verb(from byte, opcode wire.Opcode, qp, psn uint32) []byte {
 	return append(wire.BTH{Opcode: opcode, DestQP: qp, PSN: psn}.Append(b), make([]byte, 20)...)
 }
 
-// A CNP goes back in a frame of the same VLAN to the queue pair that ACKs have shown, and ends in the adapter there.
-func TestCNPsBetweenFramesWithTags(t *testing.T) {
-	s, err := scenario.Load("rdma.yaml", []byte(rdma), nil)
+// between lays such guests out, with devices that are none.
+func between(t *testing.T, text string) (*fabric.Fabric, *Guests, map[string]*fake) {
+	t.Helper()
+	s, err := scenario.Load("rdma.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +52,64 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 		fakes[x.name] = &fake{}
 		x.device = fakes[x.name]
 		for _, q := range x.flows {
-			q.lane.line = 10_000_000_000 * unit.BitPerSecond
+			if q.lane != nil {
+				q.lane.line = 10_000_000_000 * unit.BitPerSecond
+			}
 		}
 	}
+	return f, g, fakes
+}
+
+// The kernel tells only once that there are packets in a device that was empty. All of them are read all the same,
+// however they were read before, and however seldom their flow has room.
+func TestOneWakeUpIsEnough(t *testing.T) {
+	for name, text := range map[string]string{"adapter": rdma, "none": strings.NewReplacer(", adapter: roce", "", "dcqcn", "fixed").Replace(rdma)} {
+		for seed := range uint64(20) {
+			f, g, fakes := between(t, text)
+			poll, err := netns.NewPoll(nil) // it tells nothing
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer poll.Close()
+			g.poll = poll
+			random, source, came, now := rand.New(rand.NewPCG(seed, 0)), g.Source(&f.Flows[0]), 0, unit.Time(0)
+			for range 5 {
+				n := 1 + random.IntN(3*mostAtOnce)
+				for i := range n {
+					fakes["a"].sent = append(fakes["a"].sent, verb(1, wire.RCSendOnly, 0x11+uint32(i%3), uint32(i)))
+				}
+				look(t, g)
+				if len(fakes["a"].sent) != n {
+					t.Fatalf("%s: packets are read of which nothing is known", name)
+				}
+				g.real[0].ready = true
+				for left, tries := n, 0; left > 0; tries++ {
+					if tries > 10*n {
+						t.Fatalf("%s, seed %d: %d packets are left, %d of them in the device", name, seed, left, len(fakes["a"].sent))
+					}
+					look(t, g)
+					for range random.IntN(8) {
+						if at := source.Ready(now); at != unit.Never {
+							now = max(now, at)
+							if _, ok := source.Take(now, 2000); ok {
+								left--
+								came++
+							}
+						}
+					}
+				}
+				look(t, g)
+			}
+			if sent := g.all[0].count.Sent; sent != int64(came) {
+				t.Errorf("%s: of %d packets %d came", name, sent, came)
+			}
+		}
+	}
+}
+
+// A CNP goes back in a frame of the same VLAN to the queue pair that ACKs have shown, and ends in the adapter there.
+func TestCNPsBetweenFramesWithTags(t *testing.T) {
+	f, g, fakes := between(t, rdma)
 	now := unit.Time(0)
 	carry := func(from string, flow int, marked bool, frame []byte) (out wire.Body) { // takes all that can leave
 		fakes[from].sent = append(fakes[from].sent, frame)
