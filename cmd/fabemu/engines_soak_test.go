@@ -12,6 +12,9 @@ import (
 // slurmSeeds is how many seeds each setting has in TestSlurm.
 const slurmSeeds = 40
 
+// alone: nothing else runs on the machine, so tests compare rates in wall time.
+const alone = true
+
 // The types of the API of Kubernetes take all that docs/guide/hosts.md has applied, and the files
 // that the tests keep; they take no field that is spelt wrongly. To compile them takes half
 // a minute, so this is no test for every day: what is exported is kept in files.
