@@ -32,13 +32,13 @@ emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14544  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4708  .
-emu/result        8138  plot | report | seeds | summary, compare
+emu/result        8176  plot | report | seeds | summary, compare
 emu/watch        11192  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1256  .
 emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5315  fabemu
+cmd               5319  fabemu
 scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

@@ -57,7 +57,8 @@ type EventLog struct {
 		Append(b []byte, e *trace.Event) []byte
 	}
 	end   []byte        // of the log
-	same  []trace.Event // of the current instant
+	at    unit.Time     // the current instant
+	same  []trace.Event // of it
 	mixed bool          // they have to be sorted
 	text  []byte        // that waits to be written
 	err   error
@@ -92,19 +93,41 @@ func (l *EventLog) Record(e *trace.Event) {
 	if l.err != nil || l.chosen != nil && !l.chosen(e) {
 		return
 	}
-	if n := len(l.same); n > 0 {
-		switch last := &l.same[n-1]; {
-		case e.At < last.At:
-			l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v", e.Seq, l.names.node(e), e.At, last.At)
-			return
-		case e.At > last.At:
-			l.flush()
-		case e.Node < last.Node || e.Node == last.Node && e.Seq < last.Seq:
-			l.mixed = true
-		}
+	switch n := len(l.same); {
+	case e.At < l.at:
+		l.err = fmt.Errorf("event log: event %d of %s at %v came after one at %v", e.Seq, l.names.node(e), e.At, l.at)
+		return
+	case e.At > l.at:
+		l.flush()
+		l.at = e.At
+	case n > 0 && !follows(&l.same[n-1], e):
+		l.mixed = true
 	}
 	l.same = append(l.same, *e)
 }
+
+// RecordAll takes events into the log. Most of them are all of their instant, and in order: they need not be kept.
+func (l *EventLog) RecordAll(events []trace.Event) {
+	for len(events) > 0 {
+		n, first := 1, &events[0]
+		for n < len(events) && events[n].At == first.At && follows(&events[n-1], &events[n]) {
+			n++
+		}
+		if l.err == nil && l.chosen == nil && n < len(events) && events[n].At > first.At && first.At > l.at {
+			l.flush()
+			l.at = first.At
+			l.write(events[:n])
+		} else {
+			for i := range n {
+				l.Record(&events[i])
+			}
+		}
+		events = events[n:]
+	}
+}
+
+// follows reports whether b comes after a, of the same instant.
+func follows(a, b *trace.Event) bool { return a.Node < b.Node || a.Node == b.Node && a.Seq < b.Seq }
 
 // Close writes the rest. It returns the first error of the writer, or an error that names
 // the event that came out of order. The log ends there.
@@ -113,15 +136,15 @@ func (l *EventLog) Close() error {
 	if l.err == nil {
 		l.text = append(l.text, l.end...)
 	}
-	l.write()
+	l.handOn()
 	return l.err
 }
 
 // room is how many bytes wait before they are written, about.
 const room = 1 << 17
 
-// write writes the text that waits.
-func (l *EventLog) write() {
+// handOn hands the text that waits to the writer.
+func (l *EventLog) handOn() {
 	if _, err := l.w.Write(l.text); err != nil && l.err == nil {
 		l.err = err
 	}
@@ -134,12 +157,17 @@ func (l *EventLog) flush() {
 		slices.SortFunc(l.same, func(a, b trace.Event) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Seq, b.Seq)) })
 		l.mixed = false
 	}
-	for i := range l.same {
-		l.text = l.form.Append(l.text, &l.same[i])
-	}
+	l.write(l.same)
 	l.same = l.same[:0]
+}
+
+// write writes events.
+func (l *EventLog) write(events []trace.Event) {
+	for i := range events {
+		l.text = l.form.Append(l.text, &events[i])
+	}
 	if len(l.text) >= room {
-		l.write()
+		l.handOn()
 	}
 }
 

@@ -99,12 +99,13 @@ func TestDigestsDoNotCollide(t *testing.T) {
 	}
 }
 
-// sampleLog is a log of the sample.
-func sampleLog(t testing.TB, form LogForm) []byte {
+// sampleLog is a log of a few events that are handed on in batches.
+func sampleLog(t testing.TB, form LogForm, batch int) []byte {
 	t.Helper()
 	f, _ := reporttest.Fabric()
 	var b bytes.Buffer
 	l := NewEventLog(&b, f, form)
+	events := trace.NewBatch(batch, l)
 	data := wire.Frame{Kind: wire.Data, FECN: true}
 	for _, e := range []trace.Event{
 		{At: 0, Node: 4, Kind: trace.FlowStart, Flow: 2},
@@ -124,8 +125,9 @@ func sampleLog(t testing.TB, form LogForm) []byte {
 		{At: 80, Node: 1, Seq: 6, Port: 1, Kind: trace.Violation, A: int64(trace.Overrun), B: 165},
 		{At: 90, Node: 1, Seq: 7, Port: 2, Kind: trace.Control, A: 1, B: 4e9},
 	} {
-		l.Record(&e)
+		events.Record(&e)
 	}
+	events.Flush()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +135,13 @@ func sampleLog(t testing.TB, form LogForm) []byte {
 }
 
 func TestEventLog(t *testing.T) {
-	text := sampleLog(t, JSONLog)
+	text := sampleLog(t, JSONLog, 1)
 	golden.File(t, "testdata/events.jsonl", text)
+	for batch := 2; batch < 20; batch++ {
+		if got := sampleLog(t, JSONLog, batch); !bytes.Equal(got, text) {
+			t.Errorf("in batches of %d the log is\n%s", batch, got)
+		}
+	}
 	for line := range bytes.Lines(text) {
 		if !json.Valid(line) {
 			t.Errorf("not JSON: %s", line)
@@ -144,7 +151,7 @@ func TestEventLog(t *testing.T) {
 
 // A binary log has the lines of the other form, and each part of it has its first lines and says that it is cut off.
 func TestEventReader(t *testing.T) {
-	text, log := sampleLog(t, JSONLog), sampleLog(t, BinaryLog)
+	text, log := sampleLog(t, JSONLog, 1), sampleLog(t, BinaryLog, 2)
 	golden.File(t, "testdata/events.bin", log) // later versions read it
 	for n := range len(log) + 1 {
 		var got []byte
@@ -182,7 +189,7 @@ func TestEventReader(t *testing.T) {
 
 // Whatever a file has, its lines are JSON.
 func FuzzEventReader(f *testing.F) {
-	f.Add(sampleLog(f, BinaryLog))
+	f.Add(sampleLog(f, BinaryLog, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := NewEventReader(bytes.NewReader(b))
 		for err == nil {
@@ -209,6 +216,11 @@ func TestEventLogRefusesTimeThatGoesBack(t *testing.T) {
 	l.Record(&trace.Event{At: us, Node: 1, Seq: 8, Kind: trace.Release})
 	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "event 8 of B at 1us came after one at 2us") {
 		t.Errorf("time that goes back: %v", err)
+	}
+	l = NewEventLog(&b, f, BinaryLog)
+	l.RecordAll([]trace.Event{{At: us, Kind: trace.Release}, {At: 3 * us, Kind: trace.Release}, {At: 2 * us, Node: 1, Kind: trace.Release, Seq: 8}})
+	if err := l.Close(); err == nil || !strings.Contains(err.Error(), "event 8 of B at 2us came after one at 3us") {
+		t.Errorf("time that goes back in a batch: %v", err)
 	}
 }
 
