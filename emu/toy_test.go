@@ -61,11 +61,14 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	log := filepath.Join(dir, report.EventsFile)
-	if err := os.WriteFile(log, events.Bytes(), 0o666); err != nil {
+	file, err := os.Create(filepath.Join(dir, report.EventsFile))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.Record(log), r.Write(dir, summary.Pictures)); err != nil {
+	defer file.Close()
+	log := report.NewFile(file)
+	_, err = log.Write(events.Bytes())
+	if err := errors.Join(err, r.Record(log), r.Write(dir, summary.Pictures)); err != nil {
 		t.Fatal(err)
 	}
 	return r, events.String(), dir

@@ -290,7 +290,7 @@ func (f *runFlags) request(o *emu.Options, file *captureFile) (err error) {
 // runFiles are the files that a run writes while it runs.
 type runFiles struct {
 	all      []*os.File
-	recorded []*os.File // of these, those that are noted in the result
+	recorded []*report.File // of these, those that are noted in the result
 	capture  captureFile
 }
 
@@ -304,16 +304,20 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 		err = errors.Join(err, e)
 		return file
 	}
+	record := func(name string) *report.File {
+		file := report.NewFile(create(name))
+		w.recorded = append(w.recorded, file)
+		return file
+	}
 	if f.Log != "" {
-		o.Events, o.EventForm = create(f.Log.File()), f.Log
+		o.Events, o.EventForm = record(f.Log.File()), f.Log
 	}
 	if len(f.Record) > 0 {
 		o.Recordings = map[string]io.Writer{}
 	}
 	for _, flow := range f.Record {
-		o.Recordings[flow] = create(recordingFile(flow))
+		o.Recordings[flow] = record(recordingFile(flow))
 	}
-	w.recorded = w.all
 	if o.Trace != nil {
 		o.Trace.To = create(report.TraceFile)
 	}
@@ -326,7 +330,7 @@ func (w *runFiles) open(f *runFlags, dir string, o *emu.Options) (err error) {
 // record notes files in the result of the run.
 func (w *runFiles) record(r *emu.Result) (err error) {
 	for _, file := range w.recorded {
-		err = errors.Join(err, r.Record(file.Name()))
+		err = errors.Join(err, r.Record(file))
 	}
 	return err
 }

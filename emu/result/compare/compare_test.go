@@ -141,8 +141,14 @@ func TestLogs(t *testing.T) {
 	a, b := newDir(), newDir()
 	put := func(d *report.Dir, text string) {
 		t.Helper()
-		path := filepath.Join(d.Directory, report.EventsFile)
-		if err := errors.Join(os.WriteFile(path, []byte(text), 0o666), d.Record(path)); err != nil {
+		f, err := os.Create(filepath.Join(d.Directory, report.EventsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		log := report.NewFile(f)
+		_, err = log.Write([]byte(text))
+		if err := errors.Join(err, d.Record(log)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,14 +57,15 @@ func run(ctx context.Context, t *testing.T, o emu.Options, sets ...string) strin
 		t.Fatal(err)
 	}
 	defer f.Close()
-	events := bufio.NewWriter(f)
+	log := report.NewFile(f)
+	events := bufio.NewWriter(log)
 	o.Events, o.Verify = events, emu.VerifyOff
 	r, err := emu.Run(ctx, s, o)
 	if err == nil {
 		err = events.Flush()
 	}
 	if err == nil {
-		err = r.Record(f.Name())
+		err = r.Record(log)
 	}
 	if err == nil {
 		err = r.Write(dir, summary.Pictures)

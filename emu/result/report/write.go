@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -97,18 +98,27 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 	return nil
 }
 
+// File is a file that is written while a run runs. Its sum is taken on the way, because reading a long log again takes
+// time.
+type File struct {
+	file *os.File
+	sum  hash.Hash
+}
+
+// NewFile returns one that is written to f, which is empty.
+func NewFile(f *os.File) *File { return &File{f, sha256.New()} }
+
+// Write is the method of io.Writer.
+func (f *File) Write(b []byte) (int, error) {
+	n, err := f.file.Write(b)
+	f.sum.Write(b[:n])
+	return n, err
+}
+
 // Record brings a file of this run to the disk, and notes its sum in r.Files.
-func (r *Result) Record(path string) error {
-	sum, err := sumOf(path)
-	if err != nil {
-		return err
-	}
-	r.record(filepath.Base(path), sum)
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+func (r *Result) Record(f *File) error {
+	r.record(filepath.Base(f.file.Name()), hex.EncodeToString(f.sum.Sum(nil)))
+	return f.file.Sync()
 }
 
 func (r *Result) record(name, sum string) {
