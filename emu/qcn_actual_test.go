@@ -14,6 +14,7 @@ import (
 
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
@@ -196,7 +197,7 @@ flows: [{name: incast, from: "sender[1-8]", to: receiver}]
 
 // The kernel's time stamps say that no packet left before the instant as of which its limiter let it
 // start, and that half of them left within half a packet time after it; and no limiter was
-// handed an instant that was still to come.
+// handed an instant that was still to come. The run clock is not held, because stamps are compared with its epoch.
 func TestWallStampsFollowTheLimiter(t *testing.T) {
 	paces := []atPace{{"200", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1ms"}}
 	atSomePace(t, paces, func(t *testing.T, p atPace) (complaints []string) {
@@ -204,7 +205,7 @@ func TestWallStampsFollowTheLimiter(t *testing.T) {
 		var stamps []int64
 		var epoch time.Time
 		m := &measuredCalls{}
-		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, test: process.Hooks{
+		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, Hold: mode.HoldOff, test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {
