@@ -26,11 +26,11 @@ const wings = `
 wire             12976  unit | agenda, param, link | . | retry, fault | trace | port
 node             11083  rp, tcp, traffic, schedule | .
 switchd           4500  cp | .
-emu/base          1566  errs, files, spelling, terminal | document
+emu/base          1574  errs, files, spelling, terminal | document
 emu/scenario     12052  paths, schema, builtin | . | generate
 emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14544  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14640  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4708  .
 emu/result        8176  plot | report | seeds | summary, compare
 emu/watch        11192  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet

@@ -68,6 +68,14 @@ func Into(err *error) {
 	}
 }
 
+// Again turns a panic of its goroutine into a panic with a *Panic, which keeps the place: for a coroutine,
+// whose panic becomes one of its caller. It must be deferred itself.
+func Again() {
+	if v := recover(); v != nil {
+		panic(newError(v))
+	}
+}
+
 // newError describes a panic that its caller has recovered.
 func newError(v any) *Panic {
 	if e, ok := v.(*Panic); ok {

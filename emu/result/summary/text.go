@@ -397,7 +397,7 @@ func milliseconds(ps int64) string {
 // placed describes where the nodes of a run lived.
 func placed(placement mode.Placement) string {
 	return map[mode.Placement]string{
-		mode.InGoroutines: "one process",
+		mode.InGoroutines: "a goroutine for each node",
 		mode.InProcesses:  "a process for each node",
 		mode.InDomains:    "a process for each switch and its endpoints",
 		mode.InHosts:      "several hosts",

@@ -88,12 +88,15 @@ func (o *order) run(end unit.Time, most int) (err error) {
 // received continues when a node that shares the agenda has received a frame and has something to
 // do now.
 func (o *order) received(s *slotted, t unit.Time) error {
-	if o.soon.Any() || o.agenda.Next() <= t { // another event is left at t
+	if !o.alone(t) {
 		o.soon.Add(int(s.rank))
 		return nil
 	}
 	return o.advance(s, t)
 }
+
+// alone reports whether no other event is left at t.
+func (o *order) alone(t unit.Time) bool { return !o.soon.Any() && o.agenda.Next() > t }
 
 // step lets the event of a slot happen at t, which is not one of a node that shares the agenda,
 // and carries the frames that the node sends.
@@ -164,7 +167,11 @@ func (o *order) advance(s *slotted, t unit.Time) error {
 
 // stuck is the error of a node that has advanced at now and is due all the same.
 func (o *order) stuck(s *slotted, now, due unit.Time) error {
-	m := slices.IndexFunc(o.fabric.Nodes, func(n Node) bool { return n == s.Node })
+	node := s.Node
+	if c, ok := node.(*coroutine); ok {
+		node = c.Node
+	}
+	m := slices.Index(o.fabric.Nodes, node)
 	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
 }
 

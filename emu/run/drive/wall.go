@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. One loop does the events in their order. The frames leave at
-// their instants. The events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
+// Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see coroutine); one
+// loop does the events in their order. The frames leave at their instants. The events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
 // node.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
@@ -74,6 +74,9 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	o, err := newOrder(f, true)
 	if err != nil {
 		return nil, err
+	}
+	for m := range o.nodes {
+		defer o.start(&o.nodes[m])()
 	}
 	r := &wallRun{sockets: run.newSockets(o), wall: &run}
 	o.carry = r.carry

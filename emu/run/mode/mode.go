@@ -51,7 +51,7 @@ type Placement string
 
 // The placements.
 const (
-	InGoroutines Placement = "goroutine" // all nodes share a goroutine
+	InGoroutines Placement = "goroutine" // each node has its own goroutine, in one process
 	InProcesses  Placement = "process"   // each node has its own process
 	InDomains    Placement = "domain"    // each switch and its endpoints have a process
 	InHosts      Placement = "hosts"     // several nodes run a share of the nodes each, in one process
