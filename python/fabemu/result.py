@@ -320,7 +320,7 @@ def _dumped(
     program: Union[Program, str, os.PathLike[str], None], *files: Union[str, os.PathLike[str]]
 ) -> Iterator[str]:
     """Yield the lines that ``fabemu dump`` prints."""
-    command = [str(Program.find(program).path), "dump", "--", *map(os.fspath, files)]
+    command = [str(Program.find(program).path), "dump", "--", *[os.fspath(file) for file in files]]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as dump:
         assert dump.stdout and dump.stderr
         try:

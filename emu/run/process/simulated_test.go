@@ -577,6 +577,12 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 		}
 		return ""
 	}
+	losesOrIsVoid := func(o outcome) string { // how often the run waits for what is lost depends on which frames that is
+		if o.err == nil && o.verdict.Level == report.Void && o.verdict.LostDatagrams == o.lost {
+			return ""
+		}
+		return loses(o)
+	}
 	for _, x := range []struct {
 		name   string
 		faults faults
@@ -599,7 +605,7 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 		{"lost", faults{delay: 20 * us, lose: 0.002}, report.Void, nil},
 		{"all lost from an instant on", faults{delay: 20 * us, lose: 1, from: 499 * ms}, report.Void, nil},
 		{"all lost", faults{delay: 20 * us, lose: 1, from: 100 * ms}, "", loses},
-		{"half lost", faults{delay: 20 * us, lose: 0.5}, "", loses},
+		{"half lost", faults{delay: 20 * us, lose: 0.5}, "", losesOrIsVoid},
 		{"stopped", faults{delay: 20 * us, stop: "right", at: 200 * ms, away: 50 * ms}, report.Faithful, func(o outcome) string {
 			if held := o.verdict.Pace.LongestUs; held < 40_000 || held > 51_000 {
 				return fmt.Sprintf("the longest hold is of %v us, want 50 ms", held)
