@@ -16,14 +16,15 @@
 #
 # Variables:
 #
-#   VERBS_CACHE    the cache (default: fabemu/verbs in $XDG_CACHE_HOME or ~/.cache)
-#   VERBS_KVM      off: build for emulated virtual machines, even if KVM is usable
-#   VERBS_TIMEOUT  seconds after which a virtual machine is stopped (default: 600)
+#   VERBS_CACHE     the cache (default: fabemu/verbs in $XDG_CACHE_HOME or ~/.cache)
+#   VERBS_KVM       off: build for emulated virtual machines, even if KVM is usable
+#   VERBS_PACKAGES  further Debian packages whose programs virtual machines have, such as 'mpich netpipe-mpich2'
+#   VERBS_TIMEOUT   seconds after which a virtual machine is stopped (default: 600)
 set -euo pipefail
 
 self=$(realpath "${BASH_SOURCE[0]}")
 cache=${VERBS_CACHE:-${XDG_CACHE_HOME:-${HOME:?there is no home folder: set VERBS_CACHE}/.cache}/fabemu/verbs}
-packages='perftest ibverbs-utils ibverbs-providers rdmacm-utils ucx-utils iproute2 busybox-static'
+packages="perftest ibverbs-utils ibverbs-providers rdmacm-utils ucx-utils iproute2 busybox-static ${VERBS_PACKAGES:-}"
 modules='virtio_pci virtio_net qemu_fw_cfg crc32_generic rdma_rxe rdma_ucm'
 
 usage() { sed -n '/^# Usage:/,/^set /{/^set /d; s/^# \{0,1\}//p}' "$self"; }
@@ -134,10 +135,16 @@ build() {
 	debian/bin/busybox depmod -b "$PWD/tree" "$release"
 	loader=$(find debian -name 'ld-linux-*' -type f)
 	path=$(find debian/usr/lib -name '*.so.*' -printf '%h\n' | sort -u | paste -sd :)
-	for file in debian/usr/{bin,sbin}/{ip,rdma} debian/usr/bin/{ib_,ibv_,rping,ucx_perftest}* debian/usr/lib/*/{libibverbs/librxe-*,ucx/libuct_ib.so.0,libgcc_s.so.1}; do
+	{
+		printf '%s\n' debian/usr/{bin,sbin}/{ip,rdma} debian/usr/bin/{ib_,ibv_,rping,ucx_perftest}* \
+			debian/usr/lib/*/{libibverbs/librxe-*,ucx/libuct_ib.so.0,libgcc_s.so.1}
+		for file in ${VERBS_PACKAGES:-}; do
+			dpkg-deb --fsys-tarfile apt/archives/"$file"_*.deb | tar -t | sed -n 's|^\.\(/usr/s*bin/..*\)|debian\1|p'
+		done
+	} | while read -r file; do
 		[ -f "$file" ] || continue
 		echo "$file"
-		"$loader" --library-path "$path" --list "$file" | sed -n 's/.* => \(debian[^ ]*\) .*/\1/p'
+		{ "$loader" --library-path "$path" --list "$file" 2>/dev/null || :; } | sed -n 's/.* => \(debian[^ ]*\) .*/\1/p' # a script has none
 	done | sort -u >needed
 	while read -r file; do
 		mkdir -p "tree/$(dirname "${file#debian/}")"

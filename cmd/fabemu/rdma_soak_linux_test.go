@@ -48,6 +48,21 @@ func TestWallRDMAIncast(t *testing.T) {
 	}
 }
 
+// MPI runs over rxe: NetPIPE's ping-pong between two virtual machines.
+func TestWallRDMAMPI(t *testing.T) {
+	buildRDMA(t)
+	t.Setenv("VERBS_CACHE", t.TempDir())
+	t.Setenv("VERBS_PACKAGES", "mpich netpipe-mpich2")
+	if out, err := exec.Command("../../scripts/verbs.sh", "build").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r := runRDMA(t, nil, text(t, "../../docs/examples/rdma-mpi.yaml"))
+	have(t, r.a, "4096 bytes     10 times -->")
+	if sent := counter(t, r.a, "sent_pkts"); sent < 1000 || counter(t, r.b, "rcvd_pkts") != sent {
+		t.Errorf("the counters of rxe are these: %s%s", r.a, r.b)
+	}
+}
+
 // settled returns the means of the rates of b and c, and of the queue, over the second half of the time in which both send.
 func settled(t *testing.T, dir string) (means [3]float64) {
 	t.Helper()
