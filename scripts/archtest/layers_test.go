@@ -34,7 +34,7 @@ emu/run          14640  mode, lookahead, deadlock, pace, guest/offload | measure
 emu/metrics       4708  .
 emu/result        8176  plot | report | seeds | summary, compare
 emu/watch        11192  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1256  .
+emu               1258  .
 emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest

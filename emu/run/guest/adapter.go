@@ -17,8 +17,8 @@ import (
 // device without delay, and keeps the packets: they never wait for those of another queue pair.
 //
 // A CNP names the queue pair of the sender, which data packets do not. It follows from the ACKs: an ACK to a queue
-// pair has the PSN of data that came from there. Until then, as without ACKs (UC), the data is not answered. A CNP may
-// overtake the first ACK. It waits for this ACK then.
+// pair has the PSN of data that came from there. Until then, as without ACKs (UC), the data is not answered. A CNP
+// that overtakes the first ACK waits for it.
 
 // The bounds of an adapter, for each other guest.
 const (
