@@ -82,8 +82,8 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<title>&lt;title&gt;</title>", `<p class="verdict fair"><b>Verdict: fair.</b> So.<br>2 of 3.</p>`, "<p>These:</p>",
-		`<caption>Ports</caption>`, `<th scope="col">port</th><th scope="col" class="n">rate</th>`, `<td>a</td><td class="n">1 Gb/s</td>`,
-		`aria-label="Words"`, `<td class="w"><span class="o">&lt;b&gt;</span><br><span class="small">a note</span></td><td>1 Gb/s</td>`,
+		`<caption>Ports</caption>`, `<th scope="col">port</th><th scope="col" class="n">rate</th>`, "<td>a</td><td class=\"n\">1\u00a0Gb/s</td>",
+		`aria-label="Words"`, `<td class="w"><span class="o">&lt;b&gt;</span><br><span class="small">a note</span></td><td>1` + "\u00a0Gb/s</td>",
 		"<summary>Ports: all 14</summary>", `<div class="figure"><svg></svg></div>`, "<summary>Long</summary><pre>a\nb</pre>",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -97,6 +97,25 @@ func TestPage(t *testing.T) {
 	b.Reset()
 	if err := p.WriteHTML(&b); err != nil || !strings.Contains(b.String(), "script-src") || !strings.Contains(b.String(), "<script>go()</script>") {
 		t.Errorf("a page with a script: %v\n%s", err, b.String())
+	}
+}
+
+// No line of a page ends between a number and its unit, in any kind of text.
+func TestNumbersKeepTheirUnits(t *testing.T) {
+	for text, want := range map[string]string{
+		"4 % of 5 µs at 10 Gb/s": "4~% of 5~µs at 10~Gb/s", "2 KiB, 1.5 GB/s, 0.25 T": "2~KiB, 1.5~GB/s, 0.25~T",
+		"5 so, 3 paths, a s, 7 Bits, %": "5 so, 3 paths, a s, 7 Bits, %",
+	} {
+		if got := strings.ReplaceAll(unbroken(text), "\u00a0", "~"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	const text, want = "4 %", "4\u00a0%"
+	cells := &Table{Columns: []Column{{Head: "x"}, {Head: "y"}}, Rows: [][]Cell{{{Text: text, Notes: []string{text}}, {Text: text, Mark: "m"}}}}
+	p := Page{Verdict: text, Reason: text, Claims: text, Sections: []Section{{Text: text, Parts: []Part{cells, Paragraph(text), Line(text), List{Items: []string{text}}}}}}
+	var b bytes.Buffer
+	if err := p.WriteHTML(&b); err != nil || strings.Contains(b.String(), text) || strings.Count(b.String(), want) != 10 {
+		t.Errorf("%v: %d of 10 are unbroken\n%s", err, strings.Count(b.String(), want), b.String())
 	}
 }
 
@@ -164,7 +183,7 @@ for readers
 		t.Errorf("document:\n%s\nwant\n%s", got, wantMarkdown)
 	}
 	for want, there := range map[string]bool{"Machine</h2>": true, "<code>fabemu x</code> (Fig. 1)": true, "<b>C-1</b>": true, `<ul id="l"><li>one</li>`: true,
-		"for readers": false, "a line": false, "1 Gb/s": false} {
+		"for readers": false, "a line": false, "1\u00a0Gb/s": false} {
 		if strings.Contains(html.String(), want) != there {
 			t.Errorf("%q on the page: %v", want, !there)
 		}

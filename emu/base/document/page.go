@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -174,9 +175,15 @@ func parts(name string, data any) (template.HTML, error) {
 	return template.HTML(b.String()), err
 }
 
+// quantity finds a number and its unit.
+var quantity = regexp.MustCompile(`(\d) (%|(?:[pnµm]?s|[KMGT]?i?B(?:/s)?|[kMGT]?b/s|T)\b)`)
+
+// unbroken is a text in which no line ends between a number and its unit.
+func unbroken(text string) string { return quantity.ReplaceAllString(text, "$1\u00a0$2") }
+
 // pageTemplate is parsed when it is wanted: most calls of the command want none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(`<!DOCTYPE html>
+	return template.Must(template.New("page").Funcs(template.FuncMap{"unbroken": unbroken}).Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -209,11 +216,11 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 <h1>{{.Title}}</h1>
 <p class="sub">{{.Subtitle}}</p>
 <main>
-<p class="verdict {{.Outcome}}"><b>{{.Verdict}}</b>{{with .Reason}} {{.}}{{end}}{{with .Claims}}<br>{{.}}.{{end}}</p>
+<p class="verdict {{.Outcome}}"><b>{{unbroken .Verdict}}</b>{{with .Reason}} {{unbroken .}}{{end}}{{with .Claims}}<br>{{unbroken .}}.{{end}}</p>
 <nav aria-label="Parts of the report">{{range $i, $s := .Shown}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
 {{range $i, $s := .Shown}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
 <h2 id="h{{$i}}">{{$s.Title}}</h2>
-{{with $s.Text}}<p>{{.}}</p>
+{{with $s.Text}}<p>{{unbroken .}}</p>
 {{end}}{{with $s.Command}}<p class="small"><code>{{.}}</code>{{with $s.Source}} ({{.}}){{end}}</p>
 {{end}}{{range $s.Parts}}{{.HTML}}
 {{end}}</section>
@@ -224,11 +231,11 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{define "table"}}{{$t := .}}<div class="scroll" role="region" aria-label="{{.Name}}" tabindex="0"><table>
 {{with .Caption}}<caption>{{.}}</caption>
 {{end}}<tr>{{range $i, $c := .Columns}}<th scope="col"{{if and $i (not $t.Words)}} class="n"{{end}}>{{.Head}}</th>{{end}}</tr>
-{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}>{{with .Lead}}<b>{{.}}</b> {{end}}{{with .Mark}}<span class="{{.}}">{{$c.Text}}</span>{{else}}{{.Text}}{{end}}{{range .Notes}}<br><span class="small">{{.}}</span>{{end}}</td>{{end}}</tr>
+{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}>{{with .Lead}}<b>{{.}}</b> {{end}}{{with .Mark}}<span class="{{.}}">{{unbroken $c.Text}}</span>{{else}}{{unbroken .Text}}{{end}}{{range .Notes}}<br><span class="small">{{unbroken .}}</span>{{end}}</td>{{end}}</tr>
 {{end}}</table></div>{{end}}
 {{define "fold"}}<details><summary>{{.Title}}</summary>{{with .Text}}<pre>{{.}}</pre>{{end}}{{range .Parts}}{{.HTML}}{{end}}</details>{{end}}
-{{define "paragraph"}}{{with .}}<p>{{.}}</p>{{end}}{{end}}
-{{define "list"}}<ul{{with .ID}} id="{{.}}"{{end}}>{{range .Items}}<li>{{.}}</li>{{end}}</ul>{{end}}
+{{define "paragraph"}}{{with .}}<p>{{unbroken .}}</p>{{end}}{{end}}
+{{define "list"}}<ul{{with .ID}} id="{{.}}"{{end}}>{{range .Items}}<li>{{unbroken .}}</li>{{end}}</ul>{{end}}
 {{define "drawing"}}<div class="figure">{{.}}</div>{{end}}
 `))
 })
