@@ -54,8 +54,32 @@ library() {
 	}
 }
 
-# The rules that differ in htsim, as docs/notes/validation.md numbers them: the scheme, the number, the
-# file, and the edit that switches the rule. A rule without a change is refused.
+# The rules that differ in htsim: the scheme, the number, the file, and the edit that switches the rule. A rule without a
+# change is refused.
+#
+# HPCC (1 to 5: Algorithm 1 of the paper):
+#
+#   1  txRate is computed from the previous ACK; htsim keeps the first.
+#   2  U is an average; htsim divides integers, so U is constant until tau reaches T.
+#   3  W is computed from the reference Wc; htsim uses the window that each ACK overwrites.
+#   4  No window exceeds the first.
+#   5  The queue in telemetry excludes the packet that leaves.
+#   6  Windows count bytes on the link; htsim counts payload.
+#   7  A source that waits for its window sends when the ACK arrives; htsim polls once per packet time.
+#   8  Telemetry is written when a packet starts to leave; htsim writes it afterwards.
+#
+# DCTCP (1 to 4: RFC 8257; 6, 10: RFC 3168; 8, 10: RFC 5681):
+#
+#   1  The window shrinks only if one of its segments was marked; htsim shrinks it while alpha is above 0.
+#   2  Alpha starts at 1; in htsim at 0.
+#   3  An observation ends with the ACK of all data sent before it; htsim counts ACKs.
+#   4  The first echo shrinks the window, once per round trip; htsim waits for the observation to end.
+#   5  The threshold excludes the packet that is being sent.
+#   6  An ACK with an echo does not grow the window.
+#   7  A packet is marked when it starts to leave; htsim marks afterwards.
+#   8  The window grows by whole segments; htsim adds a fraction per ACK.
+#   9  An ACK grows the window even if more is in flight than it allows.
+#  10  The answer to SYN changes neither window nor alpha.
 rules=(
 	'hpcc 1 hpcc.cpp s/^( *)tau = min \(tau, _T\);/\1std::copy(ack._int_info, ack._int_info + _link_count, _link_info);\n&/'
 	'hpcc 2 hpcc.cpp s/tau\/_T/(double)tau\/_T/g'
