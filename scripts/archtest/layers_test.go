@@ -26,7 +26,7 @@ const wings = `
 wire             12976  unit | agenda, param, link | . | retry, fault | trace | port
 node             11083  rp, tcp, traffic, schedule | .
 switchd           4500  cp | .
-emu/base          1574  errs, files, spelling, terminal | document
+emu/base          1581  errs, files, spelling, terminal | document
 emu/scenario     12052  paths, schema, builtin | . | generate
 emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
