@@ -20,7 +20,7 @@ var pages = []struct {
 	{"CONTRIBUTING.md", 1470},
 	{"CHANGELOG.md", 450},
 	{"docs/README.md", 260},
-	{"docs/guide/*.md", 26760},
+	{"docs/guide/*.md", 26680},
 	{"docs/guide/faults.md", 1030},
 	{"docs/guide/limiters.md", 1500},
 	{"docs/guide/wireshark.md", 1500},
