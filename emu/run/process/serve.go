@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -108,7 +109,8 @@ func (p *Part) run(ctx context.Context, f *fabric.Fabric, d drive.Part, warnings
 		p.unable = err.Error()
 	}
 	if p.alone {
-		debug.FreeOSMemory() // reading the scenario and laying out the board leave more than the part needs
+		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0))) // the loop then sleeps without Go's scheduler, on one processor too
+		debug.FreeOSMemory()                              // reading the scenario and laying out the board leave more than the part needs
 		defer host.HoldGC()()
 	}
 	outer := ctx
