@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
 )
 
 // The most lines of each kind that are printed, unless all is asked for.
@@ -164,23 +165,6 @@ func checkLines(all []*Comparison, whole bool) (ids []string, more, equal int) {
 	return ids[:shown], more, equal
 }
 
-// folded returns the items whose keys are not the same, the first of each, and how many it stands
-// for.
-func folded[T any](items []T, key func(*T) string) (first []T, count []int) {
-	at := make(map[string]int)
-	for i := range items {
-		k := key(&items[i])
-		n, ok := at[k]
-		if !ok {
-			n = len(first)
-			at[k] = n
-			first, count = append(first, items[i]), append(count, 0)
-		}
-		count[n]++
-	}
-	return first, count
-}
-
 // andLike is a name that stands for some.
 func andLike(name string, count int) string {
 	if count > 1 {
@@ -194,9 +178,8 @@ func aloneLines(alone []string, whole bool) (lines []string, more int) {
 	if whole {
 		return alone, 0
 	}
-	lines, count := folded(alone, func(s *string) string { return alike(*s) })
-	for i := range lines {
-		lines[i] = andLike(lines[i], count[i])
+	for _, like := range report.Grouped(alone, func(s *string) string { return alike(*s) }) {
+		lines = append(lines, andLike(like[0], len(like)))
 	}
 	n := min(len(lines), shownAlone)
 	return lines[:n], len(lines) - n

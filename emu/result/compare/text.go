@@ -132,22 +132,22 @@ func (t *text) inputs() {
 		}
 		return
 	}
-	first, count := folded(inputs, func(x *Input) string {
+	groups := report.Grouped(inputs, func(x *Input) string {
 		key := joined(append([]string{x.Path}, x.Values...))
 		if t.whole {
 			return key
 		}
 		return alike(key)
 	})
-	table, shown := t.table("input"), len(first)
+	table, shown := t.table("input"), len(groups)
 	if !t.whole {
 		shown = min(shown, shownInputs)
 	}
-	for i, x := range first[:shown] {
-		table.Add(append([]string{andLike(x.Path, count[i])}, x.Values...)...)
+	for _, like := range groups[:shown] {
+		table.Add(append([]string{andLike(like[0].Path, len(like))}, like[0].Values...)...)
 	}
 	t.Add(table)
-	t.beyond(len(first)-shown, "that differ")
+	t.beyond(len(groups)-shown, "that differ")
 	t.Line("")
 }
 

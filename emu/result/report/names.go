@@ -51,3 +51,18 @@ func (n *names) port(e *trace.Event) string {
 }
 
 func (n *names) flow(e *trace.Event) string { return n.Flows[e.Flow] }
+
+// Grouped returns items with equal keys together, in the order of their first ones.
+func Grouped[T any](items []T, key func(*T) string) (groups [][]T) {
+	at := make(map[string]int)
+	for i := range items {
+		k := key(&items[i])
+		n, there := at[k]
+		if !there {
+			n = len(groups)
+			at[k], groups = n, append(groups, nil)
+		}
+		groups[n] = append(groups[n], items[i])
+	}
+	return groups
+}

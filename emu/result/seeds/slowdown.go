@@ -223,14 +223,13 @@ type Row struct {
 
 // WriteTable writes slowdowns as CSV. Each combination of values, under these heads, has for each workload a row for
 // all sizes, then one for each size band.
-func WriteTable(w io.Writer, heads []string, rows []Row) error {
-	out := csv.NewWriter(w)
+func WriteTable(w io.Writer, heads []string, of []Row) error {
 	head := append(slices.Clone(heads), "workload", "sizes", "from_bytes", "to_bytes", "flows", "seeds", "open")
 	for _, f := range figuresOf {
 		head = append(head, f.Name, f.Name+"_low", f.Name+"_high")
 	}
-	out.Write(head) // errors stay in out
-	for _, r := range rows {
+	rows := [][]string{head}
+	for _, r := range of {
 		for _, s := range r.Slowdowns {
 			add := func(sizes string, b *Band, open string) {
 				row := append(slices.Clone(r.Values), s.Workload, sizes, strconv.FormatInt(b.From, 10), strconv.FormatInt(b.To, 10),
@@ -238,7 +237,7 @@ func WriteTable(w io.Writer, heads []string, rows []Row) error {
 				for _, i := range b.Figures {
 					row = append(row, i.Value.Cell(6), i.Low.Cell(6), i.High.Cell(6))
 				}
-				out.Write(row)
+				rows = append(rows, row)
 			}
 			add("all", &s.Band, strconv.FormatInt(s.Open, 10))
 			for k := range s.Sizes {
@@ -246,6 +245,5 @@ func WriteTable(w io.Writer, heads []string, rows []Row) error {
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }

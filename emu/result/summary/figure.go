@@ -164,28 +164,16 @@ func aggregateSeries(r *report.Result, series []metrics.Series) []metrics.Series
 // many others the fullest.
 func seriesFigure(r *report.Result, series []metrics.Series, title, kind, label string) *plot.Figure {
 	f := figureOf(r, title, r.Scenario, label)
-	grouped := kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves
-	groups := map[string][]metrics.Series{}
-	var names []string // of groups, in their order
-	for _, s := range series {
-		if s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) {
-			continue
-		}
-		if kind == metrics.FlowLimit && steady(s.Values) {
-			continue // nothing ever changed it
-		}
-		if grouped {
-			group := groupOf(r, s.Name)
-			if groups[group] == nil {
-				names = append(names, group)
-			}
-			groups[group] = append(groups[group], s)
-			continue
-		}
-		f.Curves = append(f.Curves, curveOf(&s, 1))
+	name := func(s *metrics.Series) string { return s.Name }
+	if kind == metrics.FlowLimit && len(r.Flows) > plot.MaxCurves {
+		name = func(s *metrics.Series) string { return groupOf(r, s.Name) }
 	}
-	for _, name := range names {
-		f.Curves = append(f.Curves, bandOf(name, groups[name], 1))
+	series = slices.DeleteFunc(slices.Clone(series), func(s metrics.Series) bool {
+		return s.Kind != kind || kind == "pace" && s.Name != "late-share" || kind != "pace" && quiet(s.Values) ||
+			kind == metrics.FlowLimit && steady(s.Values) // nothing ever changed it
+	})
+	for _, of := range report.Grouped(series, name) {
+		f.Curves = append(f.Curves, bandOf(name(&of[0]), of, 1))
 	}
 	if more := len(f.Curves) - plot.MaxCurves; more > 0 {
 		f.Curves, f.Note = fullest(f.Curves, plot.MaxCurves), fmt.Sprintf("(the fullest; %d more in %s)", more, report.SeriesFile)

@@ -243,8 +243,7 @@ func (r *Result) matrices() []*FigureResult {
 
 // WriteMatrix writes the cells of all figures that have a matrix as CSV, a row each.
 func (r *Result) WriteMatrix(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"figure", "kind", "name", "quantity", "unit", "value", "interval", "seeds", "missing", "reason", "command"}) // errors stay in out
+	rows := [][]string{{"figure", "kind", "name", "quantity", "unit", "value", "interval", "seeds", "missing", "reason", "command"}}
 	for _, f := range r.matrices() {
 		for i := range f.Matrix.Rows {
 			row := &f.Matrix.Rows[i]
@@ -253,10 +252,10 @@ func (r *Result) WriteMatrix(w io.Writer) error {
 				if c.Measured != "" {
 					command = row.Command + " " + c.Measured
 				}
-				out.Write([]string{f.Name, row.Kind, row.Name, f.Matrix.Columns[k].Name, cmp.Or(f.Matrix.Columns[k].Unit.plain(), "1"), c.Value.Cell(figureDigits), c.Interval.Cell(figureDigits), strconv.Itoa(c.Seeds), strconv.Itoa(c.Missing), c.Reason, command})
+				rows = append(rows, []string{f.Name, row.Kind, row.Name, f.Matrix.Columns[k].Name, cmp.Or(f.Matrix.Columns[k].Unit.plain(), "1"),
+					c.Value.Cell(figureDigits), c.Interval.Cell(figureDigits), strconv.Itoa(c.Seeds), strconv.Itoa(c.Missing), c.Reason, command})
 			}
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }

@@ -243,9 +243,8 @@ func digits(v float64, count int) string {
 
 // WriteCSV writes the claims as a table, one row a claim.
 func (r *Result) WriteCSV(w io.Writer) error {
-	out := csv.NewWriter(w)
-	out.Write([]string{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds",
-		"low", "high", "outcome", "why", "reason", "verdict", "accepted", "null_result", "committed"}) // errors stay in out
+	rows := [][]string{{"figure", "id", "basis", "source", "says", "from", "measured", "unit", "value", "deviation", "seeds",
+		"low", "high", "outcome", "why", "reason", "verdict", "accepted", "null_result", "committed"}}
 	for _, f := range r.Figures {
 		for i := range f.Claims {
 			c := &f.Claims[i]
@@ -256,13 +255,12 @@ func (r *Result) WriteCSV(w io.Writer) error {
 			if c.Null != nil {
 				null = c.Null.value(c) + ": " + c.Null.why()
 			}
-			out.Write([]string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), c.Value.Cell(figureDigits),
+			rows = append(rows, []string{f.Name, c.ID, string(c.Basis), c.Source, c.Says, c.From, c.Measured, string(c.Unit), c.Value.Cell(figureDigits),
 				c.Deviation.Cell(figureDigits), strconv.Itoa(c.Seeds), low.Cell(figureDigits), c.High.Cell(figureDigits), string(c.Outcome), c.Why, c.Reason,
 				string(r.Verdict.Level), c.Accepted(), null, string(c.Range.When)})
 		}
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // figureDigits is how many digits figures have in tables for programs.

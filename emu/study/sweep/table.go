@@ -51,7 +51,6 @@ func (c *Cell) of(name string) Figure {
 // An undefined figure is empty. A check is followed by its outcome, in
 // the column "ID outcome".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
-	out := csv.NewWriter(w)
 	head := []string{"cell"}
 	for _, a := range p.Axes {
 		head = append(head, a.Path)
@@ -63,7 +62,7 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 			head = append(head, k.name+" outcome")
 		}
 	}
-	out.Write(head) // errors stay in out
+	rows := [][]string{head}
 	for i := range cells {
 		row := append(append([]string{cells[i].ID}, cells[i].Values...), string(cells[i].Level))
 		for _, k := range list {
@@ -72,10 +71,9 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 				row = append(row, string(f.Outcome))
 			}
 		}
-		out.Write(row)
+		rows = append(rows, row)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 // group holds the repetitions of a combination; without seeds, one cell.
@@ -90,21 +88,14 @@ func (g *group) estimate(name string) report.Estimate { return g.Find(name).Esti
 
 // groups returns the groups of cells, in the order of their first cells.
 func (p *Plan) groups(cells []Cell) (all []group) {
-	at := make(map[string]int)
-	for i := range cells {
-		c := &cells[i]
-		values := c.Values[:len(p.apart())]
-		key := fmt.Sprintf("%q", values)
-		k, there := at[key]
-		if !there {
-			k = len(all)
-			at[key] = k
-			all = append(all, group{values: values})
+	values := func(c *Cell) []string { return c.Values[:len(p.apart())] }
+	for _, cells := range report.Grouped(cells, func(c *Cell) string { return fmt.Sprintf("%q", values(c)) }) {
+		g := group{values: values(&cells[0])}
+		for i := range cells {
+			g.runs = append(g.runs, cells[i].repetition())
 		}
-		all[k].runs = append(all[k].runs, c.repetition())
-	}
-	for k := range all {
-		all[k].Repetitions = seeds.Repeat(all[k].runs)
+		g.Repetitions = seeds.Repeat(g.runs)
+		all = append(all, g)
 	}
 	return all
 }
@@ -122,7 +113,6 @@ func (c *Cell) repetition() seeds.Run {
 // number of seeds, and for each figure its mean, half of the mean's 95 % confidence interval, and for a check
 // the number of seeds that pass it. Void runs do not count.
 func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
-	out := csv.NewWriter(w)
 	var head []string
 	for _, a := range p.apart() {
 		head = append(head, a.Path)
@@ -134,7 +124,7 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 			head = append(head, k.name+" passed")
 		}
 	}
-	out.Write(head) // errors stay in out
+	rows := [][]string{head}
 	for _, g := range p.groups(cells) {
 		row := append(slices.Clone(g.values), strconv.Itoa(len(g.runs)))
 		for _, k := range list {
@@ -143,8 +133,7 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 				row = append(row, strconv.Itoa(f.Passed))
 			}
 		}
-		out.Write(row)
+		rows = append(rows, row)
 	}
-	out.Flush()
-	return out.Error()
+	return csv.NewWriter(w).WriteAll(rows)
 }
