@@ -132,14 +132,9 @@ func listCSV(w io.Writer, items []listed) {
 
 // listLines is the list for people, a line for each scenario.
 func listLines(items []listed, look terminal.Look) string {
-	t := document.NewTable("", []string{"NAME", "WALL TIME", "DESCRIPTION"}, nil)
+	t := &document.Table{Columns: []document.Column{{Head: "NAME"}, {Head: "WALL TIME"}, {Head: "DESCRIPTION", Wrap: true, Fill: true, Lines: 1, Least: 20}}}
 	for _, x := range items {
-		t.Add(x.name(), x.time(false), "")
-	}
-	wide := t.Widths()
-	left := max(20, look.Columns()-wide[0]-wide[1]-4)
-	for i, x := range items {
-		t.Rows[i][2].Text = terminal.Shorten(x.Description, left)
+		t.Add(x.name(), x.time(false), x.Description)
 	}
 	p := terminal.Page{Look: look}
 	t.Text(&p, 0)

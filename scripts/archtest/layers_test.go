@@ -26,19 +26,19 @@ const wings = `
 wire             12976  unit | agenda, param, link | . | retry, fault | trace | port
 node             11083  rp, tcp, traffic, schedule | .
 switchd           4500  cp | .
-emu/base          1581  errs, files, spelling, terminal | document
+emu/base          1667  errs, files, spelling, terminal | document
 emu/scenario     12052  paths, schema, builtin | . | generate
 emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14640  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4708  .
-emu/result        8176  plot | report | seeds | summary, compare
+emu/result        7996  plot | report | seeds | summary, compare
 emu/watch        11192  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1258  .
-emu/study        12160  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12138  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5319  fabemu
+cmd               5314  fabemu
 scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

@@ -39,7 +39,9 @@ func TestText(t *testing.T) {
 // Tables that are too wide come in parts, each with the first column again.
 func TestSplit(t *testing.T) {
 	for room, want := range map[int]int{100: 1, 26: 1, 25: 2, 5: 2} {
-		if got := sample().Split(room, 1); len(got) != want || got[0].Columns[0].Head != "port" || len(got[want-1].Rows) != 2 {
+		table := sample()
+		table.Fixed = 1
+		if got := table.split(room); len(got) != want || got[0].Columns[0].Head != "port" || len(got[want-1].Rows) != 2 {
 			t.Errorf("in %d columns there are %d tables, want %d", room, len(got), want)
 		}
 	}
@@ -74,8 +76,9 @@ func TestPage(t *testing.T) {
 	for range Listed {
 		many.Add("x", "y", "z")
 	}
+	many.Folds = true
 	p := Page{Title: "<title>", Outcome: Fair, Verdict: "Verdict: fair.", Reason: "So.", Claims: "2 of 3", Sections: []Section{
-		{Title: "All", Text: "These:", Parts: []Part{sample(), words, many.Long(), picture, Fold{Title: "Long", Text: "a\nb"}}}}}
+		{Title: "All", Text: "These:", Parts: []Part{sample(), words, many, picture, Fold{Title: "Long", Text: "a\nb"}}}}}
 	var b bytes.Buffer
 	if err := p.WriteHTML(&b); err != nil {
 		t.Fatal(err)
@@ -129,7 +132,7 @@ func TestTextAndMarkdown(t *testing.T) {
 		{In: Browser, Title: "Machine", Text: "for browsers"},
 		{Title: "Subject", Command: "fabemu x", Source: "Fig. 1", Text: "Caption.", Parts: []Part{
 			Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}, Picture{Drawing: drawing{}, Name: "q"}, claims,
-			List{ID: "l", Items: []string{"one", "two"}}, Only{Terminal, Line("a line")}, Only{Markdown, Wide{sample(), 1}}, Fold{Title: "long"}}},
+			List{ID: "l", Items: []string{"one", "two"}}, Only{Terminal, Line("a line")}, Only{Markdown, sample()}, Fold{Title: "long"}}},
 	}}
 	var text, md, html strings.Builder
 	link := func(name string) string { return map[string]string{"p": "p.svg"}[name] }

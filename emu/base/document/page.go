@@ -19,10 +19,12 @@ import (
 type Page struct {
 	Title    string
 	Subtitle string  // for browsers
-	Outcome  Outcome // the colour of the verdict
-	Verdict  string  // in bold
-	Reason   string  // behind the verdict
-	Claims   string  // how many claims hold; empty: there are none
+	Outcome  Outcome // the colour of the verdict for browsers
+	Lead     string  // before the verdict, in bold
+	Verdict  string  // in bold, and on a terminal in Color
+	Color    terminal.Color
+	Reason   string // behind the verdict
+	Claims   string // how many claims hold; empty: there are none
 	Sections []Section
 	Last     []string    // lines at the end, on a terminal
 	Script   template.JS // of our own, without texts from files; the only one that the page lets run
@@ -67,6 +69,10 @@ type Section struct {
 	Text    string // an introduction, which a terminal leaves out
 	Parts   []Part // in their order
 	In      Format // where it is shown
+
+	// Untitled leaves out the title on a terminal. Judged puts the verdict of the page at the top there; otherwise
+	// it is at the end, with the claims.
+	Untitled, Judged bool
 }
 
 // Line adds a line of text.
@@ -161,14 +167,6 @@ func (p *Page) WriteHTML(w io.Writer) error { return pageTemplate().Execute(w, p
 // Listed is how many rows of a list are shown without a click.
 const Listed = 12
 
-// Long returns the table, behind a fold where it has many rows.
-func (t *Table) Long() Part {
-	if len(t.Rows) > Listed {
-		return Fold{Title: fmt.Sprintf("%s: all %d", t.Caption, len(t.Rows)), Parts: []Part{t}}
-	}
-	return t
-}
-
 func parts(name string, data any) (template.HTML, error) {
 	var b strings.Builder
 	err := pageTemplate().ExecuteTemplate(&b, name, data)
@@ -216,7 +214,7 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 <h1>{{.Title}}</h1>
 <p class="sub">{{.Subtitle}}</p>
 <main>
-<p class="verdict {{.Outcome}}"><b>{{unbroken .Verdict}}</b>{{with .Reason}} {{unbroken .}}{{end}}{{with .Claims}}<br>{{unbroken .}}.{{end}}</p>
+<p class="verdict {{.Outcome}}"><b>{{.Lead}}{{unbroken .Verdict}}</b>{{with .Reason}} {{unbroken .}}{{end}}{{with .Claims}}<br>{{unbroken .}}.{{end}}</p>
 <nav aria-label="Parts of the report">{{range $i, $s := .Shown}}<a href="#s{{$i}}">{{$s.Title}}</a> {{end}}</nav>
 {{range $i, $s := .Shown}}<section id="s{{$i}}" aria-labelledby="h{{$i}}">
 <h2 id="h{{$i}}">{{$s.Title}}</h2>

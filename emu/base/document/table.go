@@ -2,6 +2,7 @@ package document
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"slices"
 	"strings"
@@ -14,10 +15,19 @@ type Table struct {
 	Caption string // on a page; empty: none
 	Label   string // names a table without a caption, for readers who do not see it
 	Columns []Column
-	Rows    [][]Cell
-	Bare    bool // in text without heads
-	Words   bool // on a page all columns begin at the left; else those after the first end at the right
-	Flush   bool // in text without an indent
+	Rows    [][]Cell // one of a single cell goes across the columns, in text
+	Words   bool     // on a page all columns begin at the left; else those after the first end at the right
+	Folds   bool     // on a page the table is behind a fold if it has more than Listed rows
+
+	// In text:
+	Bare  bool           // without heads
+	Flush bool           // without an indent
+	Color terminal.Color // of the caption or label above the table; Plain: there is none
+	Order []int          // of the columns; nil: as on a page
+	Most  int            // rows at most; 0: all
+	More  string         // a line at the end, where Most leaves out rows or is 0; empty: how many rows there are
+	Fixed int            // a table that is too wide comes in parts, each with so many columns from the left; 0: it does not
+	Hang  int            // how far the notes of a row are behind it; 0: 4 columns
 }
 
 // Column is a column of a table.
@@ -26,6 +36,8 @@ type Column struct {
 	Right bool // in text and Markdown, cells end at the right
 	Least int  // the least width in text, in columns of the terminal
 	Wrap  bool // in text, cells are broken between words, and the column has the room that others leave
+	Fill  bool // a column to be broken has all this room, also where it needs less
+	Lines int  // into which cells are broken at most; 0: any number
 }
 
 // Cell is a cell of a table.
@@ -67,15 +79,17 @@ func (t *Table) Add(texts ...string) {
 	t.Rows = append(t.Rows, row)
 }
 
-// Widths returns how wide the columns are in text.
-func (t *Table) Widths() []int {
+// widths returns how wide the columns are in text.
+func (t *Table) widths() []int {
 	wide := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		if wide[i] = c.Least; !t.Bare {
 			wide[i] = max(c.Least, terminal.Columns(c.Head))
 		}
 		for _, row := range t.Rows {
-			wide[i] = max(wide[i], terminal.Columns(row[i].plain()))
+			if len(row) == len(t.Columns) {
+				wide[i] = max(wide[i], terminal.Columns(row[i].plain()))
+			}
 		}
 	}
 	return wide
@@ -83,20 +97,26 @@ func (t *Table) Widths() []int {
 
 // Pick returns a table of some columns, in the order of their numbers here.
 func (t *Table) Pick(columns ...int) *Table {
-	out := &Table{Caption: t.Caption, Bare: t.Bare, Rows: make([][]Cell, len(t.Rows))}
+	out := *t
+	out.Columns, out.Rows, out.Order, out.Fixed = nil, slices.Clone(t.Rows), nil, 0
 	for _, k := range columns {
 		out.Columns = append(out.Columns, t.Columns[k])
-		for i, row := range t.Rows {
-			out.Rows[i] = append(out.Rows[i], row[k])
+	}
+	for i, row := range t.Rows {
+		if len(row) == len(t.Columns) {
+			out.Rows[i] = make([]Cell, 0, len(columns))
+			for _, k := range columns {
+				out.Rows[i] = append(out.Rows[i], row[k])
+			}
 		}
 	}
-	return out
+	return &out
 }
 
-// Split returns tables that fit into so many columns of text, each with the first fixed columns of this one
+// split returns tables that fit into so many columns of text, each with the first fixed columns of this one
 // and some of the others.
-func (t *Table) Split(room, fixed int) (all []*Table) {
-	wide := t.Widths()
+func (t *Table) split(room int) (all []*Table) {
+	wide, fixed := t.widths(), t.Fixed
 	var first []int
 	for i, w := range wide[:fixed] {
 		first = append(first, i)
@@ -112,20 +132,42 @@ func (t *Table) Split(room, fixed int) (all []*Table) {
 	return all
 }
 
-// leastWrap is the least width of a column whose cells are broken, in columns of the terminal.
+// leastWrap is the least width of a column whose cells are broken, in columns of the terminal, unless it has its own.
 const leastWrap = 30
+
+// broken returns the lines of a cell in a width.
+func (c *Column) broken(words string, wide int) []string {
+	if !c.Wrap || terminal.Columns(words) <= wide {
+		return []string{words}
+	}
+	lines := terminal.Wrap(words, wide)
+	if n := c.Lines; n > 0 {
+		if len(lines) > n {
+			lines = append(lines[:n-1], strings.Join(lines[n-1:], " "))
+		}
+		for i := range lines {
+			lines[i] = terminal.Shorten(lines[i], wide)
+		}
+	}
+	return lines
+}
 
 // Text writes the table with an indent of so many columns. A column is as wide as its widest cell, or
 // has the room that is left.
 func (t *Table) Text(p *terminal.Page, indent int) {
-	wide := t.Widths()
+	all := len(t.Rows)
+	if t.Most > 0 && all > t.Most {
+		cut := *t
+		cut.Rows, t = t.Rows[:t.Most], &cut
+	}
+	wide := t.widths()
 	room := p.Columns() - indent + 2
 	for i := range wide {
 		room -= wide[i] + 2
 	}
 	for i, c := range t.Columns {
-		if c.Wrap && room < 0 {
-			wide[i] = max(min(wide[i], leastWrap), wide[i]+room)
+		if c.Wrap && (room < 0 || c.Fill) {
+			wide[i] = max(min(wide[i], cmp.Or(c.Least, leastWrap)), wide[i]+room)
 		}
 	}
 	var line func(row []Cell)
@@ -133,10 +175,9 @@ func (t *Table) Text(p *terminal.Page, indent int) {
 		text := strings.Repeat(" ", indent)
 		var rest []Cell
 		for i, c := range row {
-			words := c.plain()
-			if t.Columns[i].Wrap && terminal.Columns(words) > wide[i] {
-				lines := terminal.Wrap(words, wide[i])
-				words = lines[0]
+			lines := t.Columns[i].broken(c.plain(), wide[i])
+			words := lines[0]
+			if len(lines) > 1 {
 				if rest == nil {
 					rest = make([]Cell, len(row))
 				}
@@ -165,13 +206,28 @@ func (t *Table) Text(p *terminal.Page, indent int) {
 		line(row)
 		for _, c := range row {
 			for _, note := range c.Notes {
-				p.Paragraph(indent+4, note)
+				p.Paragraph(indent+cmp.Or(t.Hang, 4), note)
 			}
 		}
+	}
+	if more := cmp.Or(t.More, fmt.Sprintf("... %d in all", all)); all > len(t.Rows) || t.Most == 0 && t.More != "" {
+		p.Line("%*s%s", indent, "", more)
 	}
 }
 
 func (t *Table) text(p *terminal.Page) {
+	if t.Order != nil {
+		t = t.Pick(t.Order...)
+	}
+	if t.Fixed > 0 {
+		for _, part := range t.split(p.Columns() - 2) {
+			part.text(p)
+		}
+		return
+	}
+	if t.Color != terminal.Plain {
+		p.Heading(t.Color, t.Name())
+	}
 	indent := 2
 	if t.Flush {
 		indent = 0
@@ -180,18 +236,6 @@ func (t *Table) text(p *terminal.Page) {
 }
 
 func (t *Table) markdown(func(string) string) string { return t.Markdown() }
-
-// Wide is a table that a terminal shows in parts, each with its first Fixed columns.
-type Wide struct {
-	*Table
-	Fixed int
-}
-
-func (x Wide) text(p *terminal.Page) {
-	for _, t := range x.Split(p.Columns()-2, x.Fixed) {
-		t.Text(p, 2)
-	}
-}
 
 // Markdown returns the table as in GitHub's Markdown.
 func (t *Table) Markdown() string {
@@ -234,4 +278,11 @@ func (t *Table) ClassOf(column int, c Cell) string {
 func (t *Table) Name() string { return cmp.Or(t.Caption, t.Label) }
 
 // HTML is the table on a page.
-func (t *Table) HTML() (template.HTML, error) { return parts("table", t) }
+func (t *Table) HTML() (template.HTML, error) {
+	if t.Folds && len(t.Rows) > Listed {
+		open := *t
+		open.Folds = false
+		return Fold{Title: fmt.Sprintf("%s: all %d", cmp.Or(t.Name(), t.Columns[0].Head), len(t.Rows)), Parts: []Part{&open}}.HTML()
+	}
+	return parts("table", t)
+}

@@ -15,13 +15,19 @@ func (p *Page) WriteText(w io.Writer, look terminal.Look) error {
 	if p.Title != "" {
 		t.Title(p.Title)
 	}
+	judged := false
 	for i := range p.Sections {
 		s := &p.Sections[i]
 		if !s.In.has(Terminal) {
 			continue
 		}
-		if s.Title != "" {
+		if s.Title != "" && !s.Untitled {
 			t.Title(s.Title)
+		}
+		if s.Judged {
+			t.Line("")
+			p.verdict(t)
+			judged = true
 		}
 		if s.Command != "" {
 			t.Line("  %s%s", s.Command, s.place())
@@ -30,19 +36,12 @@ func (p *Page) WriteText(w io.Writer, look terminal.Look) error {
 			part.text(t)
 		}
 	}
-	if p.Verdict != "" || p.Claims != "" {
+	if !judged && (p.Verdict != "" || p.Claims != "") {
 		t.Line("")
-	}
-	if p.Claims != "" {
-		t.Paragraph(0, "Claims: "+p.Claims+".")
-	}
-	for i, line := range terminal.Wrap(p.Verdict+" "+p.Reason, t.Columns()) {
-		if rest, whole := strings.CutPrefix(line, p.Verdict); i == 0 && whole {
-			line = t.Paint(p.Outcome.color(), p.Verdict) + rest
+		if p.Claims != "" {
+			t.Paragraph(0, "Claims: "+p.Claims+".")
 		}
-		if line != "" {
-			t.Line("%s", line)
-		}
+		p.verdict(t)
 	}
 	for _, line := range p.Last {
 		t.Line("%s", line)
@@ -59,9 +58,17 @@ func (s *Section) place() string {
 	return " (" + s.Source + ")"
 }
 
-// color is the colour of a verdict on a terminal.
-func (o Outcome) color() terminal.Color {
-	return map[Outcome]terminal.Color{Good: terminal.Green, Fair: terminal.Yellow, Bad: terminal.Red}[o]
+// verdict writes the verdict and its reason.
+func (p *Page) verdict(t *terminal.Page) {
+	head := p.Lead + strings.TrimSuffix(p.Verdict, ".")
+	for i, line := range terminal.Wrap(p.Lead+p.Verdict+" "+p.Reason, t.Columns()) {
+		if rest, whole := strings.CutPrefix(line, head); i == 0 && whole {
+			line = t.Paint(terminal.Bold, p.Lead) + t.Paint(p.Color, head[len(p.Lead):]) + rest
+		}
+		if line != "" {
+			t.Line("%s", line)
+		}
+	}
 }
 
 // WriteMarkdown writes the sections as a document. link returns where a picture is, by its name; empty
@@ -98,6 +105,15 @@ func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) erro
 type Only struct {
 	In   Format
 	Part Part
+}
+
+// In shows each of some parts in some formats.
+func In(formats Format, all ...Part) []Part {
+	only := make([]Part, len(all))
+	for i, part := range all {
+		only[i] = Only{formats, part}
+	}
+	return only
 }
 
 // HTML is the part on a page.
@@ -138,6 +154,22 @@ func (s Line) HTML() (template.HTML, error) { return Paragraph(s).HTML() }
 
 func (s Line) text(p *terminal.Page)               { p.Line("%s", string(s)) }
 func (s Line) markdown(func(string) string) string { return string(s) }
+
+// Remark is a paragraph that has, on a terminal, a word in yellow before it.
+type Remark struct{ Word, Text string }
+
+// HTML is the text on a page.
+func (x Remark) HTML() (template.HTML, error) { return Paragraph(x.Text).HTML() }
+
+func (x Remark) text(p *terminal.Page) {
+	head := p.Paint(terminal.Yellow, x.Word)
+	for _, l := range terminal.Wrap(x.Text, p.Columns()-len(x.Word)) {
+		p.Line("%s%s", head, l)
+		head = strings.Repeat(" ", len(x.Word))
+	}
+}
+
+func (x Remark) markdown(func(string) string) string { return x.Word + x.Text }
 
 // List is remarks.
 type List struct {

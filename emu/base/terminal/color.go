@@ -65,7 +65,7 @@ func Colors(w io.Writer) bool { return Is(w) && os.Getenv("NO_COLOR") == "" }
 
 // Paint returns s in a colour, where the page has colours.
 func (p *Page) Paint(c Color, s string) string {
-	if !p.Color || c == Plain {
+	if !p.Color || c == Plain || s == "" {
 		return s
 	}
 	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"

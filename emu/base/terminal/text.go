@@ -79,11 +79,16 @@ func (p *Page) Line(format string, args ...any) {
 }
 
 // Title begins a part.
-func (p *Page) Title(s string) {
+func (p *Page) Title(s string) { p.Heading(Bold, s) }
+
+// Heading begins a part with a title in a colour, broken between words.
+func (p *Page) Heading(c Color, s string) {
 	if p.b.Len() > 0 {
 		p.Line("")
 	}
-	p.Line("%s", p.Paint(Bold, s))
+	for _, l := range Wrap(s, p.Columns()) {
+		p.Line("%s", p.Paint(c, l))
+	}
 }
 
 // Paragraph writes text, indented by so many columns and broken between words.

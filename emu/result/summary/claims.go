@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fabemu/emu/base/document"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
 )
 
@@ -38,9 +39,7 @@ func Claims(rows []Row) (tables []document.Part) {
 			t.Rows = append(t.Rows, x.rows[i].cells())
 		}
 		if !null {
-			label := t.Label
 			t = t.Pick(0, 1, 2, 4)
-			t.Label, t.Words = label, true
 		}
 		if tables != nil {
 			tables = append(tables, document.Only{In: document.Terminal, Part: document.Line("")})
@@ -50,14 +49,45 @@ func Claims(rows []Row) (tables []document.Part) {
 	return tables
 }
 
+// notes is a note, unless there is none.
+func notes(lead, text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{lead + text}
+}
+
+// brief makes tables of the first checks of a run for a terminal, with a column for IDs. A claim has two lines at most, and
+// columns are as wide as all checks need.
+func brief(all []report.Check, shown int) (tables []document.Part) {
+	id, accepted, result := len("id"), 0, 0
+	for i := range all {
+		k := &all[i]
+		id, accepted, result = max(id, len(k.ID)), max(accepted, len(k.Accepted())), max(result, len(k.Result()))
+	}
+	sourced, ours := report.ByBasis(all[:shown])
+	for _, x := range []struct {
+		caption, says string
+		checks        []report.Check
+	}{{"Claims", "claim of the source", sourced}, {"Checks", "expectation", ours}} {
+		if len(x.checks) == 0 {
+			continue
+		}
+		t := &document.Table{Label: x.caption, Color: terminal.Bold, Hang: id + 2, Columns: []document.Column{{Head: "id", Least: id},
+			{Head: x.says, Wrap: true, Fill: true, Lines: 2, Least: 20}, {Head: "accepted", Right: true, Least: accepted},
+			{Head: "result", Right: true, Least: result}, {Least: len("UNEXPECTED PASS")}}}
+		for i := range x.checks {
+			k := &x.checks[i]
+			t.Rows = append(t.Rows, []document.Cell{{Text: k.ID}, {Text: k.Claim}, {Text: k.Accepted()}, {Text: k.Result()},
+				{Text: k.Outcome.Word(), Color: k.Outcome.Color(), Notes: notes("", because(k))}})
+		}
+		tables = append(tables, t)
+	}
+	return tables
+}
+
 // cells are the row in a table.
 func (r *Row) cells() []document.Cell {
-	notes := func(lead, text string) []string {
-		if text == "" {
-			return nil
-		}
-		return []string{lead + text}
-	}
 	return []document.Cell{
 		{Lead: r.ID, Text: r.Statement, Class: "l", Notes: append(notes("Measured: ", r.Measured), notes("Derived: ", r.From)...)},
 		{Text: r.Accepted, Mark: "o", Notes: append(notes("Range: ", r.Why), notes("", r.Committed)...)},
@@ -71,7 +101,7 @@ func (r *Row) cells() []document.Cell {
 // two gives the colour at the top.
 func Page(title, subtitle string, v *report.Verdict, claims report.Tally) *document.Page {
 	p := &document.Page{Title: title, Subtitle: subtitle, Outcome: document.Good,
-		Verdict: "Verdict: " + string(v.Level) + ".", Reason: v.Sentence()}
+		Lead: "Verdict: ", Verdict: string(v.Level) + ".", Color: v.Level.Color(), Reason: v.Sentence()}
 	if len(claims) > 0 {
 		p.Claims = claims.String()
 	}

@@ -29,6 +29,7 @@ func pooled(s *seeds.Slowdown) string {
 // slowdownTable has the slowdown of a workload over all seeds, of all flows and by size.
 func slowdownTable(s *seeds.Slowdown) *document.Table {
 	t := document.NewTable("", []string{"flows of", "number"}, nil)
+	t.Folds = true
 	for name := range s.Figures {
 		t.Columns = append(t.Columns, document.Column{Head: name})
 	}
@@ -80,25 +81,36 @@ func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths
 
 // WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and returns its path.
 func WriteRepetitionsPage(dir string, r *seeds.Repetitions) (string, error) {
+	path := filepath.Join(dir, report.PageFile)
+	return path, files.Write(path, pageOfRepetitions(r).WriteHTML)
+}
+
+// WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.
+func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
+	p := pageOfRepetitions(r)
+	p.Title, p.Verdict = p.Title+": "+p.Verdict, ""
+	return p.WriteText(w, terminal.Look{})
+}
+
+// pageOfRepetitions returns the report of repetitions.
+func pageOfRepetitions(r *seeds.Repetitions) page {
 	p := page{&document.Page{Title: r.Scenario, Subtitle: fmt.Sprintf("%d seeds; fabemu %s", len(r.Runs), r.Fabemu), Verdict: means(r)}}
 	if r.Fails() {
 		p.Outcome = document.Bad
 	}
 	for i := range r.Slowdowns {
 		s := &r.Slowdowns[i]
-		p.add("Slowdown of "+s.Workload, pooled(s)+".", slowdownTable(s).Long())
+		p.add("Slowdown of "+s.Workload, document.Line(""), document.Paragraph(pooled(s)), slowdownTable(s))
 	}
 	for _, f := range pooledFigures(r) {
-		p.add(f.Title, "", document.Picture{Drawing: f, Name: "slowdown"})
+		p.add(f.Title, document.Picture{Drawing: f, Name: "slowdown"})
 	}
-	checks, rates := repeatedTables(r)
-	for _, t := range []*document.Table{checks, rates} {
-		if len(t.Rows) > 0 {
-			p.add(t.Columns[0].Head, "", t.Long())
+	for _, t := range repeatedTables(r) {
+		if parts := listed(t); parts != nil {
+			p.add(t.Columns[0].Head, document.Line(""), t)
 		}
 	}
-	path := filepath.Join(dir, report.PageFile)
-	return path, files.Write(path, p.WriteHTML)
+	return p
 }
 
 // means says what the figures of repetitions are.
@@ -111,9 +123,9 @@ func means(r *seeds.Repetitions) string {
 }
 
 // repeatedTables returns the means of checks, and those of utilisations.
-func repeatedTables(r *seeds.Repetitions) (checks, rates *document.Table) {
-	checks = document.NewTable("", []string{"check", "mean", "accepted", "pass", "claim"}, nil)
-	rates = document.NewTable("", []string{"utilisation", "mean"}, nil)
+func repeatedTables(r *seeds.Repetitions) []*document.Table {
+	checks := document.NewTable("", []string{"check", "mean", "accepted", "pass", "claim"}, nil)
+	rates := document.NewTable("", []string{"utilisation", "mean"}, nil)
 	for i := range r.Figures {
 		f := &r.Figures[i]
 		if f.Kind != "check" {
@@ -123,33 +135,8 @@ func repeatedTables(r *seeds.Repetitions) (checks, rates *document.Table) {
 		checks.Add(f.Name, f.Estimate.String(), f.Low.Print("%.4g")+" to "+f.High.Print("%.4g"),
 			fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
 	}
-	return checks, rates
-}
-
-// WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.
-func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
-	var p terminal.Page
-	p.Line("%s: %s", r.Scenario, means(r))
-	for i := range r.Slowdowns {
-		p.Line("")
-		s := &r.Slowdowns[i]
-		for _, l := range terminal.Wrap(pooled(s), p.Columns()) {
-			p.Line("%s", l)
-		}
-		slowdownTable(s).Text(&p, 2)
+	if more := len(rates.Rows) - shownRepeated; more > 0 {
+		rates.Most, rates.More = shownRepeated, fmt.Sprintf("and %d more in %s", more, seeds.File)
 	}
-	checks, rates := repeatedTables(r)
-	more := max(0, len(rates.Rows)-shownRepeated)
-	rates.Rows = rates.Rows[:len(rates.Rows)-more]
-	for _, t := range []*document.Table{checks, rates} {
-		if len(t.Rows) > 0 {
-			p.Line("")
-			t.Text(&p, 2)
-		}
-	}
-	if more > 0 {
-		p.Line("  and %d more in %s", more, seeds.File)
-	}
-	_, err := io.WriteString(w, p.String())
-	return err
+	return []*document.Table{checks, rates}
 }

@@ -2,12 +2,12 @@ package summary
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
@@ -166,10 +166,8 @@ func TestPlace(t *testing.T) {
 
 // The page has the tables of workloads, and the picture.
 func TestPageOfWorkloads(t *testing.T) {
-	p := page{&document.Page{}}
-	p.addWorkloads(banded())
-	var out bytes.Buffer
-	if err := p.WriteHTML(&out); err != nil {
+	var out, none bytes.Buffer
+	if err := errors.Join(WriteHTML(&out, &report.Dir{Result: banded()}), WriteHTML(&none, &report.Dir{Result: &report.Result{}})); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{">Workloads</h2>", "Transfers of workloads", "Collective operations", "fabric: slowdown of web"} {
@@ -177,9 +175,7 @@ func TestPageOfWorkloads(t *testing.T) {
 			t.Errorf("the page lacks %q", text)
 		}
 	}
-	empty := page{&document.Page{}}
-	empty.addWorkloads(&report.Result{})
-	if len(empty.Sections) != 0 {
-		t.Errorf("a run without workloads has %d sections", len(empty.Sections))
+	if strings.Contains(none.String(), "Workloads") {
+		t.Error("a run without workloads has a section of them")
 	}
 }

@@ -361,19 +361,24 @@ func TestThePageHasThePartsOfTheText(t *testing.T) {
 	r.Unwritten = []string{"events.jsonl: no space left on device"}
 	r.Losses = []report.Loss{{Node: "B", Link: "root.B-BC", Reason: "fcs-error", Count: 3}}
 	text := string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
-	page := html.UnescapeString(string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &report.Dir{Result: r}) })))
+	page := strings.ReplaceAll(html.UnescapeString(string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteHTML(b, &report.Dir{Result: r}) }))), "\u00a0", " ")
 	seen := 0
-	for _, x := range append(parts(r), unwritten(r)) {
-		for _, row := range x.table.Rows {
+	for _, x := range append(lists(r), unwritten(r)) {
+		for _, row := range x.Rows {
 			seen++
 			for _, cell := range row {
 				if !strings.Contains(text, cell.Text) || !strings.Contains(page, cell.Text) {
-					t.Errorf("%s, %q: in the text %t, on the page %t", x.table.Caption, cell.Text, strings.Contains(text, cell.Text), strings.Contains(page, cell.Text))
+					t.Errorf("%s, %q: in the text %t, on the page %t", x.Label, cell.Text, strings.Contains(text, cell.Text), strings.Contains(page, cell.Text))
 				}
 			}
 		}
-		if len(x.table.Rows) > 0 && (!strings.Contains(text, x.table.Caption) || !strings.Contains(page, x.table.Caption)) {
-			t.Errorf("%q: in the text %t, on the page %t", x.table.Caption, strings.Contains(text, x.table.Caption), strings.Contains(page, x.table.Caption))
+		if len(x.Rows) > 0 && (!strings.Contains(text, x.Label) || !strings.Contains(page, x.Label)) {
+			t.Errorf("%q: in the text %t, on the page %t", x.Label, strings.Contains(text, x.Label), strings.Contains(page, x.Label))
+		}
+	}
+	for _, row := range append(timing(r), []string{"Jain's index at root.B-BC", "0.829"}, []string{"flows that are active", "2"}) {
+		if word, figure := row[0], row[1]; !strings.Contains(text, word) || !strings.Contains(text, figure) || !strings.Contains(page, word) || !strings.Contains(page, figure) {
+			t.Errorf("%s %s is not both in the text and on the page", word, figure)
 		}
 	}
 	if seen < 6 {

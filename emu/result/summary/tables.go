@@ -16,25 +16,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// part is a table of the text and of the page.
-type part struct {
-	color terminal.Color        // of the title
-	order []int                 // of the columns in text; nil: as on the page
-	shown int                   // how many rows the text has; 0: all
-	more  func(from int) string // the line below a list that is cut; nil: how many rows there are
-	table *document.Table
-	wide  *document.Table // on the page instead of table; nil: the same
-}
-
-// parts returns the parts that follow the verdict, in their order. Many are empty.
-func parts(r *report.Result) []*part {
-	all := []*part{violations(r), losses(r), retries(r), credits(r), storms(r), guests(r), kernelTimes(r), programs(r)}
+// lists returns the tables that follow the verdict, in their order. Many are empty.
+func lists(r *report.Result) []*document.Table {
+	all := []*document.Table{violations(r), losses(r), retries(r), credits(r), storms(r), guests(r), kernelTimes(r), programs(r)}
 	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
 }
 
-// listOf completes a part with a row for each item; of an item without cells there is none. Columns are heads between "|":
+// listOf completes a table with a row for each item; of an item without cells there is none. Columns are heads between "|":
 // ">" is in front of one whose cells end at the right, and "/" and the least width of the column behind it.
-func listOf[T any](x part, t document.Table, columns string, items []T, row func(*T) []string) *part {
+func listOf[T any](t document.Table, columns string, items []T, row func(*T) []string) *document.Table {
 	for column := range strings.SplitSeq(columns, "|") {
 		head, least, _ := strings.Cut(column, "/")
 		c := document.Column{}
@@ -47,23 +37,22 @@ func listOf[T any](x part, t document.Table, columns string, items []T, row func
 			t.Add(cells...)
 		}
 	}
-	x.table = &t
-	return &x
+	return &t
 }
 
 // violations are the promises of the fabric that were broken.
-func violations(r *report.Result) *part {
-	all := func(int) string { return fmt.Sprintf("... %d in all", r.Verdict.Violations) }
-	return listOf(part{color: terminal.Red, shown: 5, more: all}, document.Table{Bare: true, Words: true, Caption: "Broken promises of the fabric"},
+func violations(r *report.Result) *document.Table {
+	all := fmt.Sprintf("... %d in all", r.Verdict.Violations)
+	return listOf(document.Table{Bare: true, Words: true, Label: "Broken promises of the fabric", Color: terminal.Red, Most: 5, More: all},
 		">when|port/8|violation|>figure", r.Violations, func(v *report.Violation) []string {
 			return []string{unit.Time(v.AtPs).String(), v.Node + ", " + v.Port, v.Reason, fmt.Sprint(v.Figure)}
 		})
 }
 
 // deadlocks are the cycles of outputs that wait for each other, and the early end of the run after them.
-func deadlocks(r *report.Result) (all []*part) {
+func deadlocks(r *report.Result) (all []*document.Table) {
 	add := func(caption string, lines []string) {
-		all = append(all, listOf(part{color: terminal.Red}, document.Table{Bare: true, Words: true, Caption: caption}, "wait", lines, one))
+		all = append(all, listOf(document.Table{Bare: true, Words: true, Label: caption, Color: terminal.Red}, "wait", lines, one))
 	}
 	for _, d := range r.Deadlocks {
 		add("Deadlock, found at "+unit.Time(d.AtPs).String(), cellsOf(d.Cycle, func(w *report.Waiting) string {
@@ -80,44 +69,19 @@ func deadlocks(r *report.Result) (all []*part) {
 func one(line *string) []string { return []string{*line} }
 
 // unwritten are the files that could not be written, with the reasons.
-func unwritten(r *report.Result) *part {
-	return listOf(part{color: terminal.Red}, document.Table{Bare: true, Words: true, Caption: "Not written"}, "reason", r.Unwritten, one)
-}
-
-// text writes the part, unless it is empty.
-func (x *part) text(p *terminal.Page) {
-	if len(x.table.Rows) == 0 {
-		return
-	}
-	p.Line("")
-	p.Line("%s", p.Paint(x.color, x.table.Caption))
-	t := *x.table
-	if x.order != nil {
-		t = *t.Pick(x.order...)
-	}
-	if x.shown > 0 && len(t.Rows) > x.shown {
-		t.Rows = t.Rows[:x.shown]
-	}
-	t.Text(p, 2)
-	switch all := len(x.table.Rows); {
-	case len(t.Rows) == all:
-	case x.more != nil:
-		p.Line("  %s", x.more(x.shown))
-	default:
-		p.Line("  ... %d in all", all)
-	}
+func unwritten(r *report.Result) *document.Table {
+	return listOf(document.Table{Bare: true, Words: true, Label: "Not written", Color: terminal.Red}, "reason", r.Unwritten, one)
 }
 
 // losses are the places at which frames were dropped.
-func losses(r *report.Result) *part {
-	elsewhere := func(from int) string {
-		left := int64(0)
-		for i := range r.Losses[from:] {
-			left += r.Losses[from+i].Count
-		}
-		return fmt.Sprintf("%10d  elsewhere", left)
+func losses(r *report.Result) *document.Table {
+	const most = 8
+	left := int64(0)
+	for _, l := range r.Losses[min(most, len(r.Losses)):] {
+		left += l.Count
 	}
-	return listOf(part{order: []int{2, 0, 1}, shown: 8, more: elsewhere}, document.Table{Bare: true, Caption: "Frames that were dropped"},
+	elsewhere := fmt.Sprintf("%10d  elsewhere", left)
+	return listOf(document.Table{Bare: true, Label: "Frames that were dropped", Color: terminal.Bold, Order: []int{2, 0, 1}, Most: most, More: elsewhere},
 		"where/24|why|>how many/10", r.Losses, func(l *report.Loss) []string {
 			where := "at " + l.Node
 			if l.Link != "" {
@@ -128,19 +92,19 @@ func losses(r *report.Result) *part {
 }
 
 // retries are the counters of the retry of links, by the end that counts.
-func retries(r *report.Result) *part { return countersOf("Link layer retry", r.Retries) }
+func retries(r *report.Result) *document.Table { return countersOf("Link layer retry", r.Retries) }
 
 // credits are the counters of credits of channels, by the end that counts.
-func credits(r *report.Result) *part { return countersOf("Credits of channels", r.Credits) }
+func credits(r *report.Result) *document.Table { return countersOf("Credits of channels", r.Credits) }
 
-func countersOf(caption string, all []report.RetryCount) *part {
-	return listOf(part{color: terminal.Bold, shown: 16}, document.Table{Caption: caption}, "at/8|towards/10|counter|>count/8", all,
+func countersOf(caption string, all []report.RetryCount) *document.Table {
+	return listOf(document.Table{Label: caption, Color: terminal.Bold, Most: 16}, "at/8|towards/10|counter|>count/8", all,
 		func(x *report.RetryCount) []string { return []string{x.Node, x.Link, x.Counter, fmt.Sprint(x.Count)} })
 }
 
 // storms are the PFC storms that watchdogs have found.
-func storms(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold, shown: 8}, document.Table{Caption: "PFC storms that a watchdog has found"},
+func storms(r *report.Result) *document.Table {
+	return listOf(document.Table{Label: "PFC storms that a watchdog has found", Color: terminal.Bold, Most: 8},
 		"queue/12|>priority|>found/10|>over/10", r.Storms, func(s *report.Storm) []string {
 			over := "not yet"
 			if s.ToPs > 0 {
@@ -151,8 +115,8 @@ func storms(r *report.Result) *part {
 }
 
 // workloads are the figures of workloads.
-func workloads(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Transfers of workloads"},
+func workloads(r *report.Result) *document.Table {
+	return listOf(document.Table{Caption: "Transfers of workloads", Color: terminal.Bold},
 		"workload/12|>ended/8|>open/6|>completion: p50/12|>p99/9|>slowdown: mean|>p50/6|>p95/6|>p99/6|>p99.9/6", r.Workloads, func(w *report.Workload) []string {
 			s := &w.Slowdown
 			open := fmt.Sprint(w.Open)
@@ -197,8 +161,8 @@ func unfinished(r *report.Result) (all []string) {
 }
 
 // collectives are the figures of collective operations.
-func collectives(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Collective operations"},
+func collectives(r *report.Result) *document.Table {
+	return listOf(document.Table{Caption: "Collective operations", Color: terminal.Bold},
 		"workload/12|operation|algorithm|>rounds|>mean/9|>max/9|>least/9|>bus bandwidth|last most often", r.Workloads, func(w *report.Workload) []string {
 			c := w.Collective
 			if c == nil {
@@ -222,8 +186,8 @@ func inUs(n report.Number) string {
 }
 
 // rankWaits are the ranks that wait for each other.
-func rankWaits(r *report.Result) *part {
-	return listOf(part{color: terminal.Yellow, shown: 12}, document.Table{Bare: true, Words: true, Caption: "Ranks that wait, or cannot continue"},
+func rankWaits(r *report.Result) *document.Table {
+	return listOf(document.Table{Bare: true, Words: true, Label: "Ranks that wait, or cannot continue", Color: terminal.Yellow, Most: 12},
 		"rank/16|reason|>since/9", r.RankWaits, func(w *report.RankWait) []string {
 			where := ""
 			switch {
@@ -254,9 +218,9 @@ func waitWords(w *report.RankWait) string {
 }
 
 // silences are the flows that delivered nothing.
-func silences(r *report.Result) *part {
+func silences(r *report.Result) *document.Table {
 	caption := fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
-	return listOf(part{color: terminal.Yellow, shown: 8}, document.Table{Bare: true, Caption: caption}, "flow/16|when/32|cause", r.Silences,
+	return listOf(document.Table{Bare: true, Label: caption, Color: terminal.Yellow, Most: 8}, "flow/16|when/32|cause", r.Silences,
 		func(s *report.Silence) []string {
 			when := fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
 			if !s.Lasting {
@@ -280,47 +244,45 @@ func cause(s *report.Silence) string {
 }
 
 // derived are the watermarks that the program has derived.
-func derived(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold, shown: 8}, document.Table{Bare: true, Words: true, Caption: "Thresholds that were derived"},
+func derived(r *report.Result) *document.Table {
+	return listOf(document.Table{Bare: true, Words: true, Label: "Thresholds that were derived", Color: terminal.Bold, Most: 8},
 		"threshold/14|>value/12|where", r.Derived, func(d *scenario.Threshold) []string { return []string{d.Key, unit.Size(d.Bytes).String(), d.Where()} })
 }
 
 // kernelTimes are the times of the guests' kernels.
-func kernelTimes(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold}, document.Table{Caption: "Times of the guests' kernels"}, "/26|>usually/9|>model time/11|set by", r.KernelTimes,
+func kernelTimes(r *report.Result) *document.Table {
+	return listOf(document.Table{Label: "Times of the guests' kernels", Color: terminal.Bold}, "/26|>usually/9|>model time/11|set by", r.KernelTimes,
 		func(k *guest.KernelTime) []string {
 			return []string{k.What, fmt.Sprint(k.Usual), fmt.Sprint(k.Model.Round(time.Microsecond)), cmp.Or(k.By, "-")}
 		})
 }
 
 // programs are the programs that ran in guests.
-func programs(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold}, document.Table{Bare: true, Words: true, Caption: "Programs"}, "program/16|guest/16|>at/9|how it ended", r.Programs,
+func programs(r *report.Result) *document.Table {
+	return listOf(document.Table{Bare: true, Words: true, Label: "Programs", Color: terminal.Bold}, "program/16|guest/16|>at/9|how it ended", r.Programs,
 		func(x *guest.ProgramReport) []string {
 			return []string{x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended}
 		})
 }
 
 // changes are the changes of the fabric.
-func changes(r *report.Result) *part {
-	x := part{color: terminal.Bold, order: []int{1, 0}}
+func changes(r *report.Result) *document.Table {
+	t := document.Table{Bare: true, Label: "Events", Color: terminal.Bold, Order: []int{1, 0}}
 	if n := len(r.Events); n > 13 {
-		x.shown = 12
-		x.more = func(int) string { return fmt.Sprintf("... %d more in %s", n-12, report.ResultFile) }
+		t.Most, t.More = 12, fmt.Sprintf("... %d more in %s", n-12, report.ResultFile)
 	}
-	return listOf(x, document.Table{Bare: true, Caption: "Events"}, "change|>when/9", r.Events,
-		func(e *report.Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })
+	return listOf(t, "change|>when/9", r.Events, func(e *report.Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })
 }
 
-// guests are the packets of the guests. The page has more of each.
-func guests(r *report.Result) *part {
-	return listOf(part{color: terminal.Bold, wide: guestTable(r)}, document.Table{Caption: "Packets of guests"},
-		"guest/16|address/15|>sent/10|>received/10|dropped by its kernel, and without a flow", r.Guests, func(g *guest.Report) []string {
+// guests are the packets of the guests. A terminal leaves out their kinds.
+func guests(r *report.Result) *document.Table {
+	return listOf(document.Table{Label: "Packets of guests", Color: terminal.Bold, Order: []int{0, 2, 3, 4, 5}},
+		"guest/16|kind|address/15|>sent/10|>received/10|dropped by its kernel, and without a flow", r.Guests, func(g *guest.Report) []string {
 			dropped := fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow)
 			if a := g.RoCE; a != nil {
 				dropped += fmt.Sprintf("; CNPs: %d sent, %d handled", a.CNPSent, a.CNPHandled)
 			}
-			return []string{g.Name, g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped}
+			return []string{g.Name, string(g.Kind), g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped}
 		})
 }
 

@@ -24,9 +24,9 @@ func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.pag
 // page is the report of a result.
 func (r *Result) page() *document.Page {
 	p := &document.Page{Title: r.Limiter, Subtitle: "rate limiter on the bench; fabemu " + r.Fabemu, Verdict: r.summary(),
-		Outcome: document.Good}
+		Outcome: document.Good, Color: terminal.Green}
 	if !r.Good() {
-		p.Outcome = document.Bad
+		p.Outcome, p.Color = document.Bad, terminal.Red
 	}
 	if r.Note != "" {
 		p.Title += " (" + r.Note + ")"

@@ -139,12 +139,8 @@ func (f *FigureResult) section(number int) document.Section {
 		s.Parts = append(s.Parts, f.Pictures[i].part())
 	}
 	rows := rowsOf(f.Claims)
-	for _, part := range summary.Claims(rows) {
-		s.Parts = append(s.Parts, document.Only{In: document.Terminal | document.Browser, Part: part})
-	}
-	for _, part := range summary.Claims(joined(rows)) {
-		s.Parts = append(s.Parts, document.Only{In: document.Markdown, Part: part})
-	}
+	s.Parts = append(s.Parts, document.In(document.Terminal|document.Browser, summary.Claims(rows)...)...)
+	s.Parts = append(s.Parts, document.In(document.Markdown, summary.Claims(joined(rows))...)...)
 	if f.Matrix != nil {
 		s.Parts = append(s.Parts, document.Only{In: document.Terminal, Part: f.Matrix.table()},
 			document.Only{In: document.Terminal | document.Browser, Part: document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()}})
@@ -222,12 +218,8 @@ func (t *TableResult) parts() []document.Part {
 		}
 		means.Add(cells...)
 	}
-	return []document.Part{
-		document.Only{In: document.Terminal, Part: document.List{Items: choices}},
-		document.Only{In: document.Terminal, Part: short},
-		document.Only{In: document.Browser, Part: long},
-		document.Only{In: document.Markdown, Part: means},
-	}
+	return slices.Concat(document.In(document.Terminal, document.List{Items: choices}, short), document.In(document.Browser, long),
+		document.In(document.Markdown, means))
 }
 
 // marked prints a value, with a mark where the statement does not hold.
@@ -268,7 +260,7 @@ func (r *Result) runsSection() document.Section {
 
 // table is a matrix as a table: a row a thing.
 func (m *MatrixResult) table() document.Part {
-	t := &document.Table{Columns: []document.Column{{Head: "family"}, {Head: "scheme"}}}
+	t := &document.Table{Fixed: 2, Columns: []document.Column{{Head: "family"}, {Head: "scheme"}}}
 	for i := range m.Columns {
 		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].title(), Right: true})
 	}
@@ -279,7 +271,7 @@ func (m *MatrixResult) table() document.Part {
 		}
 		t.Add(cells...)
 	}
-	return document.Wide{Table: t, Fixed: 2}
+	return t
 }
 
 // matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of it, which sorts by

@@ -1,0 +1,260 @@
+package summary
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"fabemu/emu/base/document"
+	"fabemu/emu/base/files"
+	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/plot"
+	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
+	"fabemu/wire/unit"
+)
+
+// page is the report of a run that is being made.
+type page struct{ *document.Page }
+
+// WriteText writes r for people: the settings of the run, the claims and their outcomes, first
+// those that did not pass, the rates, the verdict, the warnings, the lines of next, and, in the last line, where the
+// results lie. It fits into the columns of look unless names are very long.
+func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string) error {
+	p := pageOf(r, nil)
+	if r.Directory != "" {
+		p.Last = append(append([]string{""}, next...), "Results: "+r.Directory)
+	}
+	return p.WriteText(w, look)
+}
+
+// WriteHTML writes the report of a run for browsers: the verdict, the claims, the course of
+// rates, buffers and limits, the machine, the scenario.
+func WriteHTML(w io.Writer, d *report.Dir) error { return pageOf(d.Result, d).WriteHTML(w) }
+
+// pageOf returns the report of a run. Without the directory it leaves out what only browsers show, because many flows and
+// pictures take time.
+func pageOf(r *report.Result, d *report.Dir) page {
+	how := settings(r)
+	sorted, shown, tally := checksOf(r)
+	p := page{Page(r.Scenario, strings.TrimPrefix(r.Source+"; "+how+"; fabemu "+r.Fabemu, "; "), &r.Verdict, tally)}
+	head := document.Section{In: document.Terminal}
+	if r.Source != "" {
+		head.Line("%s", r.Source)
+	}
+	head.Parts = append(head.Parts, document.Paragraph(how))
+	p.Sections = append(p.Sections, head)
+	p.add("Unfinished flows", remarks("Unfinished: ", unfinished(r))...)
+	p.addClaims(sorted, shown, tally)
+	rates, workloads := rateTables(r), listed(workloads(r), collectives(r))
+	if d != nil {
+		rates = append([]document.Part{document.Picture{Drawing: RatesFigure(r, d.Series), Name: "rates"}}, rates...)
+		for _, f := range Slowdowns(r) {
+			workloads = append(workloads, document.Picture{Drawing: f, Name: "slowdown"})
+		}
+	}
+	p.add("Rates", rates...)
+	p.add("Workloads", workloads...)
+	p.add("Events", listed(changes(r))...)
+	if d != nil {
+		p.addSeries(d)
+	}
+	p.addTiming(r)
+	if d != nil {
+		p.add("Flows", flowTables(r)...)
+	}
+	for _, t := range lists(r) {
+		p.add(t.Label, listed(t)...)
+	}
+	if d != nil {
+		p.Sections = append(p.Sections, MachineSection(r.Machine))
+	}
+	if len(r.Warnings) > 0 {
+		p.add("Warnings", append([]document.Part{document.Line("")}, remarks("Warning: ", r.Warnings)...)...)
+	}
+	p.add("Not written", listed(unwritten(r))...)
+	if d != nil {
+		p.add("Scenario", document.Paragraph("As it was run, with every default."), document.Fold{Title: report.ResolvedFile, Text: string(d.Resolved)})
+	}
+	return p
+}
+
+// settings describes how a run was made.
+func settings(r *report.Result) string {
+	how := []string{string(r.Clock) + " clock"}
+	if r.Clock == mode.VirtualClock && r.Codec {
+		how = append(how, "frames as bytes")
+	}
+	if r.Clock != mode.VirtualClock {
+		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), string(r.Timing)+" timing", r.Link.Over(r.Packing),
+			placed(r.Placement))
+	}
+	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
+	if r.WallSeconds.Known() {
+		how[len(how)-1] += fmt.Sprintf(" in %.3g s", float64(r.WallSeconds))
+	}
+	switch {
+	case r.Partial:
+		how = append(how, "ended before its time")
+	case r.EndedPs > 0 && r.Deadlocks == nil:
+		how = append(how, fmt.Sprintf("all flows finished by %v", unit.Time(r.EndedPs)))
+	}
+	return strings.Join(how, ", ")
+}
+
+// placed describes where the nodes of a run lived.
+func placed(placement mode.Placement) string {
+	return map[mode.Placement]string{
+		mode.InGoroutines: "a goroutine for each node",
+		mode.InProcesses:  "a process for each node",
+		mode.InDomains:    "a process for each switch and its endpoints",
+		mode.InHosts:      "several hosts",
+	}[placement]
+}
+
+// add adds a section, unless it is empty. Its title is for browsers; on a terminal tables have theirs.
+func (p page) add(title string, parts ...document.Part) {
+	if len(parts) > 0 {
+		p.Sections = append(p.Sections, document.Section{Title: title, Untitled: true, Parts: parts})
+	}
+}
+
+// listed returns the tables that have rows.
+func listed(tables ...*document.Table) (all []document.Part) {
+	for _, t := range tables {
+		if len(t.Rows) > 0 {
+			t.Folds = true
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// remarks are texts behind a word.
+func remarks(word string, texts []string) []document.Part {
+	return cellsOf(texts, func(text *string) document.Part { return document.Remark{Word: word, Text: *text} })
+}
+
+// addClaims adds the claims. Browsers show those that pass on a click.
+func (p page) addClaims(sorted []report.Check, shown int, tally report.Tally) {
+	if len(sorted) == 0 {
+		return
+	}
+	parts := Claims(cellsOf(sorted[:shown], rowOf))
+	more := document.Section{}
+	if rest := sorted[shown:]; len(rest) > 0 {
+		parts = append(parts, document.Fold{Title: fmt.Sprintf("%d more that pass", len(rest)), Parts: Claims(cellsOf(rest, rowOf))})
+		more.Line("  ... %d more that pass", len(rest))
+	}
+	text := append(append(brief(sorted, shown), more.Parts...), document.List{Items: []string{tally.String()}})
+	p.add("Claims", append(document.In(document.Browser, parts...), document.In(document.Terminal, text...)...)...)
+}
+
+// flowTables returns the table of the flows. Where there are many, a table of their groups comes first, and
+// the flows are shown on a click.
+func flowTables(r *report.Result) (tables []document.Part) {
+	if len(r.Flows) > document.Listed {
+		groups := report.Grouped(r.Flows, func(f *report.Flow) string { return f.Group })
+		tables = listed(document.NewTable("Groups of flows",
+			[]string{"group", "flows", "rate of a flow while active", "frames", "marked"},
+			cellsOf(groups, func(flows *[]report.Flow) []string {
+				low, high, frames, marked := report.Missing(), report.Missing(), int64(0), int64(0)
+				for _, f := range *flows {
+					if f.Rate.Known() && !(f.Rate >= low) {
+						low = f.Rate
+					}
+					if f.Rate.Known() && !(f.Rate <= high) {
+						high = f.Rate
+					}
+					frames, marked = frames+f.Frames, marked+f.Marked
+				}
+				rate := rateText(low)
+				if high != low && high.Known() {
+					rate += " to " + rateText(high)
+				}
+				return []string{(*flows)[0].Group, fmt.Sprint(len(*flows)), rate, fmt.Sprint(frames), fmt.Sprint(marked)}
+			})))
+	}
+	return append(tables, listed(document.NewTable("Flows", []string{"flow", "path", "rate while active", "limit at the end", "frames", "marked"},
+		cellsOf(r.Flows, func(f *report.Flow) []string {
+			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+				fmt.Sprint(f.Marked)}
+		})))...)
+}
+
+// addSeries adds a picture of each kind of series that a run has.
+func (p page) addSeries(d *report.Dir) {
+	for _, x := range []struct{ title, kind, label string }{
+		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
+		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
+		{"Buffers", metrics.BufferOccupancy, "mean occupancy"},
+		{"Queues", metrics.LinkQueue, "mean queue of an output"},
+		{"Pace", "pace", "departures frames that left late, by more than 5 % of a packet time"},
+	} {
+		f := seriesFigure(d.Result, d.Series, x.title, x.kind, x.label)
+		if f == nil {
+			continue
+		}
+		u := metrics.UnitOf(x.kind, d.InBytes())
+		if x.kind == "pace" {
+			u = metrics.Share()
+		}
+		DrawIn(f, u)
+		p.add(x.title, document.Picture{Drawing: f, Name: x.title})
+	}
+}
+
+// cellsOf returns the rows of a table, one for each of a list.
+func cellsOf[T, R any](list []T, row func(*T) R) []R {
+	rows := make([]R, len(list))
+	for i := range list {
+		rows[i] = row(&list[i])
+	}
+	return rows
+}
+
+// rowOf returns a check as a row of a page.
+func rowOf(k *report.Check) Row {
+	return Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source),
+		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
+		Value:    k.Result(), Accepted: k.Accepted(), Because: because(k)}
+}
+
+// WritePage writes the report of a results directory into it, and returns its
+// path.
+func WritePage(d *report.Dir) (string, error) {
+	path := filepath.Join(d.Directory, report.PageFile)
+	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
+}
+
+// WritePictures draws the pictures of a results directory in a style, and returns their paths.
+func WritePictures(d *report.Dir, style *plot.Style) (paths []string, err error) {
+	for _, p := range Pictures(d.Result, d.Series) {
+		err := style.Files(strings.TrimSuffix(p.Name, ".svg"), p.Drawing.(plot.Drawing), func(name string, to func(io.Writer) error) error {
+			paths = append(paths, filepath.Join(d.Directory, name))
+			return files.Write(paths[len(paths)-1], to)
+		})
+		if err != nil {
+			return paths, err
+		}
+	}
+	return paths, nil
+}
+
+func rateText(n report.Number) string {
+	if !n.Known() {
+		return "-"
+	}
+	return report.Significant(float64(n)/1e6, 4) + " MB/s"
+}
+
+// MachineSection is the part of a page about the machine.
+func MachineSection(m host.Computer) document.Section {
+	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The machine of the run",
+		[]string{"part", "value"},
+		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
+			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}
+}
