@@ -274,26 +274,31 @@ func (l *lines) Append(b []byte, e *trace.Event) []byte {
 			b = strconv.AppendUint(b, uint64(v), 10)
 		case trace.Flag:
 			b = strconv.AppendBool(b, v != 0)
-		case trace.FrameKind:
-			b = quote(b, wire.Kind(v).String())
-		case trace.Why:
-			b = quote(b, trace.Reason(v).String())
-		case trace.Cause:
-			b = quote(b, block(v))
-		case trace.Rate:
-			b = quote(b, unit.Rate(v).String())
-		case trace.Statistic:
-			b = quote(b, retry.Counter(v).String())
+		default:
+			b = quote(b, Word(f.Form, v))
 		}
 	}
 	return append(b, '}', '\n')
 }
 
-func block(a int64) string {
-	if a < 0 || a >= port.Blocks {
-		return "unknown"
+// Word returns the word for a value of a field of an event; empty: it is a number.
+func Word(form trace.Form, v int64) string {
+	switch form {
+	case trace.FrameKind:
+		return wire.Kind(v).String()
+	case trace.Why:
+		return trace.Reason(v).String()
+	case trace.Cause:
+		if v < 0 || v >= port.Blocks {
+			return "unknown"
+		}
+		return port.Block(v).String()
+	case trace.Rate:
+		return unit.Rate(v).String()
+	case trace.Statistic:
+		return retry.Counter(v).String()
 	}
-	return port.Block(a).String()
+	return ""
 }
 
 // quote writes a plain word.

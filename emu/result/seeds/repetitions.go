@@ -47,18 +47,21 @@ type Run struct {
 
 // Figure is a figure of a run. As in Repeated, only a check has Low, High and Claim.
 type Figure struct {
-	Kind, Name string
-	Value      report.Number
-	Outcome    report.Outcome // of a check
-	Low, High  report.Number
-	Claim      string
+	Kind    string         `json:"-"`
+	Name    string         `json:"name"` // of a sweep: the check's id, or the expression
+	Value   report.Number  `json:"value"`
+	Outcome report.Outcome `json:"outcome,omitempty"` // of a check
+	Low     report.Number  `json:"-"`
+	High    report.Number  `json:"-"`
+	Claim   string         `json:"-"`
+	Why     string         `json:"why,omitempty"` // reason if the value is undefined
 }
 
 // Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of its workloads.
 func Of(r *report.Result, c *metrics.Collector) Run {
 	out := Run{Void: r.Verdict.Level == report.Void, Samples: SamplesOf(r, c)}
 	for _, c := range r.Checks {
-		out.Figures = append(out.Figures, Figure{"check", c.ID, c.Value, c.Outcome, c.Low, c.High, c.Claim})
+		out.Figures = append(out.Figures, Figure{Kind: "check", Name: c.ID, Value: c.Value, Outcome: c.Outcome, Low: c.Low, High: c.High, Claim: c.Claim})
 	}
 	for n, phase := range r.Phases {
 		for _, rate := range phase.Rates {
@@ -66,7 +69,7 @@ func Of(r *report.Result, c *metrics.Collector) Run {
 			if len(r.Phases) > 1 {
 				name = fmt.Sprintf("%s, phase %d", name, n+1)
 			}
-			out.Figures = append(out.Figures, Figure{rate.Kind, name, rate.Utilisation, "", report.Missing(), report.Missing(), ""})
+			out.Figures = append(out.Figures, Figure{Kind: rate.Kind, Name: name, Value: rate.Utilisation, Low: report.Missing(), High: report.Missing()})
 		}
 	}
 	return out

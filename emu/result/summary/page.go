@@ -232,9 +232,14 @@ func WritePage(d *report.Dir) (string, error) {
 
 // WritePictures draws the pictures of a results directory in a style, and returns their paths.
 func WritePictures(d *report.Dir, style *plot.Style) (paths []string, err error) {
-	for _, p := range Pictures(d.Result, d.Series) {
+	return drawAll(d.Directory, Pictures(d.Result, d.Series), style)
+}
+
+// drawAll writes pictures into a directory in the formats of a style, and returns the paths of the files.
+func drawAll(dir string, pictures []report.Picture, style *plot.Style) (paths []string, err error) {
+	for _, p := range pictures {
 		err := style.Files(strings.TrimSuffix(p.Name, ".svg"), p.Drawing.(plot.Drawing), func(name string, to func(io.Writer) error) error {
-			paths = append(paths, filepath.Join(d.Directory, name))
+			paths = append(paths, filepath.Join(dir, name))
 			return files.Write(paths[len(paths)-1], to)
 		})
 		if err != nil {

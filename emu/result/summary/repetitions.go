@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/files"
@@ -68,15 +67,11 @@ func pooledFigures(r *seeds.Repetitions) (all plot.Stack) {
 
 // DrawRepetitions writes that picture into a directory, in the formats of a style, and returns the paths of the files.
 func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths []string, err error) {
-	all := pooledFigures(r)
-	if all == nil {
-		return nil, nil
+	var pictures []report.Picture
+	if all := pooledFigures(r); all != nil {
+		pictures = []report.Picture{{Name: report.SlowdownFile, Drawing: all}}
 	}
-	err = style.Files(strings.TrimSuffix(report.SlowdownFile, ".svg"), all, func(name string, to func(io.Writer) error) error {
-		paths = append(paths, filepath.Join(dir, name))
-		return files.Write(paths[len(paths)-1], to)
-	})
-	return paths, err
+	return drawAll(dir, pictures, style)
 }
 
 // WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and returns its path.

@@ -1,7 +1,6 @@
 package papers
 
 import (
-	"math"
 	"strings"
 
 	"fabemu/emu"
@@ -40,9 +39,8 @@ type census struct {
 
 // moments are marking events with the packets that waited then: those that are marked.
 type moments struct {
-	n           float64
-	waiting     [flowGroups]float64 // sums
-	least, most int                 // local packets
+	n       float64
+	waiting [flowGroups]float64 // sums
 }
 
 // The words for groups and for causes of marks.
@@ -61,9 +59,6 @@ func counted(r Run, from unit.Time, of func(*census) float64) Quantity {
 
 func newCensus(f *fabric.Fabric, from unit.Time) *census {
 	c := &census{from: from}
-	for i := range c.events {
-		c.events[i].least = math.MaxInt
-	}
 	for _, w := range f.Wires {
 		for k, end := range w.Ends {
 			switch other := w.Ends[1-k]; {
@@ -146,7 +141,6 @@ func (m *moments) add(waiting *[flowGroups]int) {
 	for g, n := range waiting {
 		m.waiting[g] += float64(n)
 	}
-	m.least, m.most = min(m.least, waiting[localFlows]), max(m.most, waiting[localFlows])
 }
 
 // everybody is Jain's index of all flows that share the root link.

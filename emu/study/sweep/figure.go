@@ -70,7 +70,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 			index[curve] = k
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: x.Names == nil, Apart: x.Names != nil})
 		}
-		e, c := g.estimate(d.metric), &f.Curves[k]
+		e, c := g.Find(d.metric), &f.Curves[k]
 		c.X, c.Y = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean))
 		if l.Seeds > 0 {
 			c.Spread = append(c.Spread, float64(e.Interval))

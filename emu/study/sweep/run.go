@@ -38,21 +38,13 @@ type Options struct {
 
 // Cell is the result of one combination.
 type Cell struct {
-	ID      string       `json:"-"`      // as in campaign.Cell
-	Number  int          `json:"-"`      // as in campaign.Cell
-	Values  []string     `json:"values"` // of the axes, in order
-	Level   report.Level `json:"level"`
-	Figures []Figure     `json:"figures"`
+	ID      string         `json:"-"`      // as in campaign.Cell
+	Number  int            `json:"-"`      // as in campaign.Cell
+	Values  []string       `json:"values"` // of the axes, in order
+	Level   report.Level   `json:"level"`
+	Figures []seeds.Figure `json:"figures"`
 
 	Samples []seeds.Sample `json:"samples,omitempty"` // of the workloads, with Plan.Seeds
-}
-
-// Figure is a figure of a cell.
-type Figure struct {
-	Name    string         `json:"name"` // the check's id, or the expression
-	Value   report.Number  `json:"value"`
-	Outcome report.Outcome `json:"outcome,omitempty"` // of a check
-	Why     string         `json:"why,omitempty"`     // reason if the value is undefined
 }
 
 // Run does the unfinished cells of a plan that Options.Share selects, and
@@ -192,7 +184,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
-			f := Figure{Name: check.ID, Value: check.Value, Outcome: check.Outcome}
+			f := seeds.Figure{Name: check.ID, Value: check.Value, Outcome: check.Outcome}
 			if !check.Value.Known() {
 				f.Why = check.Reason
 			}
@@ -205,7 +197,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))}
+		f := seeds.Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))}
 		if !f.Value.Known() {
 			f.Why = m.Why(x.Metrics, from, to)
 		}

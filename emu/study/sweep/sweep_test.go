@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/campaign"
 
@@ -471,7 +472,7 @@ func TestNamesOfFigures(t *testing.T) {
 func TestFigure(t *testing.T) {
 	l := &layout{Plan: Plan{Scenario: "s", Clock: "wall", Axes: []Axis{{"a.buffer", []string{"4packets", "2packets"}}, {"x", []string{"1"}}, {"b.threshold", []string{"none", "6"}}}}}
 	cell := func(level report.Level, v float64, values ...string) Cell {
-		return Cell{Values: values, Level: level, Figures: []Figure{{Name: "m", Value: report.Number(v)}}}
+		return Cell{Values: values, Level: level, Figures: []seeds.Figure{{Name: "m", Value: report.Number(v)}}}
 	}
 	f := l.figure(&drawing{metric: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
 		cell(report.Exact, 10, "4packets", "1", "none"), cell(report.Void, 20, "4packets", "1", "6"),
@@ -496,8 +497,8 @@ func TestWriteTable(t *testing.T) {
 	p := &Plan{Axes: []Axis{{Path: "a"}, {Path: "b"}}}
 	var b bytes.Buffer
 	err := WriteTable(&b, p, []Cell{
-		{ID: "000001-c", Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []Figure{{Name: "IB-1", Value: 0.5, Outcome: report.Pass}}},
-		{ID: "000002-d", Values: []string{"2", "z"}, Level: report.Void, Figures: []Figure{{Name: "IB-1", Value: report.Missing(), Outcome: report.Fail}, {Name: "IB-2", Value: 1e9, Outcome: report.Differs}}},
+		{ID: "000001-c", Values: []string{"1", "x, y"}, Level: report.Virtual, Figures: []seeds.Figure{{Name: "IB-1", Value: 0.5, Outcome: report.Pass}}},
+		{ID: "000002-d", Values: []string{"2", "z"}, Level: report.Void, Figures: []seeds.Figure{{Name: "IB-1", Value: report.Missing(), Outcome: report.Fail}, {Name: "IB-2", Value: 1e9, Outcome: report.Differs}}},
 	})
 	want := "cell,a,b,level,IB-1,IB-1 outcome,IB-2,IB-2 outcome\n" +
 		"000001-c,1,\"x, y\",virtual,0.5,pass,,\n" +
@@ -553,7 +554,7 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("%s: %+v", f.Subtitle, f.Curves)
 	}
 	cells[0].Level = report.Void
-	if e := p.groups(cells)[0].estimate("f.rate"); e.Values != 2 || e.Missing != 1 {
+	if e := p.groups(cells)[0].Find("f.rate"); e.Values != 2 || e.Missing != 1 {
 		t.Errorf("a void run counts: %+v", e)
 	}
 	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0 // seeds as an axis: the same cells, but another table

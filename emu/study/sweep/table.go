@@ -37,13 +37,13 @@ func columns(cells []Cell) []column {
 }
 
 // of returns a figure of a cell; its value is missing if the cell has no figure with the name.
-func (c *Cell) of(name string) Figure {
+func (c *Cell) of(name string) seeds.Figure {
 	for _, f := range c.Figures {
 		if f.Name == name {
 			return f
 		}
 	}
-	return Figure{Name: name, Value: report.Missing()}
+	return seeds.Figure{Name: name, Value: report.Missing()}
 }
 
 // WriteTable writes cells as CSV, a row each: the ID, the values, the level of the
@@ -83,30 +83,18 @@ type group struct {
 	*seeds.Repetitions
 }
 
-// estimate returns the mean of a figure over the cells that are not void.
-func (g *group) estimate(name string) report.Estimate { return g.Find(name).Estimate }
-
 // groups returns the groups of cells, in the order of their first cells.
 func (p *Plan) groups(cells []Cell) (all []group) {
 	values := func(c *Cell) []string { return c.Values[:len(p.apart())] }
 	for _, cells := range report.Grouped(cells, func(c *Cell) string { return fmt.Sprintf("%q", values(c)) }) {
 		g := group{values: values(&cells[0])}
-		for i := range cells {
-			g.runs = append(g.runs, cells[i].repetition())
+		for _, c := range cells {
+			g.runs = append(g.runs, seeds.Run{Void: c.Level == report.Void, Figures: c.Figures, Samples: c.Samples})
 		}
 		g.Repetitions = seeds.Repeat(g.runs)
 		all = append(all, g)
 	}
 	return all
-}
-
-// repetition returns what a cell contributes to the figures of its group.
-func (c *Cell) repetition() seeds.Run {
-	r := seeds.Run{Void: c.Level == report.Void, Samples: c.Samples}
-	for _, f := range c.Figures {
-		r.Figures = append(r.Figures, seeds.Figure{Name: f.Name, Value: f.Value, Outcome: f.Outcome})
-	}
-	return r
 }
 
 // WriteMeans writes the means over repetitions as CSV, a row for each combination of the other axes: the values, the

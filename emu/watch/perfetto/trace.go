@@ -7,11 +7,11 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
-	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -375,20 +375,7 @@ func (t *Trace) notesOf(e *trace.Event) []note {
 		if !present {
 			continue
 		}
-		n := note{Key: f.Key, Value: v}
-		switch f.Form {
-		case trace.FrameKind:
-			n.Text = wire.Kind(v).String()
-		case trace.Why:
-			n.Text = trace.Reason(v).String()
-		case trace.Cause:
-			n.Text = port.Block(v).String()
-		case trace.Rate:
-			n.Text = unit.Rate(v).String()
-		case trace.Statistic:
-			n.Text = retry.Counter(v).String()
-		}
-		t.notes = append(t.notes, n)
+		t.notes = append(t.notes, note{Key: f.Key, Value: v, Text: report.Word(f.Form, v)})
 	}
 	return t.notes
 }
