@@ -163,7 +163,7 @@ func TestFigures4aUtilisation(t *testing.T) {
 // the local flows lose, at 16 they gain.
 func TestFigures4bFairness(t *testing.T) {
 	ratio := func(buffer, threshold int) Quantity { return settled(short(buffer, threshold), remoteLocal) }
-	v := values(t, LeastStep(ratio(2, 0), ratio(4, 0), ratio(8, 0)), Spread(ratio(8, 4), ratio(12, 4), ratio(20, 4)), ratio(12, 4), ratio(12, 8), ratio(12, 16))
+	v := values(t, leastStep(ratio(2, 0), ratio(4, 0), ratio(8, 0)), spread(ratio(8, 4), ratio(12, 4), ratio(20, 4)), ratio(12, 4), ratio(12, 8), ratio(12, 16))
 	if v[0] <= 0 {
 		t.Errorf("no threshold: the least step is %.3f", v[0])
 	}
@@ -182,7 +182,7 @@ func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 		run := func(buffer, threshold int) Run {
 			return defined(`with(withFlows(%d, cell(%d, %d)), "model.duration=60ms", "flows.victim.stop=60ms")`, n, buffer, threshold)
 		}
-		v := values(t, Minus(settled(run(12, 8), root), settled(run(12, 4), root)), Minus(settled(run(4, 0), remoteLocal), settled(run(2, 0), remoteLocal)))
+		v := values(t, minus(settled(run(12, 8), root), settled(run(12, 4), root)), minus(settled(run(4, 0), remoteLocal), settled(run(2, 0), remoteLocal)))
 		if v[0] <= 0 {
 			t.Errorf("%d flows: threshold 4 uses %.3f more of the root link than 8", n, -v[0])
 		}
@@ -213,7 +213,7 @@ func TestFiguresOfFootnote3ThresholdBelowFull(t *testing.T) {
 	full := func(buffer, at int) Quantity {
 		return settled(short(buffer, 0, fmt.Sprintf("defaults.switch.marking.full-at=%dpackets", at)), root)
 	}
-	v := values(t, Minus(full(4, 4), full(4, 3)), full(10, 8))
+	v := values(t, minus(full(4, 4), full(4, 3)), full(10, 8))
 	if v[0] <= 0 {
 		t.Errorf("a buffer of 4 that is full at 3 uses %.3f more of the root link", -v[0])
 	}
@@ -231,7 +231,7 @@ func against(t *testing.T, set string, within float64, figures ...string) {
 		metrics := []string{root, trunk, local, remote, victim}
 		var list []Quantity
 		for _, m := range metrics {
-			list = append(list, Minus(during(r, m), during(r.With(set), m)))
+			list = append(list, minus(during(r, m), during(r.With(set), m)))
 		}
 		for i, v := range values(t, list...) {
 			if math.Abs(v) > within {
@@ -247,9 +247,9 @@ func TestFiguresOfFootnote4BlockedLinks(t *testing.T) {
 	plain, skip := short(4, 4), short(4, 4, "defaults.switch.marking.skip-blocked=true")
 	var list []Quantity
 	for _, m := range []string{root, trunk, local, remote, victim} {
-		list = append(list, Minus(settled(plain, m), settled(skip, m)))
+		list = append(list, minus(settled(plain, m), settled(skip, m)))
 	}
-	list = append(list, Minus(Triggers(plain, "", "over-threshold"), Triggers(skip, "", "over-threshold")))
+	list = append(list, minus(Triggers(plain, "", "over-threshold"), Triggers(skip, "", "over-threshold")))
 	v := values(t, list...)
 	for _, d := range v[:5] {
 		if math.Abs(d) > 0.02 {
@@ -326,7 +326,7 @@ func TestFiguresOfTheCensus(t *testing.T) {
 // regardless of output threshold, because the input buffer never becomes full".
 func TestFiguresOfFootnote8LargeBuffersNeverFill(t *testing.T) {
 	full := func(buffer, threshold int) Quantity { return Triggers(short(buffer, threshold), "", "full-buffer") }
-	v := values(t, Sum(full(12, 0), full(12, 8), full(12, 16)), full(10, 0))
+	v := values(t, sum(full(12, 0), full(12, 8), full(12, 16)), full(10, 0))
 	if v[0] != 0 || v[1] == 0 {
 		t.Errorf("buffers of 12 were full %v times, one of 10 %v times", v[0], v[1])
 	}

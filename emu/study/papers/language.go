@@ -303,9 +303,9 @@ func arithmetic(op string, x, y any) any {
 	var q Quantity
 	switch op[0] {
 	case '+':
-		q = Sum(a, b)
+		q = sum(a, b)
 	case '-':
-		q = Minus(a, b)
+		q = minus(a, b)
 	case '*':
 		q = Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
 	case '/':

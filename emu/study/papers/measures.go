@@ -45,15 +45,13 @@ func functions() map[string]any {
 			return b
 		},
 
-		"highest": Highest,
-		"lowest":  Lowest,
-		"spread":  Spread,
-		"sum":     Sum,
-		"average": func(list ...Quantity) Quantity {
-			return scaled(Sum(list...), 1/float64(len(list))).in(common(list...))
-		},
-		"leastStep": LeastStep,
-		"fromOne":   FromOne,
+		"highest":   highest,
+		"lowest":    lowest,
+		"spread":    spread,
+		"sum":       sum,
+		"average":   average,
+		"leastStep": leastStep,
+		"fromOne":   fromOne,
 		"log2":      func(q Quantity) Quantity { return Combine(func(v []float64) float64 { return math.Log2(v[0]) }, q) },
 		"jain":      func(rates ...Quantity) Quantity { return Combine(unit.Jain, rates...) },
 

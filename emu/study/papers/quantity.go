@@ -192,54 +192,41 @@ func common(list ...Quantity) metrics.Unit {
 	return list[0].unit
 }
 
-// Minus is a - b.
-func Minus(a, b Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return v[0] - v[1] }, a, b).in(common(a, b))
+// fold returns the function that computes a quantity from others. It has their unit, if all have the same.
+func fold(of func(values []float64) float64) func(list ...Quantity) Quantity {
+	return func(list ...Quantity) Quantity { return Combine(of, list...).in(common(list...)) }
 }
 
-// Over is a / b.
-func Over(a, b Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return v[0] / v[1] }, a, b).in(quotientOf(a.unit, b.unit))
-}
+// What is computed from quantities of one unit.
+var (
+	highest = fold(slices.Max[[]float64])
+	lowest  = fold(slices.Min[[]float64])
+	spread  = fold(func(v []float64) float64 { return slices.Max(v) - slices.Min(v) })
+	sum     = fold(total)
+	average = fold(func(v []float64) float64 { return total(v) * (1 / float64(len(v))) })
+	minus   = fold(func(v []float64) float64 { return v[0] - v[1] })
+	fromOne = fold(func(v []float64) float64 { return math.Abs(v[0] - 1) }) // how far a ratio is from one
 
-// Sum is the sum of all.
-func Sum(list ...Quantity) Quantity {
-	return Combine(func(v []float64) float64 {
-		sum := 0.0
-		for _, x := range v {
-			sum += x
-		}
-		return sum
-	}, list...).in(common(list...))
-}
-
-// Highest is the greatest of all.
-func Highest(list ...Quantity) Quantity {
-	return Combine(slices.Max[[]float64], list...).in(common(list...))
-}
-
-// Lowest is the least of all.
-func Lowest(list ...Quantity) Quantity {
-	return Combine(slices.Min[[]float64], list...).in(common(list...))
-}
-
-// Spread is the greatest of all less the least.
-func Spread(list ...Quantity) Quantity { return Minus(Highest(list...), Lowest(list...)) }
-
-// LeastStep is the least step from one to the next: positive when they rise.
-func LeastStep(list ...Quantity) Quantity {
-	return Combine(func(v []float64) float64 {
+	// The least step from one to the next is positive when they rise.
+	leastStep = fold(func(v []float64) float64 {
 		least := math.Inf(1)
 		for i := 1; i < len(v); i++ {
 			least = min(least, v[i]-v[i-1])
 		}
 		return least
-	}, list...).in(common(list...))
+	})
+)
+
+func total(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum
 }
 
-// FromOne is how far a ratio is from one.
-func FromOne(q Quantity) Quantity {
-	return Combine(func(v []float64) float64 { return math.Abs(v[0] - 1) }, q).in(q.unit)
+// Over is a / b.
+func Over(a, b Quantity) Quantity {
+	return Combine(func(v []float64) float64 { return v[0] / v[1] }, a, b).in(quotientOf(a.unit, b.unit))
 }
 
 // Triggers counts the marking events of a run for a reason, at the lines whose name

@@ -46,10 +46,10 @@ func little() (*Paper, []*Figure) {
 			claim("fails", use, 2, 3, ""),
 			claim("differs", use, 2, 3, "it was so written"),
 			claim("unexpected", use, 0.5, 1.01, "it was so written"),
-			claim("undefined", Over(use, Minus(use, use)), 0, 1, ""),
+			claim("undefined", Over(use, minus(use, use)), 0, 1, ""),
 			claim("seeds", Mean(Run{Scenario: r.Scenario, Sets: r.Sets, Seeds: true}, remoteLocal, 2*ms, 3*ms), 0, 10, ""),
 		},
-		Table: &Table{Title: "Choices", Columns: []string{"a", "b"}, Rows: []Row{{Claim: claim("", use, 0.5, 1.01, ""), Cells: []Quantity{use, Sum(use, use)}}}},
+		Table: &Table{Title: "Choices", Columns: []string{"a", "b"}, Rows: []Row{{Claim: claim("", use, 0.5, 1.01, ""), Cells: []Quantity{use, sum(use, use)}}}},
 	}}}
 	claims := p.Figures[0].Claims
 	claims[0].Basis, claims[0].Source = scenario.Quoted, "page 1"
