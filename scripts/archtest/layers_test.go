@@ -30,7 +30,7 @@ emu/base          1667  errs, files, spelling, terminal | document
 emu/scenario     12052  paths, schema, builtin | . | generate
 emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14640  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14642  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4708  .
 emu/result        7996  plot | report | seeds | summary, compare
 emu/watch        11179  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
