@@ -227,13 +227,13 @@ type heads struct{ title, subtitle, stamp string }
 
 var headStyle = draw.TextStyle{Color: ink, Handler: plot.DefaultTextHandler, YAlign: draw.YTop}
 
-// lines breaks a text into lines that fit the figure. On screens it is one line.
+// lines breaks a text into lines that fit the figure.
 func (y *form) lines(text string, f font.Font) (lines []string) {
 	style := headStyle
 	style.Font = f
 	for word := range strings.FieldsSeq(text) {
 		last := len(lines) - 1
-		if last < 0 || *y != screen && style.Width(lines[last]+" "+word) > y.width-2*margin {
+		if last < 0 || style.Width(lines[last]+" "+word) > y.width-2*margin {
 			lines = append(lines, word)
 		} else {
 			lines[last] += " " + word

@@ -67,7 +67,30 @@ func near(text string, want float64) bool {
 	return math.Abs(v-want) < 0.1
 }
 
-// Text has the size that is asked for, nothing is outside of a narrow picture, and a title can be left out.
+// No text is outside of the picture: long ones have several lines.
+func TestTextFits(t *testing.T) {
+	for _, s := range []Style{{}, {Width: "2columns"}, {Width: "1column", FontSize: 7}} {
+		f := schemes()
+		f.Subtitle = strings.Repeat(f.Subtitle+", ", 4)
+		svg := written(t, s, f, "svg")
+		_, box, _ := strings.Cut(svg, `viewBox="0 0 `)
+		var drawn float64
+		fmt.Sscan(box, &drawn)
+		lines := regexp.MustCompile(`<text x="([0-9.]+)" y="[^"]*" transform="scale\(1, -1\)" textLength="([0-9.]+)"`).FindAllStringSubmatch(svg, -1)
+		for _, line := range lines {
+			var x, long float64
+			fmt.Sscan(line[1], &x)
+			if fmt.Sscan(line[2], &long); x+long > drawn {
+				t.Errorf("%+v: %s ends at %v, the picture at %v", s, line[0], x+long, drawn)
+			}
+		}
+		if len(lines) < 10 || drawn == 0 {
+			t.Errorf("%+v: %d texts in a picture of %v", s, len(lines), drawn)
+		}
+	}
+}
+
+// Text has the size that is asked for, and a title can be left out.
 func TestStyleText(t *testing.T) {
 	s := Style{Width: "1column", FontSize: 7}
 	svg := written(t, s, schemes(), "svg")
@@ -76,13 +99,6 @@ func TestStyleText(t *testing.T) {
 	fmt.Sscan(m[2], &drawn)
 	if !near(m[1], drawn*0.7) {
 		t.Errorf("%q: text of 10 points has not 7", m)
-	}
-	for _, line := range regexp.MustCompile(`<text x="([0-9.]+)" y="[^"]*" transform="scale\(1, -1\)" textLength="([0-9.]+)"`).FindAllStringSubmatch(svg, -1) {
-		var x, long float64
-		fmt.Sscan(line[1], &x)
-		if fmt.Sscan(line[2], &long); x+long > drawn {
-			t.Errorf("%s ends at %v, the picture at %v", line[0], x+long, drawn)
-		}
 	}
 	texts := regexp.MustCompile(`>(verdict: virtual|means of 10 seeds[^<]*|99th percentile[^<]*)</text>`)
 	for bare, want := range map[bool]int{false: 3, true: 0} {
