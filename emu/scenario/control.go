@@ -53,8 +53,7 @@ func (r *resolver) checkPoints() {
 	}
 }
 
-// checkDropper refuses a switch whose congestion points would drop frames that its flow control
-// keeps from loss.
+// checkDropper refuses a switch whose congestion points would drop frames that its flow control keeps from loss.
 func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	control := r.control(s)
 	if !control.Pauses() || !s.stops(control) {
@@ -238,8 +237,7 @@ func (r *resolver) busy() map[*crossing]int {
 	return flows
 }
 
-// bottleneck sets the busiest link of a path, and the share of frames that the path marks in
-// congestion.
+// bottleneck sets the busiest link of a path, and the share of frames that the path marks in congestion.
 func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 	r.paths.Visit(k, func(at int, step paths.Step) {
 		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate

@@ -103,8 +103,7 @@ func blocksIn(b unit.Room, payload unit.Size) int {
 // figures, and room for fewer windows (package metrics).
 const maxWindows = 512 << 10
 
-// checkWindow refuses a measuring window longer than the run, or shorter than a
-// packet.
+// checkWindow refuses a measuring window longer than the run, or shorter than a packet.
 func (r *resolver) checkWindow() {
 	measure := r.top().sub("measure")
 	n := measure.node("window")

@@ -632,15 +632,16 @@ func (c *Check) Differs() string {
 	return c.Reason
 }
 
-// Statement prints a claim and its source, as its basis requires.
+// Statement prints a claim and its source, if it has one, as its basis requires.
 func (b Basis) Statement(claim, source string) string {
-	switch {
-	case b == Quoted:
-		return fmt.Sprintf("\"%s\" (%s)", claim, source)
-	case b == Derived:
-		return fmt.Sprintf("%s (derived from %s)", claim, source)
-	case source != "":
-		return fmt.Sprintf("%s (%s)", claim, source)
+	switch b {
+	case Quoted:
+		claim = `"` + claim + `"`
+	case Derived:
+		source = strings.TrimSuffix("derived from "+source, " from ")
+	}
+	if source != "" {
+		claim += " (" + source + ")"
 	}
 	return claim
 }

@@ -163,7 +163,7 @@ for readers
 
 ## Subject
 
-` + "`fabemu x`" + ` (Fig. 1). Caption.
+` + "`x`" + ` (Fig. 1). Caption.
 
 ![a picture](p.svg)
 

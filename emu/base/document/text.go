@@ -71,8 +71,8 @@ func (p *Page) verdict(t *terminal.Page) {
 	}
 }
 
-// WriteMarkdown writes the sections as a document. link returns where a picture is, by its name; empty
-// leaves the picture out.
+// WriteMarkdown writes the sections as a document, where each names the last word of its command. link returns where a
+// picture is, by its name; empty leaves the picture out.
 func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	blocks := []string{"# " + p.Title}
 	add := func(text string) {
@@ -90,7 +90,7 @@ func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) erro
 		}
 		text := s.Text
 		if s.Command != "" {
-			text = "`" + s.Command + "`" + s.place() + ". " + text
+			text = "`" + s.Command[strings.LastIndex(s.Command, " ")+1:] + "`" + s.place() + ". " + text
 		}
 		add(strings.TrimSpace(text))
 		for _, part := range s.Parts {

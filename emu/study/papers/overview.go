@@ -10,7 +10,7 @@ import (
 )
 
 // overviewSays explains the overview.
-const overviewSays = "One figure represents each situation. Schemes are ranked by it, from blue to orange; equal values share a rank, and a level that was never reached ranks last. A rank is only an order, and one figure is not everything: flow control by itself fills most links, at the expense of queues and bystanders."
+const overviewSays = "Schemes are ranked by one figure per situation, from blue to orange; equal values share a rank, and a level that was never reached ranks last. One figure is not everything: flow control by itself fills most links, at the expense of queues and bystanders."
 
 // overview is the picture of all matrices, a column each, or nil where nothing is ranked.
 func (r *Result) overview() *Picture {
