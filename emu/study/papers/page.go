@@ -91,7 +91,7 @@ func (r *Result) introduction() string {
 	if r.Seeds > 1 && r.Seeds != defaultSeeds {
 		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, moreSeeds*r.Seeds)
 	}
-	return text + " [Reading the claims](reading.md)."
+	return text + " [How to read the claims](reading.md)."
 }
 
 // held is a table of how many claims hold, by their basis and by whether they have a null result.
