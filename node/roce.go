@@ -39,7 +39,7 @@ type RoCEParams struct {
 	MTU PathMTU `key:"mtu" def:"4096B" also:"path-mtu"`
 	// Maximum number of unacknowledged packets. none: 2^23, half of the sequence numbers.
 	Window int `key:"window" none:"none" def:"none" low:"1" high:"8388608"`
-	// Every n-th packet requests an ACK, and so does one that ends a transfer, fills the window or is last in the
+	// Every n-th packet requests an ACK, and so does one that ends a message, fills the window or is last in the
 	// queue.
 	AckEvery int `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing"`
 	// Without a new ACK for this long, all unacknowledged packets are retransmitted. Adapters use 4.096us times a power
@@ -50,8 +50,8 @@ type RoCEParams struct {
 	DSCP    uint8 `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow"`
 	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"DSCP of ACKs and NAKs."`
 	ECN     bool  `key:"ecn" def:"true" doc:"Data has ECT(0), so that switches may mark it (RFC 3168)."`
-	// An ACK carries BECN if it acknowledges a marked packet, as feedback for algorithms that use marked ACKs. Adapters
-	// send CNPs instead (Annex A17).
+	// An ACK of a marked packet carries BECN, as feedback for algorithms that use marked ACKs. Adapters send CNPs
+	// instead (Annex A17).
 	Echo bool `key:"echo" def:"false"`
 
 	AckPriority uint8 // the priority of AckDSCP

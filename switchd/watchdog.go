@@ -25,8 +25,8 @@ func (WatchdogAction) Words() []string { return []string{"drop", "forward", "ale
 // peer kept the queue stopped throughout; unless Strict, also if the queue had frames, was stopped at some time, and
 // sent none of them. The storm is over after polls that span Restoration without a stop.
 type Watchdog struct {
-	// drop: discards the frames of the queue and all that arrive for it, or with its priority on its port, and sends no
-	// PFC for them; forward: ignores PFC; alert: only reports the storm.
+	// drop: discards the queue's frames and all that arrive for it, or with its priority on its port, and sends no PFC
+	// for them; forward: ignores PFC; alert: only reports the storm.
 	Action WatchdogAction `key:"action" def:"drop"`
 	// A queue that its peer has stopped at all polls for this long is in a storm: stopped without a break since the
 	// previous poll, or without having sent a waiting frame since.

@@ -13,10 +13,9 @@ type Program struct {
 	Name string        `key:"name" form:"name" own:"true" computed:"the guest's name and a number, h1-1"`
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"Start in model time, within the run."`
 	// Guest, or a range: one program in each.
-	On string `key:"on" form:"names" need:"given" values:"the name of a guest or a range of them such as h[1-8]" also:"guest|host"`
-	// Shell command (sh -c), ended with the run. /etc/hosts has the names of the guests, $FABEMU_GUEST its own. For
-	// interfaces and virtual machines it runs on this machine. A netstack guest has one command, send GUEST [SIZE], such
-	// as send h2 4MB.
+	On string `key:"on" form:"names" need:"given" values:"a guest or a range such as h[1-8]" also:"guest|host"`
+	// Shell command (sh -c), ended with the run. /etc/hosts has the guests' names, $FABEMU_GUEST its own. For interfaces
+	// and virtual machines it runs on this machine. netstack has one command, send GUEST [SIZE], such as send h2 4MB.
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 

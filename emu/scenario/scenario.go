@@ -30,9 +30,9 @@ type Scenario struct {
 	Model       Model    `key:"model" need:"given" doc:"Duration, seed and framing."`
 	Wall        Wall     `key:"wall" also:"real|clock" doc:"How the wall clock relates to model time."`
 	_           struct{} `key:"defaults" form:"defaults" doc:"Fields of links, switches, endpoints and flows that do not set them."`
-	// Switches by name or range of names, with the fields that differ from defaults.switch.
+	// Switches by name or range, with the fields that differ from defaults.switch.
 	Switches []Switch `key:"switches" form:"switches"`
-	// Endpoints by name or range of names, or with the fields that differ from defaults.endpoint.
+	// Endpoints by name or range, or with the fields that differ from defaults.endpoint.
 	Endpoints []Endpoint `key:"endpoints" need:"given" least:"1" named:"name" short:"name" values:"a list of names and ranges of names, such as [\"A[1-10]\", BC]" also:"hosts|nodes"`
 	// Links as "X - Y", or with the fields that differ from defaults.link.
 	Links []Link `key:"links" need:"given" least:"1" named:"name" short:"between" values:"a list of links, such as \"A[1-10] - A\" or {name: trunk, between: A - B}"`
@@ -109,8 +109,7 @@ type Model struct {
 	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws; equal seeds give equal runs."`
 	// Priority of RoCEv2 packets by DSCP. Others have the class selector, DSCP / 8 (RFC 2474, section 4.2.2).
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio"`
-	// Length of a frame on the wire. paper: 20 bytes of header for data and ACKs, nothing for flow control; wire: the
-	// real bytes.
+	// Length on the wire. paper: 20 bytes of header for data and ACKs, nothing for flow control; wire: the real bytes.
 	// Source: HPL-2002-224, Table I
 	Framing wire.Framing `key:"framing" def:"paper"`
 }
@@ -132,8 +131,8 @@ type Switch struct {
 	// input-buffered: frames wait at the port of arrival; InfiniBand. output-queued: frames wait in output queues of a
 	// shared memory; Ethernet.
 	Kind SwitchKind `key:"kind" def:"input-buffered" words:"input-buffered|output-queued"`
-	// Minimum from the first bit in (store-and-forward: the last bit in) to the first bit out. For cut-through, at
-	// least the time of a 20-byte header on each of its links.
+	// Minimum from the first bit in (store-and-forward: the last) to the first bit out. Cut-through: at least the time of a
+	// 20-byte header on each link.
 	// Source: HPL-2002-224, Table I
 	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency"`
 	// Whether an input buffer may feed several outputs at once (multi-output, model M1) or one (single-output, model
@@ -149,8 +148,8 @@ type Switch struct {
 	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
 	// output-queued: each input has an equal part of the memory (partitioned), or all share one pool.
 	Sharing Sharing `key:"sharing" def:"partitioned" words:"partitioned|pooled" with:"kind=output-queued"`
-	// output-queued: maximum number of bytes waiting for an output; more are dropped. It applies only to frames without
-	// flow control, and with pause requires lossless: [].
+	// output-queued: maximum bytes waiting for an output; more are dropped. Only for frames without flow control; with
+	// pause it requires lossless: [].
 	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
 	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto: memory / ports, less the
 	// headroom, with pfc divided among the priorities in use.
@@ -164,8 +163,8 @@ type Switch struct {
 	Headroom float64 `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1"`
 	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms and deadlocks last.
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
-	// output-queued: with pfc, the lossless priorities; the others are dropped when memory is full. With pause, all, or
-	// [] for a switch that drops instead of sending PAUSE.
+	// output-queued: with pfc, the lossless priorities; others are dropped when memory is full. With pause, all, or [] for
+	// a switch that drops instead.
 	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`
 	// output-queued: enhanced transmission selection. Listed priorities share each output by deficit round robin, in
 	// bytes; the others go first, in strict order. Endpoints always use strict priority.
@@ -243,27 +242,24 @@ func (w Weights) String() string {
 // are zero.
 type Endpoint struct {
 	Name string `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
-	// Ethernet: buffer for packets of all flows that have not left. Overflow is dropped and counted, but greedy, paced
-	// and transfers traffic waits. Flows to the same destination share a queue; queues are served round robin.
+	// Ethernet: buffer for packets of all flows. Overflow is dropped and counted, but greedy, paced and transfers traffic
+	// waits. Flows to the same destination share a queue; queues are served round robin.
 	Egress unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer"`
 	// Ethernet: buffer for received frames.
 	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer"`
 	// Ethernet: level of ingress at which the peer is stopped. auto: ingress less the headroom.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" also:"high-watermark|xoff"`
-	// Ethernet: level at which the peer may continue; below high. auto: two of the largest frames below high, and at
-	// least half of it.
+	// Ethernet: level at which the peer may continue; below high. auto: as in switches.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" also:"low-watermark|xon"`
 	// Rate at which frames leave ingress, or on InfiniBand the link's receive buffer, whose credit they hold until
 	// then.
 	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate"`
 
-	// Ethernet: number of rate limiters in the adapter. A flow with a rate-limit has one; others take one with their
-	// first congestion notification until they are back at link rate. If none is free, the notification is dropped
-	// (no-limiter).
+	// Ethernet: rate limiters in the adapter. A flow with a rate-limit has one; others take one from their first congestion
+	// notification until they are back at link rate. If none is free, the notification is dropped (no-limiter).
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters"`
 
-	// Makes the endpoint a host (docs/guide/guests.md). Packets between guests are the payload of the scenario's flow
-	// between them.
+	// Makes the endpoint a host (docs/guide/guests.md).
 	Guest Guest `key:"guest" short:"kind" omit:"usual" values:"tun, tap, netstack, or a mapping with kind, address, mtu, queue, tcp, dscp; netns, pid, container, interface or vm for a guest that is there"`
 }
 
@@ -289,8 +285,8 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 type Link struct {
 	// Name for events, metrics and --set; not for ranges.
 	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
-	// The two ends. A range on one side makes a link per member; equal ranges pair up; of a longer one each member of the
-	// shorter gets an equal, consecutive part. "A[1-4] x B[1-2]" links each with each.
+	// The two ends. A range on one side makes a link per member; equal ranges pair up; otherwise each member of the shorter
+	// gets an equal, consecutive part of the longer. "A[1-4] x B[1-2]" links each with each.
 	_    struct{}  `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends"`
 	A, B string    // names of switches or endpoints
 	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate per direction."`
@@ -301,13 +297,13 @@ type Link struct {
 	// Ethernet, credits per virtual channel (Ultra Ethernet, section 5.2).
 	FlowControl port.FlowControl `key:"flow-control" def:"credit"`
 	// Receive buffer for data, in packets of the link's largest size or in bytes, counted in blocks of 64 bytes. At most
-	// 2048 blocks (128 KiB) are granted in advance. ACKs have a separate lane and buffer.
+	// 2048 blocks (128 KiB) are granted in advance. ACKs have their own.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
 	// InfiniBand: data virtual lanes.
 	Lanes Lanes `key:"lanes" short:"max-vls" omit:"usual" with:"flow-control=credit" also:"qos|vls|virtual-lanes"`
-	// pause, pfc: duration of a stop, in units of 512 bit times; renewed before it expires, and cancelled at the low
-	// watermark. At least 142 (framing: wire 143), the time of the longest frame.
+	// pause, pfc: duration of a stop, in units of 512 bit times; renewed before it expires, cancelled at the low watermark.
+	// At least the time of the longest frame, 142 (framing: wire 143).
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
 	// cbfc: credits and messages.
 	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
@@ -350,10 +346,10 @@ type Flow struct {
 	Name  string `key:"name" form:"flow" need:"given" own:"true"` // "local.B1"
 	Group string `key:"group" form:"flow" own:"true" computed:"the flow's name" doc:"Group for metrics."`
 	// Sender, or a range.
-	From string `key:"from" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"source|src"`
+	From string `key:"from" form:"names" values:"an endpoint or a range such as A[1-10]" need:"given" own:"true" also:"source|src"`
 	// Receiver, or a range. Equal ranges on both sides pair up.
-	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest"`
-	// Start, within the run. With a step, each further member of a range starts that much later.
+	To string `key:"to" form:"names" values:"an endpoint or a range such as A[1-10]" need:"given" own:"true" also:"destination|dst|dest"`
+	// Start. With a step, each further member of a range starts that much later.
 	Start unit.Duration `key:"start" form:"start" def:"0s" also:"begin"`
 	// End of the flow. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
@@ -361,14 +357,14 @@ type Flow struct {
 	Jitter unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
-	// greedy: whenever the flow may send. paced: the same, up to its rate, making up for at most one packet after a
-	// pause. transfers: messages of given size. The others queue arriving packets: at equal intervals (constant), with
-	// equal probability per packet time (bernoulli), at exponential intervals (poisson), or in back-to-back bursts of
-	// Pareto length with Pareto silences (bursts).
+	// greedy: whenever the flow may send. paced: up to its rate, making up for at most one packet after a pause. transfers:
+	// messages of given size. The others queue packets that arrive at equal intervals (constant), with equal probability
+	// per packet time (bernoulli), at exponential intervals (poisson), or in back-to-back bursts with Pareto lengths and
+	// silences (bursts).
 	// Source: HPL-2002-224, section III
 	Traffic traffic.Kind `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant"`
-	// Mean offered rate on the wire; of paced traffic the maximum. Required, or load, except for greedy, which has none,
-	// and transfers, which without it all arrive at the start and with it as a Poisson process.
+	// Mean offered rate on the wire; paced: the maximum. Required, or load, except for greedy, which has none, and
+	// transfers, which without it all arrive at the start and with it as a Poisson process.
 	Rate unit.Rate `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed"`
 	// Rate as a share of the sender's link rate.
 	_ float64 `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85"`
@@ -383,8 +379,8 @@ type Flow struct {
 	// transfers: as for workloads.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" with:"traffic=transfers" omit:"usual" also:"warmup"`
 	Drain  unit.Duration `key:"drain" def:"0s" with:"traffic=transfers" omit:"usual" also:"cool-down" doc:"transfers: as for workloads."`
-	// none: each member of a range has its own traffic. uniform: each arrival goes to a random destination, from each
-	// endpoint of from to each other endpoint of to.
+	// none: each member of a range has its own traffic. uniform: each arrival at an endpoint of from goes to a random other
+	// endpoint of to.
 	Spread Spread `key:"spread" words:"none|uniform" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
@@ -394,15 +390,15 @@ type Source struct {
 	// Payload per packet. InfiniBand: a multiple of 4 bytes up to 4096B; Ethernet: 12B to 9000B.
 	// Source: HPL-2002-224, Table I
 	Packet unit.Size `key:"packet" form:"packet" def:"2048B" also:"payload|mtu"`
-	// InfiniBand: maximum number of unacknowledged packets. On Ethernet none; RoCEv2 and TCP have their windows in transport.
+	// InfiniBand: maximum number of unacknowledged packets. RoCEv2 and TCP have their windows in transport.
 	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
 	// InfiniBand: service level.
 	SL uint8 `key:"sl" def:"0" low:"0" high:"15" omit:"usual" also:"service-level"`
 	// InfiniBand: service level of ACKs. apart: a lane behind the data lanes, which goes first.
 	AckSL int `key:"ack-sl" def:"apart" none:"apart" at:"-1" low:"0" high:"15" omit:"usual"`
-	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops
-	// packets out of order. Fabrics that lose packets need it: with never, a flow that loses its whole window stops.
+	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops packets
+	// out of order. With never, a flow that loses its whole window stops.
 	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`
 	// How the ends transport packets. "tcp" is short for {kind: tcp}.
 	Transport Transport `key:"transport" form:"transport" omit:"usual"`
@@ -410,10 +406,9 @@ type Source struct {
 	// depth bytes, back to back, with a delay between them. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter,
 	// rate-limit and depth.
 	Limiter Limiter `key:"limiter" def:"ipd" words:"ipd|token-bucket|segments" parts:"kind=limiter|rate=rate-limit|depth=depth"`
-	// token-bucket: maximum burst after a silence; segments: bytes per segment. Both on the wire, at least one packet.
+	// token-bucket: maximum burst after a silence; segments: bytes per segment. On the wire, at least one packet.
 	Depth unit.Size `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket"`
-	// Maximum rate on the wire: with law: fixed the rate, otherwise the rate at which the flow starts and to which it
-	// recovers. unlimited: the link rate.
+	// Maximum rate on the wire, at which the flow starts and to which it recovers. unlimited: the link rate.
 	RateLimit unit.Rate `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate"`
 	Control   Control   `key:"control" form:"control" doc:"Congestion control at the source."`
 }
@@ -482,10 +477,10 @@ type Routing struct {
 type Route struct {
 	At string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"Switch that forwards."`
 	// Destination endpoint, or a range.
-	To string `key:"to" form:"names" values:"the name of an endpoint or a range of them such as A[1-10]" need:"given" also:"destination|dst|dest"`
+	To string `key:"to" form:"names" values:"an endpoint or a range such as A[1-10]" need:"given" also:"destination|dst|dest"`
 	// Next link, by name or, without one, as "A - B".
 	Over string `key:"over" form:"link" need:"given" also:"via|link|by"`
-	// Model time from which the route counts; 0: from the beginning. A later route to the same endpoint replaces it.
+	// Model time from which the route counts. A later route to the same endpoint replaces it.
 	Since unit.Duration `key:"since" low:"0s" def:"0s" omit:"usual" also:"from-time"`
 }
 
@@ -498,37 +493,35 @@ type Event struct {
 	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
 	// Switch; for restart, high, watchdog, marking.
 	Switch string `key:"switch" form:"machine" omit:"usual"`
-	// The switch loses all frames and restarts; its links are down for this long. A process that runs it continues.
+	// The switch loses all frames; its links are down for this long. Its process continues.
 	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
-	// New rate of the link in both directions, from the next frame on.
+	// New rate in both directions, from the next frame on.
 	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
 	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet, frames are lost if
 	// memory is full before the sender is stopped again.
 	State LinkState `key:"state" words:"down|up" omit:"usual"`
 	// New service rate of the endpoint.
 	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
-	// The endpoint keeps its peer paused, without a gap, whatever room it has; or stops doing so.
+	// The endpoint keeps its peer paused, whatever room it has, or stops doing so.
 	PauseStorm Storm `key:"pause-storm" words:"on|off" omit:"usual" also:"storm"`
 	// pause-storm with pfc: priorities to pause; by default all.
 	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
-	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE frames; no-classes: PFC frames that
-	// enable no priority.
+	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC that enables no priority.
 	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
-	// pause-storm: a choppy storm that pauses for this long at the end of each period.
+	// pause-storm: the storm stops for this long at the end of each period.
 	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
 	// flap, gap: time from one start to the next.
 	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
-	// Whether the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames that do not fit.
+	// ignored: the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames that do not fit.
 	Pauses Obedience `key:"pauses" words:"ignored|obeyed" omit:"usual" also:"pfc"`
 	Sink   SinkState `key:"sink" words:"stopped|running" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
 	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its peer at once. Refused
 	// without headroom.
 	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
-	// high: low watermark; by default two of the largest frames below high, and at least half of it. An input at or
-	// below it releases its peer at once.
+	// high: low watermark; default as in switches. An input at or below it releases its peer at once.
 	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
-	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end,
-	// and polls restart now.
+	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end, and
+	// polls restart.
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
 	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
@@ -545,8 +538,8 @@ type standing struct {
 
 // LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
 type LinkFault struct {
-	// End of the link that sends in the affected direction; by default both. Required with stuck. With buffer, the
-	// opposite switch's buffer is affected.
+	// End of the link that sends in the affected direction; by default both. Required with stuck. buffer affects the
+	// opposite switch's buffer.
 	From string `key:"from" form:"machine" omit:"usual" also:"direction"`
 	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink: stopped; by default
 	// to the end of the run.
@@ -557,11 +550,11 @@ type LinkFault struct {
 	Corruption float64 `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" values:"a share such as 0.001"`
 	// Extra delay; frames stay in order.
 	Delay unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency"`
-	// delay: maximum random extra delay per frame; frames stay in order.
+	// delay: maximum random extra delay per frame.
 	Jitter unit.Duration `key:"jitter" low:"above 0s" omit:"usual"`
 	// loss, corruption, delay: only frames of this kind; ack includes NAKs.
 	Frames wire.Kind `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo"`
-	// loss, corruption, delay: only the n-th such frame, from 1; with every, from it on.
+	// loss, corruption, delay: only the n-th such frame; with every, from it on.
 	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
 	// loss, corruption, delay: only every n-th such frame.
 	Every int `key:"every" low:"1" high:"2147483648" omit:"usual"`
@@ -570,15 +563,14 @@ type LinkFault struct {
 	Burst float64 `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20"`
 	// burst: share of frames hit within bad periods; by default all.
 	Within float64 `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
-	// loss, corruption: the share rises linearly from zero over this time, as in a fading optical link.
+	// loss, corruption: the share rises linearly from zero over this time, as on a fading optical link.
 	Rise unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade"`
 	// The link is down for this long at the start of each period.
 	Flap unit.Duration `key:"flap" low:"above 0s" omit:"usual"`
-	// Output of the end in from sends only flow control for this long.
+	// For this long, the end in from sends only flow control.
 	Stuck unit.Duration `key:"stuck" low:"above 0s" omit:"usual"`
 	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its memory, with watermarks
-	// that preserve headroom. 1 ends the fault. Credit already granted remains valid; the buffer shrinks as frames
-	// leave.
+	// that preserve headroom. 1 ends the fault. Granted credit remains valid; the buffer shrinks as frames leave.
 	Buffer float64 `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
 
 	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
@@ -586,13 +578,12 @@ type LinkFault struct {
 
 // Measure is how results are taken.
 type Measure struct {
-	// Length of the centred sliding window over which rates are averaged; at least one packet. Shorter bursts appear as
-	// ramps of this length.
+	// Length of the centred sliding window of rates; at least one packet. Shorter bursts appear as ramps of this length.
 	// Source: HPL-2002-224, section III: 2 ms in 100 ms
 	Window unit.Duration `key:"window" computed:"1/100 of the run, from four packets to 2ms, and longer in large fabrics" low:"above 0s"`
-	// Links, groups, flows and workloads in rates.svg and series.csv. A name with a range or * for any characters is one
-	// band in rates.svg, from minimum to maximum, with its median. Default: named links and groups in rates.svg,
-	// everything in series.csv.
+	// Links, groups, flows and workloads in rates.svg and series.csv; by default named links and groups in rates.svg,
+	// everything in series.csv. A name with a range or * for any characters is one band in rates.svg, from minimum to
+	// maximum, with its median.
 	Curves Curves `key:"curves" omit:"usual" also:"series"`
 }
 
@@ -602,11 +593,11 @@ type Check struct {
 	// Place of the claim: section, figure or footnote.
 	Source string `key:"source" form:"text" computed:"the scenario's source, if quoted or derived"`
 	Claim  string `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
-	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md). Programs have PROGRAM.status, the exit
-	// status, and PROGRAM.json.KEYS, a number in their output.
+	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md); of programs PROGRAM.status, the exit status,
+	// and PROGRAM.json.KEYS, a number in their output.
 	Metric string `key:"metric" form:"metric" need:"given"`
 	// Start and end of the measurement; required, except for programs.
-	During [2]unit.Duration `key:"during" omit:"usual" values:"the beginning and the end, such as [42ms, 60ms]"`
+	During [2]unit.Duration `key:"during" omit:"usual" values:"start and end, such as [42ms, 60ms]"`
 	// Minimum that agrees with the claim.
 	Low float64 `key:"low" need:"given" values:"a number such as 0.9" also:"min|minimum"`
 	// Maximum that agrees with the claim.

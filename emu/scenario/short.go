@@ -26,7 +26,7 @@ type shortRun struct {
 type shortCheck struct {
 	ID string `key:"id" form:"name" values:"a name such as IB-5a" need:"given" doc:"Name of a check of the scenario."`
 	// Start and end of the measurement.
-	During [2]unit.Duration `key:"during" need:"given" values:"the beginning and the end, such as [42ms, 60ms]"`
+	During [2]unit.Duration `key:"during" need:"given" values:"start and end, such as [42ms, 60ms]"`
 	// Expected outcome in the short run.
 	Expected Expected `key:"expected" words:"holds|differs" computed:"as in the scenario"`
 	Reason   string   `key:"reason" form:"text" doc:"Why the claim does not hold; required with differs."`

@@ -24,7 +24,7 @@ type Workload struct {
 	// Destinations. uniform: any other, at random; permutation: a fixed other, at random; ring: the next; all-to-all:
 	// each other in turn; incast: random groups of senders send to one at the same instant.
 	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
-	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or points, each a size and
+	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or as points, each a size and
 	// the percentage of flows up to it, linear in between. {cdf: web-search} is the long form.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
 	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of their sum. Flows
@@ -35,26 +35,26 @@ type Workload struct {
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a load" omit:"usual"`
 	// incast: senders per event.
 	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
-	// CSV file of flows, relative to the scenario, instead of pattern, size, load and count; columns at (since start),
-	// from, to and bytes. The transfers.csv of a run is such a file.
+	// CSV file of flows, relative to the scenario, such as the transfers.csv of a run, instead of pattern, size, load and
+	// count; columns at (since start), from, to and bytes.
 	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
 	// Concurrent flows per endpoint; more wait.
 	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
-	// Collective operation, with the endpoints as ranks in order. size is the vector per rank, count the number of
-	// rounds. Rounds have no global barrier.
+	// Collective operation, with the endpoints as ranks in order; size is the vector per rank, count the number of rounds.
+	// Rounds have no global barrier.
 	Collective string `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual"`
 	// all-reduce: ring (usual), halving-doubling; all-to-all: pairwise (usual), shift; all-gather, reduce-scatter:
 	// ring; broadcast: binomial; barrier: dissemination.
 	Algorithm schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual"`
 	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation per rank between rounds."`
-	// GOAL text file with the sends, receives and computations of the ranks, which are the endpoints in order. A message
-	// matches the first receive with its source and tag. If any tag is not 0, the last packet of each message carries it:
-	// as 4 bytes of immediate data on InfiniBand and RoCEv2, in the padding on Ethernet.
+	// GOAL text file with the sends, receives and computations of the ranks, the endpoints in order. A message matches the
+	// first receive with its source and tag. If any tag is not 0, the last packet of each message carries it: as 4 bytes of
+	// immediate data on InfiniBand and RoCEv2, in the padding on Ethernet.
 	Goal  string        `key:"goal" form:"text" omit:"usual"`
 	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"Earliest arrival."`
 	// Latest arrival. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
-	// Time after start in which arrivals load the fabric but are in no figure.
+	// Time after start in which arrivals are in no figure.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" omit:"usual" also:"warmup"`
 	// Time without arrivals at the end of the run, so that flows can complete. The run ends early when nothing is left to
 	// do.

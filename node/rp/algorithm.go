@@ -176,7 +176,7 @@ func checked[P, C any](p P, s Site, make func(P, Site) C) (c C, err error) {
 // Ratio is the parameter of the algorithms of Santos, Turner and Janakiraman: how low a rate
 // may become.
 type Ratio struct {
-	// Sender's link rate over the minimum rate; at least 1.
+	// Sender's link rate over the minimum rate.
 	// Source: fitted; the range of IBTA's 8-bit static rate
 	RmaxOverRmin int64 `key:"rmax-over-rmin" def:"256" low:"1" high:"2147483648"`
 }

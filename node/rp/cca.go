@@ -16,9 +16,9 @@ import (
 // cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for CACongestionSetting and
 // CongestionControlTable.
 type CCAParams struct {
-	// Congestion control table as in cc_cct of opensm.conf: shift:multiplier for each CCTI from 0 on. Each packet is
-	// followed by a delay of (its time on the wire >> shift) x multiplier. linear: 0:0,0:1 to 0:127, so that the rate
-	// is the link rate over 1 + CCTI.
+	// Congestion control table as in cc_cct of opensm.conf: shift:multiplier for each CCTI from 0 on. After each
+	// packet there is a delay of (its time on the wire >> shift) x multiplier. linear: 0:0,0:1 to 0:127, so that the
+	// rate is the link rate over 1 + CCTI.
 	// Source: ibccconfig(8)
 	CCT   CCT `key:"cct" def:"linear" also:"cc_cct"`
 	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"Maximum CCTI."`

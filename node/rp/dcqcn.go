@@ -34,8 +34,8 @@ type DCQCNParams struct {
 	// Gain of alpha: (1-g) alpha + g with a CNP, (1-g) alpha without.
 	// Source: ConnectX: dce_tcp_g 1019
 	G float64 `key:"g" by:"preset=0.00390625|0.00390625|0.00390625|0.0048828125" low:"above 0" high:"1" also:"ewma-gain"`
-	// When alpha changes. cnp: up with every CNP, down at every alpha-timer since the last; timer: at every alpha-timer
-	// since the first CNP, up or down depending on whether a CNP arrived.
+	// When alpha changes. cnp: up with every CNP, down at every alpha-timer since the last; timer: at every
+	// alpha-timer since the first CNP, up if a CNP arrived, otherwise down.
 	AlphaUpdate string `key:"alpha-update" by:"preset=cnp|cnp|timer|timer" words:"cnp|timer"`
 	// Time after which alpha decreases.
 	// Source: ConnectX: dce_tcp_rtt
@@ -77,7 +77,7 @@ type DCQCNParams struct {
 	// R_HAI: increase per hyper cycle (hyper-step).
 	// Source: ConnectX: rpg_hai_rate
 	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=200Mb/s|200Mb/s|50Mb/s|50Mb/s" also:"rpg-hai-rate"`
-	// Link rate for which the increases are given; they scale with the link. none: they do not scale.
+	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	// Source: HPCC's simulator
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|25Gb/s|none" none:"none"`
 	// How often a cycle adds hyper-increase: the number of cycles that the slower counter is past the threshold, one

@@ -52,8 +52,7 @@ type E2CM struct {
 type E2CMParams struct {
 	BCNLimiter
 	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum. destination:
-	// counts arriving payload, and latency is one-way, less the minimum; this requires a common clock, which the model
-	// has.
+	// counts arriving payload; latency is one-way, less the minimum, which requires a common clock, as the model has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
 	// A limited flow sends a probe after this many bytes.
 	// Source: the proposal, as an example
@@ -64,8 +63,8 @@ type E2CMParams struct {
 	// Maximum time between probes of a limited flow.
 	// Source: the proposal, as an example
 	Most unit.Duration `key:"probe-time" def:"10ms" low:"above 0s"`
-	// Frames with probe-priority. answers: a probe waits in its flow's queues; both: a probe also overtakes its flow,
-	// and sees no queue.
+	// Frames with probe-priority. answers: a probe waits in its flow's queues; both: it overtakes its flow, and sees
+	// no queue.
 	// Source: the proposal
 	Expedite string `key:"expedite" def:"answers" words:"answers|both"`
 	// Priority of those frames, unless the flow's is higher.
@@ -83,8 +82,8 @@ type E2CMParams struct {
 	// Gi ru at flow scope is flow-beta capacity / ((2 w + 1) Qeq); see flow-gains.
 	// Source: the proposal
 	FlowBeta float64 `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9"`
-	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a message does; flow:
-	// flow-qeq, as printed in the proposal; one probe can then cut to min-rate.
+	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a message; flow:
+	// flow-qeq, as in the proposal, with which one probe can cut to min-rate.
 	// Source: ours; the proposal leaves it open
 	FlowGains string `key:"flow-gains" def:"ecm" words:"ecm|flow"`
 	// Probes lost at random, in percent, for experiments.

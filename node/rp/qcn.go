@@ -40,7 +40,7 @@ type QCNParams struct {
 	// Random variation of cycles, in percent.
 	// Source: IEEE 802.1Qau; the talk
 	Jitter int `key:"jitter" by:"version=15|0" low:"0" high:"99"`
-	// One rate limiter for all notified flows of the endpoint with this option, instead of one each.
+	// One rate limiter for all notified flows of the endpoint with this option.
 	// Source: the talk
 	Shared bool `key:"shared" def:"false"`
 	// Frames carry a CN-TAG that names their flow and returns in notifications.

@@ -47,8 +47,8 @@ type SwiftParams struct {
 	// Largest share of one decrease; losses apply it at once.
 	// Source: htsim, a guess
 	MaxDecrease float64 `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999"`
-	// separate: one window for fabric delay and one for endpoint delay, of which the smaller counts. one: a single
-	// window for their sum.
+	// separate: one window for fabric delay and one for endpoint delay; the smaller counts. one: a single window for
+	// their sum.
 	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
 	// separate: target of the endpoint delay.
 	// Source: a guess

@@ -33,7 +33,7 @@ type TimelyParams struct {
 	Increase unit.Rate `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" low:"1b/s" also:"delta"`
 	// Additive increase during hyper increase.
 	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" low:"1b/s"`
-	// Link rate for which the increases are given; they scale with the link. none: they do not scale.
+	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|10Gb/s|none" none:"none"`
 	// What starts hyper increase between t-low and t-high. falls: hyper-after decreasing RTTs in a row; increases: as
 	// many rate increases in a row, also below t-low; off: nothing.

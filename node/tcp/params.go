@@ -26,13 +26,13 @@ type Params struct {
 	// RFC 6675); newreno: a partial ACK reveals the next loss (RFC 6582); reno: ends with the first new ACK.
 	Recovery Recovery `key:"recovery" def:"newreno"`
 	// recovery: newreno: every partial ACK restarts the retransmission timer (slow but steady, as in Linux), not only
-	// the first one (impatient).
+	// the first (impatient).
 	// Source: RFC 6582, section 4
 	Steady bool `key:"steady" def:"false"`
 	// Segments may be marked instead of dropped; a mark halves the window, once per round trip (RFC 3168).
 	ECN bool `key:"ecn" def:"false"`
 	// How a mark reduces the window. classic: to half; dctcp: by half of the marked fraction of bytes, averaged over
-	// round trips; requires ecn: true and switches that mark above a single threshold (RFC 8257).
+	// round trips; requires ecn: true and switches that mark above one threshold (RFC 8257).
 	Congestion Congestion `key:"congestion" def:"classic" omit:"usual" also:"congestion-control"`
 	// dctcp: weight g of the last window in the average.
 	// Source: RFC 8257, section 4.2

@@ -33,15 +33,15 @@ type CCAParams struct {
 	// between marked ones, which can synchronise with alternating flows.
 	// Source: ours; opensm: "mean number"
 	MarkingGaps string `key:"marking-gaps" def:"geometric" words:"geometric|fixed"`
-	// Outputs that mark even without credit, that is, as victims of congestion elsewhere. hosts: those to endpoints; a
+	// Outputs that mark even without credit, as victims of congestion elsewhere. hosts: those to endpoints; a
 	// hexadecimal mask has a bit per port, bit 1 for the switch's first link.
 	// Source: ours; ibccconfig(8) has all ports
 	VictimMask PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask"`
 
 	// Starvation is for neighbours without congestion control.
 
-	// Inputs whose neighbours get credit late, for neighbours that ignore marks, for frames that leave a congested
-	// output. Masks as in victim-mask.
+	// Inputs whose neighbours, which ignore marks, get credit late for frames that leave a congested output. Masks as
+	// in victim-mask.
 	// Source: opensm/osm_subnet.c
 	CreditMask PortMask `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask"`
 	// As threshold, for credit-mask. 0: credit is never late.
@@ -52,8 +52,8 @@ type CCAParams struct {
 	// multiplier/2^shift.
 	// Source: opensm/osm_subnet.c for the form; the effect is ours
 	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`
-	// Settings of single ports, numbered from 1: threshold, packet-size and marking-rate of an output; with cs, the threshold and the
-	// return delay of an input whose neighbour gets credit late.
+	// Settings of single ports, numbered from 1: threshold, packet-size and marking-rate of an output; with cs,
+	// threshold and return delay of an input whose neighbour gets credit late.
 	// Source: ibccconfig(8), SwitchPortCongestionSetting
 	Ports PortSettings `key:"ports" def:"none" omit:"usual"`
 }

@@ -18,8 +18,8 @@ type Full struct {
 	// Does not mark frames waiting for a link without credit.
 	// Source: HPL-2002-224, footnote 4
 	SkipBlocked bool `key:"skip-blocked" def:"false"`
-	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise the victim is marked while it
-	// waits for the crossbar.
+	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise a victim that waits for the
+	// crossbar is marked.
 	IdleExempt bool `key:"idle-exempt" computed:"false; single-output: true"`
 }
 
@@ -63,11 +63,10 @@ func (p InputParams) Traits() Traits {
 
 // InputOutputParams are the parameters of input-output-triggered marking (IV.C).
 type InputOutputParams struct {
-	// Number of frames waiting for an output from which it marks; at least 1. none: only full buffers mark.
+	// Frames waiting for an output from which it marks. none: only full buffers mark.
 	// Source: HPL-2002-224, Fig. 3(c)
 	Threshold int `key:"threshold" def:"4" low:"1" high:"1048576" none:"none"`
-	// Comparison with the threshold. The paper's "exceeds" is > literally; >= counts the frame being sent as one more that
-	// waits.
+	// Comparison with the threshold. The paper's "exceeds" is > literally; >= counts the frame being sent as waiting.
 	Exceeds string `key:"exceeds" def:">=" words:">=|>"`
 	InputParams
 }

@@ -11,7 +11,7 @@ import (
 // QCNParams are the parameters of the congestion points of QCN. "The talk" is "QCN:
 // Quantized Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	// Target queue length; at least 100B and less than the memory. Longer or growing queues cause notifications.
+	// Target queue length; less than the memory. Longer or growing queues cause notifications.
 	// Source: cpQueueSizeSetPoint
 	Qeq unit.Size `key:"qeq" def:"26000B" low:"100B"`
 	// Queue growth since the last sample counts 2^weight times.
@@ -23,8 +23,8 @@ type QCNParams struct {
 	// Random variation of the sampling interval, in percent.
 	// Source: IEEE 802.1Qau
 	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
-	// Bytes of the sampled frame that a notification carries, from the EtherType on: 0, or 14 to 64 to identify the flow.
-	// IP packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG, or the source's
+	// Bytes of the sampled frame, from the EtherType on, in a notification: 0, or 14 to 64 to identify the flow. IP
+	// packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG, or the source's
 	// shared limiter, identifies it.
 	// Source: cpMinHeaderOctets
 	Octets   int   `key:"octets" def:"0" low:"0" high:"64"`

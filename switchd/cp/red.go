@@ -64,8 +64,7 @@ type REDParams struct {
 	// Frames are marked instead of dropped. Required for lossless priorities.
 	// Source: RFC 3168, section 5
 	ECN bool `key:"ecn" def:"false" also:"setbit"`
-	// ecn: true: frames at an average of max (gentle: twice max) or above are dropped all the same, unless they are
-	// lossless.
+	// ecn: true: frames at an average of max (gentle: twice max) or above are dropped, unless they are lossless.
 	// Source: tc red: harddrop; ns-2
 	HardDrop bool `key:"hard-drop" by:"version=false|true|false" also:"harddrop"`
 }

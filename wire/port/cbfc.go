@@ -43,8 +43,8 @@ type CBFC struct {
 	// Credits of all channels together, managed by the sender. none: no shared limit.
 	// Source: SAI: CBFC_SENDER_CREDIT_LIMIT
 	PortLimit int `key:"port-limit" def:"none" none:"none" low:"1" high:"32767"`
-	// port-limit: how many unreserved credits a channel may use. none: none; static: shared; dynamic: 2^exponent times
-	// the free ones.
+	// port-limit: unreserved credits that a channel may use. none: none; static: shared; dynamic: 2^exponent times the
+	// free ones.
 	// Source: SAI: THRESHOLD_MODE
 	Pool Sharing `key:"pool" def:"static"`
 	// port-limit: credits reserved for each channel.

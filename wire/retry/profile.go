@@ -48,13 +48,13 @@ func (s Sample) String() string { return unit.Word(s, s.Words()) }
 
 // Profile has the parameters of a link with retry, by SAI's attributes of a port LLR profile.
 type Profile struct {
-	// Defaults of the other fields. fitted: computed from the link's rate, length and frames. The others are SONiC's
-	// sample profiles for 200 and 400 Gb/s and cables of 5 m and 40 m.
+	// Defaults of the other fields. fitted: from the link's rate, length and frames. Others: SONiC's sample profiles
+	// for 200 and 400 Gb/s, with cables of 5 m and 40 m.
 	// Source: SONiC, llr_profile_lookup.ini.sample
 	Sample Sample `key:"profile" def:"fitted"`
-	// Maximum number of frames awaiting an ACK. fitted: as many of the smallest frames as fit in bytes.
+	// Maximum number of frames awaiting an ACK. fitted: as many of the smallest as fit in bytes.
 	Frames int `key:"frames" none:"fitted" low:"1" high:"524288" by:"profile=fitted|61|71|115|133" also:"outstanding-frames|max-outstanding-frames"`
-	// Maximum number of bytes awaiting an ACK, as sent. fitted: what leaves in two ACK times.
+	// Maximum bytes awaiting an ACK, as sent. fitted: what leaves in two ACK times.
 	Bytes unit.Size `key:"bytes" none:"fitted" low:"1B" high:"4294967295B" by:"profile=fitted|31184B|35952B|58768B|67760B" also:"outstanding-bytes|max-outstanding-bytes"`
 	// Without an ACK for this long, the sender replays all unacknowledged frames. fitted: two ACK times.
 	Timer unit.Duration `key:"timer" none:"fitted" low:"1ns" by:"profile=fitted|5us|5.5us|5us|5.5us" also:"replay-timer|max-replay-timer"`

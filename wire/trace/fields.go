@@ -103,7 +103,7 @@ var kinds = [...]about{
 	Release: {"release", "a frame has left the port's buffer", always, []Field{lane, occupancy.meaning("the buffer's content afterwards")}},
 	Trigger: {"trigger", "congestion was detected for the port", always, []Field{why, waiting.meaning("frames waiting for the port (cnt1), copied to cnt2")}},
 	Mark:    {"mark", "a data frame was marked on leaving the port", always, []Field{why, waiting, psn}},
-	Deliver: {"deliver", "the destination has received a data frame, or a TCP segment with bytes that were still missing", always, with(frame,
+	Deliver: {"deliver", "the destination has received a data frame, or a TCP segment with missing bytes", always, with(frame,
 		Field{Key: "in_order", of: (*Event).b, present: func(e *Event) bool { return e.is(wire.TCP) }, Doc: "TCP: bytes of payload that it completes in order"})},
 	Feedback: {"feedback", "the flow's source received an ACK or a notification", never, []Field{psn,
 		{Key: "fecn", Form: Flag, of: (*Event).fecn, present: (*Event).hasFECN, Doc: "it is itself marked; otherwise absent"},
@@ -111,52 +111,52 @@ var kinds = [...]about{
 		{Key: "rate", Form: Rate, of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "the flow's rate afterwards, if its limiter reports it"}}},
 	FlowStart: {"flow-start", "the flow's source became active", never, nil},
 	FlowStop:  {"flow-stop", "the flow's source has ended", never, nil},
-	Stall: {"stall", "the reason why a flow waits at its source, or frames wait for the port, has changed", func(e *Event) bool { return e.Flow == 0 }, []Field{lane,
+	Stall: {"stall", "the reason for a flow's wait at its source, or of frames for the port, has changed", func(e *Event) bool { return e.Flow == 0 }, []Field{lane,
 		{Key: "cause", Form: Cause, of: (*Event).a, Doc: "the new reason"}, {Key: "before", Form: Cause, of: (*Event).b, Doc: "the previous reason"}}},
 	Control: {"control", "an event of the scenario was applied", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "its number in package wire/port (port.EventKind)"},
-		{Key: "b", of: (*Event).b, Doc: "new rate in bits per second, number of the routing table, or remaining bytes of a buffer (0: all); otherwise 0"}}},
+		{Key: "b", of: (*Event).b, Doc: "new rate in bits per second, number of the routing table, or bytes left of a buffer (0: all); otherwise 0"}}},
 	Drop: {"drop", "the port discarded a frame", always, []Field{why, lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "0 for data and ACKs, otherwise the kind's number in package wire (wire.Kind)"}}},
 	TransferStart: {"transfer-start", "a message has arrived at the flow's source", never, []Field{psn.meaning("number of its last packet"),
 		{Key: "arrived_ps", of: (*Event).a, Doc: "time of arrival"}, {Key: "bytes", of: (*Event).b, Doc: "its size"},
 		{Key: "to", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "workloads: address of the destination"}}},
 	TransferEnd: {"transfer-end", "the destination has received the last packet of a message", never, []Field{psn,
-		{Key: "missing", of: (*Event).a, Doc: "packets of the flow missing since the previous message; 0 unless the fabric dropped some"},
+		{Key: "missing", of: (*Event).a, Doc: "packets missing since the previous message"},
 		{Key: "bytes", of: (*Event).b, Doc: "payload received since then"}}},
 	Queue: {"queue", "the queue of a lane at the port has changed", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "bytes waiting for the port in all lanes"},
 		{Key: "b", of: (*Event).b, Doc: "bytes waiting in this lane"}}},
-	Notify: {"notify", "the port's congestion point sends a notification to the flow's source", always, []Field{psn,
+	Notify: {"notify", "the port's congestion point notifies the flow's source", always, []Field{psn,
 		{Key: "fb", of: (*Event).a, Doc: "quantised feedback"},
 		{Key: "qoffset", of: func(e *Event) int64 { return e.B >> 16 }, Doc: "QOffset of the frame"},
 		{Key: "qdelta", of: func(e *Event) int64 { return int64(int16(e.B)) }, Doc: "QDelta of the frame"}}},
-	Deadlock: {"deadlock", "the frames waiting on a lane for the port are in a cycle that does not resolve", always, []Field{
+	Deadlock: {"deadlock", "frames waiting on a lane for the port are in a lasting cycle", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "0"},
 		{Key: "b", of: (*Event).b, Doc: "start of the wait, in ps"}}},
-	Limit: {"limit", "the flow's reaction point, one with a target, has changed the rate", never, []Field{
+	Limit: {"limit", "the flow's reaction point has changed the rate, if it has a target", never, []Field{
 		{Key: "rate", Form: Rate, of: (*Event).a, Doc: "the rate"}, {Key: "target", Form: Rate, of: (*Event).b, Doc: "the target"}}},
-	Timeout: {"timeout", "the ACK of the flow's oldest unacknowledged packet did not arrive in time", always, []Field{
+	Timeout: {"timeout", "the flow's oldest packet in flight got no ACK in time", always, []Field{
 		{Key: "a", of: (*Event).a, Doc: "packets to retransmit"},
 		{Key: "b", of: (*Event).b, Doc: "TCP: the doubled timeout in ps; otherwise 0"}}},
 	Violation: {"violation", "the fabric broke an invariant", always, []Field{why.meaning("which"), lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "a related value, such as the buffer's occupancy in blocks"}}},
-	Message: {"message", "a scheme sends a frame: the port's congestion point, or the flow's source or destination", always, []Field{psn,
+	Message: {"message", "the scheme sends a frame, from the port or an end of the flow", always, []Field{psn,
 		{Key: "value", Form: Unsigned, of: (*Event).a, Doc: "64 bits, as defined by the scheme"}}},
 	Window: {"window", "the flow's congestion window or slow start threshold has changed (TCP, or an algorithm with a window)", never, []Field{psn.meaning("oldest unacknowledged sequence number, or packet"),
 		{Key: "cwnd", of: (*Event).a, Doc: "congestion window in bytes"},
 		{Key: "ssthresh", of: (*Event).b, present: func(e *Event) bool { return e.B >= 0 }, Doc: "slow start threshold in bytes; absent until there is one"}}},
 	RoundTrip: {"round-trip", "the flow's source has measured a round trip (TCP, or RoCEv2 for an algorithm with delays)", never, []Field{psn.meaning("acknowledged sequence number, or packet"),
 		{Key: "rtt_ps", of: (*Event).a, Doc: "round trip in ps"}, {Key: "rto_ps", of: (*Event).b, Doc: "new retransmission timeout in ps"}}},
-	Retransmit: {"retransmit", "the flow's source retransmits a segment or probes a closed window (TCP), or goes back to the packet that a NAK requests (RoCEv2)", never, []Field{why.meaning("why"), sequence.meaning("sequence number of its first byte, or of the packet"), payload,
+	Retransmit: {"retransmit", "the flow's source retransmits a segment or probes a closed window (TCP), or goes back after a NAK (RoCEv2)", never, []Field{why.meaning("why"), sequence.meaning("sequence number of its first byte, or of the packet"), payload,
 		{Key: "packets", of: (*Event).b, present: func(e *Event) bool { return e.B > 0 }, Doc: "RoCEv2: packets to retransmit"}}},
 	Refuse: {"refuse", "an end of the flow has refused a segment or SACK block (TCP), or a packet's telemetry (RoCEv2)", never, []Field{why, sequence, payload}},
 	CongestionLog: {"congestion-log", "the flow's reaction point made an entry in its congestion log (CCA)", never, []Field{psn,
 		{Key: "level", of: (*Event).a, Doc: "the CCTI"}}},
-	Round: {"round", "a rank has completed its part of a round of a collective operation", never, []Field{
+	Round: {"round", "a rank has completed its part of a round of a collective", never, []Field{
 		{Key: "round", of: (*Event).psn, Doc: "number of the round, from 1"}, {Key: "begun_ps", of: (*Event).a, Doc: "start of its first operation"},
 		{Key: "ended_ps", of: (*Event).b, Doc: "end of its last operation"}}},
-	Backlog: {"backlog", "the number of flows waiting for a workload source at an endpoint has changed", never, []Field{
+	Backlog: {"backlog", "the number of a workload's flows waiting at an endpoint has changed", never, []Field{
 		{Key: "transfers", of: (*Event).a, Doc: "flows now waiting"}}},
 	Wait: {"wait", "a rank has waited long at the end of the run, or its program cannot continue", never, []Field{
 		{Key: "reason", Form: Why, of: func(e *Event) int64 { return e.B & 0xff }, Doc: "why"},

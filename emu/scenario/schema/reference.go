@@ -23,7 +23,8 @@ func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) 
 	all := choices(algorithms, points)
 	for _, c := range all {
 		for _, row := range c.rows {
-			r.lists[c.key] += fmt.Sprintf("* [%s](%s) %s.\n", row.name, c.file(row), row.doc)
+			first, _, _ := strings.Cut(row.doc, "; ") // its page has the rest
+			r.lists[c.key] += fmt.Sprintf("* [%s](%s) %s.\n", row.name, c.file(row), first)
 			r.names[c.key] = append(r.names[c.key], fmt.Sprintf("[%s](%s)", row.name, c.file(row)))
 		}
 	}
@@ -78,10 +79,11 @@ Every field of a scenario, generated from the program. [Scenarios](../guide/scen
 | size | B, KB, MB, GB (powers of 1000); KiB, MiB, GiB (powers of 1024) | 128KiB |
 | room | packets, or a size | 4 packets |
 | integer, number, share | none | 0.5 |
+| boolean | true, false | true |
 
-Durations, rates and sizes are above 0, sizes and integers below 2³¹, unless a field states otherwise. A field without a default is optional unless it is marked as required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. In a default such as 0; connectx: 50, the second value applies with that preset, version, profile or algorithm. The source of a default is in parentheses.
+Durations, rates and sizes are > 0, sizes and integers < 2³¹, unless a field states otherwise. Fields without a default are optional unless required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. In a default such as 0; connectx: 50, the second value applies with that preset, version, profile or algorithm. The source of a default is in parentheses.
 
-"Ethernet" before a text means that the field applies to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `; "InfiniBand" means links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
+"Ethernet" before a text limits the field to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `, "InfiniBand" to links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
 
 ## A scenario
 
@@ -144,8 +146,8 @@ type section struct {
 	rows [][]string
 }
 
-// object returns the table of an object, and of the objects within it. Where an earlier one has many of its fields, it
-// names these, and the table has the others.
+// object returns the table of an object, and of the objects within it. Where it has all fields of an earlier one, or many
+// of them, it names these, and the table has the others.
 func (r *reference) object(file, key string, of *param.Struct) string {
 	rows, link := rowsOf(of), fmt.Sprintf("[`%s`](%s)", strings.TrimSuffix(file, ".md"), file)
 	if key != "" {
@@ -169,11 +171,10 @@ func (r *reference) object(file, key string, of *param.Struct) string {
 				other = append(other, row)
 			}
 		}
-		if len(common) <= 5 {
-			continue
-		}
 		missing := slices.DeleteFunc(names(s.rows), func(name string) bool { return slices.Contains(names(rows), name) })
 		switch {
+		case len(common) <= 2, len(common) <= 5 && len(missing) > 0:
+			continue
 		case len(missing) > len(common):
 			shared = fmt.Sprintf("It has %s of %s, and these:\n\n", strings.Join(names(common), ", "), s.link)
 		case len(missing) > 0:
@@ -213,10 +214,12 @@ func (r *reference) within(file string, of *param.Struct) string {
 		}
 		fmt.Fprintf(&b, "## `%s`\n\n", p.Key)
 		if r.lists[p.Key] != "" {
-			rows := rowsOf(item)[:1]
 			r.objects[fmt.Sprint(rowsOf(item))] = fmt.Sprintf("[`%s`](%s#%s)", p.Key, file, p.Key)
-			rows[0][1], rows[0][2] = "Its name. The other parameters are on the page of that name.", "one of "+strings.Join(r.names[p.Key], ", ")
-			fmt.Fprintf(&b, "%s\n", table(rows))
+			fmt.Fprintf(&b, "`%s` is one of %s, whose pages have the other fields.", item.Params[0].Key, strings.Join(r.names[p.Key], ", "))
+			if fallback := entry(&item.Params[0])[3]; fallback != "" {
+				fmt.Fprintf(&b, " Default: %s.", fallback)
+			}
+			b.WriteString("\n\n")
 			continue
 		}
 		b.WriteString(r.object(file, p.Key, item) + "\n")
@@ -243,10 +246,15 @@ func rowsOf(of *param.Struct) (rows [][]string) {
 	return rows
 }
 
+// table returns a table of fields, without the column of defaults where none has one.
 func table(rows [][]string) string {
-	t := document.NewTable("", []string{"Field", "Meaning", "Values", "Default"}, nil)
+	heads := []string{"Field", "Meaning", "Values", "Default"}
+	if !slices.ContainsFunc(rows, func(row []string) bool { return row[3] != "" }) {
+		heads = heads[:3]
+	}
+	t := document.NewTable("", heads, nil)
 	for _, row := range rows {
-		t.Add(row...)
+		t.Add(row[:len(heads)]...)
 	}
 	return t.Markdown()
 }
@@ -267,8 +275,14 @@ func entry(p *param.Param) []string {
 	if p.Source != "" {
 		fallback = strings.TrimSpace(fallback + " (" + p.Source + ")")
 	}
-	values := strings.TrimPrefix(written(p)+", "+rangeOf(p), ", ")
-	return []string{name, p.Doc, strings.TrimSuffix(values, ", "), fallback}
+	values, bounds := written(p), rangeOf(p)
+	switch {
+	case values != "" && values == kinds[p.Kind] && bounds != "" && !strings.HasPrefix(bounds, "or "):
+		values += " "
+	case values != "" && bounds != "":
+		values += ", "
+	}
+	return []string{name, p.Doc, values + bounds, fallback}
 }
 
 // written describes the values of a field.
@@ -286,7 +300,9 @@ func written(p *param.Param) string {
 		if p.Values == "" && p.Form == nil {
 			return kinds[p.Kind]
 		}
-	case param.Word, param.Flag:
+	case param.Flag:
+		return kinds[p.Kind]
+	case param.Word:
 		words := "`" + strings.Join(p.Beside(), "`, `") + "`"
 		if len(p.Parts) > 0 {
 			words += p.Wanted()[strings.Index(p.Wanted(), ", or a mapping"):]
@@ -302,7 +318,7 @@ func written(p *param.Param) string {
 
 // kinds are the kinds of values, by their names in the index.
 var kinds = map[param.Kind]string{param.Duration: "duration", param.Rate: "rate", param.Size: "size", param.Room: "room",
-	param.Whole: "integer", param.Decimal: "number"}
+	param.Whole: "integer", param.Decimal: "number", param.Flag: "boolean"}
 
 // most and zero are bounds that the index states once for all fields.
 var most, zero = []string{"2147483647B", "2147483648"}, []string{"0s", "0b/s"}
@@ -317,16 +333,18 @@ func rangeOf(p *param.Param) string {
 	switch {
 	case above && slices.Contains(zero, low), low == "1B" && high == "", high != "" && strings.HasSuffix(p.Values, " or "+high): // said elsewhere
 	case above:
-		parts = append(parts, "above "+low)
+		parts = append(parts, "> "+low)
 	case low == "" && high == "" && p.Kind == param.Duration && p.Values == "" && p.Form == nil:
-		parts = append(parts, "at least 0s")
+		parts = append(parts, "≥ 0s")
+	case low != "" && high != "" && low[0] != '-':
+		parts = append(parts, low+"–"+high)
 	case low != "" && high != "":
 		parts = append(parts, low+" to "+high)
 	case low != "":
-		parts = append(parts, "at least "+low)
+		parts = append(parts, "≥ "+low)
 	}
 	if above && high != "" {
-		parts = append(parts, "at most "+high)
+		parts = append(parts, "≤ "+high)
 	}
 	switch {
 	case p.Length > 0:

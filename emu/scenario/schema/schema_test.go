@@ -308,9 +308,9 @@ A metric is ` + "`OBJECT.QUANTITY`" + `, or a quotient of two with spaces around
 
 | Object | Written as | Example |
 |---|---|---|
-| one direction of a link with a name | ` + "`LINK.FROM-TO`" + ` | ` + "`trunk.A-B`" + `, ` + "`trunk.B-A`" + ` |
-| one direction of a link without a name | ` + "`FROM-TO`" + ` | ` + "`A1-A`" + ` |
-| the flows of a group, or of a range | the name of the group or flow | ` + "`local`" + ` |
+| a direction of a link | ` + "`LINK.FROM-TO`" + ` | ` + "`trunk.A-B`" + ` |
+| a direction of a link without a name | ` + "`FROM-TO`" + ` | ` + "`A1-A`" + ` |
+| the flows of a group, or of a range | its name | ` + "`local`" + ` |
 | one flow of a range | ` + "`FLOW.MEMBER`" + ` | ` + "`local.B1`" + ` |
 
 A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it. Samples are means over a twentieth of ` + "`measure.window`" + `, or longer in large runs.
