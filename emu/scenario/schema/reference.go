@@ -331,6 +331,8 @@ func rangeOf(p *param.Param) string {
 		high = ""
 	}
 	switch {
+	case above && high != "":
+		parts = append(parts, "in ("+low+", "+high+"]")
 	case above && slices.Contains(zero, low), low == "1B" && high == "", high != "" && strings.HasSuffix(p.Values, " or "+high): // said elsewhere
 	case above:
 		parts = append(parts, "> "+low)
@@ -342,9 +344,6 @@ func rangeOf(p *param.Param) string {
 		parts = append(parts, low+" to "+high)
 	case low != "":
 		parts = append(parts, "≥ "+low)
-	}
-	if above && high != "" {
-		parts = append(parts, "≤ "+high)
 	}
 	switch {
 	case p.Length > 0:
