@@ -27,7 +27,7 @@ wire             12976  unit | agenda, param, link | . | retry, fault | trace | 
 node             11082  rp, tcp, traffic, schedule | .
 switchd           4498  cp | .
 emu/base          1667  errs, files, spelling, terminal | document
-emu/scenario     12055  paths, schema, builtin | . | generate
+emu/scenario     12054  paths, schema, builtin | . | generate
 emu/fabric        2206  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14642  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
