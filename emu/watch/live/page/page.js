@@ -246,7 +246,7 @@ const names = list => el("div", {class: "links"}, ...list.slice(0, 24).flatMap((
 function renderFollowed() {
   const box = $("followed"), m = moments[view], keep = document.activeElement && box.contains(document.activeElement) ? document.activeElement.id : "";
   box.replaceChildren(el("h2", {id: "h-followed"}, "Followed"));
-  if (!followed) { box.append(el("p", {class: "hint"}, "Nothing yet. " + (scene.knobs ? "What is followed can be changed during the run: a link slowed down, a switch restarted." : "Choose a link, a machine or a flow."))); return; }
+  if (!followed) { box.append(el("p", {class: "hint"}, "Nothing yet. " + (scene.knobs ? "What is followed can be changed during the run: a link slowed down, a switch restarted." : "Choose a link, a node or a flow."))); return; }
   const rows = el("table", {class: "table"});
   const knobs = el("div", {class: "knobs"});
   const said = el("p", {class: "said", role: "alert", id: "said"});
