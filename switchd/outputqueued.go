@@ -126,6 +126,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, more); err != nil {
 		return nil, err
 	}
+	s.config.Ports, s.config.Routes = slices.Clone(c.Ports[:1]), nil // all that is read again: a large fabric has many of these
 	s.empty(0)
 	err = s.points.make(c.Points, n, &s.rec)
 	return s, err
