@@ -130,7 +130,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.loops = loops; loops < o.Loops {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
 	}
-	f.Ties, f.Progress = o.test.Ties, &pace.Progress{}
+	f.Progress = &pace.Progress{}
 	r.record.attach(f, r.guests)
 	r.guests.Attach(f)
 	begin := time.Now()

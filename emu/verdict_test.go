@@ -254,7 +254,7 @@ func TestModelClockIsHeld(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
 				now, away := int64(0), x.away()
-				o := Options{Timing: timing, test: process.Hooks{Spin: true, Clock: func() int64 {
+				o := Options{Timing: timing, test: process.Hooks{Clock: func() int64 {
 					now += 200 + away(now)
 					return now
 				}}}

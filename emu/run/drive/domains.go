@@ -78,12 +78,13 @@ type domain struct {
 	*order
 	all   *domainRun
 	id    int
-	in    []entry       // the lists of other domains for this one
-	out   [2][][]flight // in windows of even and odd number, by a neighbour: the frames for it; next is the slot there
-	odd   int64         // 1 in windows of odd number
-	least unit.Time     // the first due time of the frames that were sent in this window
-	left  unit.Time     // the first event that is left after it, or due time of these frames
-	meets bool          // it wants all domains to meet
+	in    []*crossing // from other domains
+	out   []*crossing // to other domains
+	exits []exit      // the paths that lead out of it
+	odd   int64       // 1 in windows of odd number
+	least unit.Time   // the first due time of the frames that were sent in this window
+	left  unit.Time   // the first event that is left after it, or due time of these frames
+	meets bool        // it wants all domains to meet
 	err   error
 	load  int64 // hops when the threads last shared the domains
 	_     [64]byte
@@ -91,16 +92,14 @@ type domain struct {
 	_     [56]byte
 }
 
+// crossing is the frames from one domain to another that were sent in windows of even and of odd number. The next of a
+// flight is the slot of its path there.
+type crossing [2][]flight
+
 // exit is a path that leads out of a domain.
 type exit struct {
-	to   int32 // the number of the neighbour
-	slot int32 // the slot of the path there
-}
-
-// entry is where the frames for a domain are: the domain that they come from, which has it as a neighbour.
-type entry struct {
-	from *domain
-	as   int
+	to   *crossing
+	slot int32 // of the path where it ends
 }
 
 const (
@@ -151,25 +150,29 @@ func (r *domainRun) split() error {
 	}
 	for k, events := range r.plan.Events {
 		own := *f
-		own.Changes = nil
+		own.Nodes, own.Changes = nil, nil
 		d := &domain{order: &order{fabric: &own, keys: events, keyed: events != nil || f.Key != nil}, all: r, id: k, least: unit.Never}
 		if len(r.plan.Events) > 1 {
-			d.carry = d.send
+			d.carry = d.cross
 		}
 		r.domains = append(r.domains, d)
 	}
 	r.local = make([]int32, len(f.Nodes))
-	for _, m := range base.byRank() {
-		d, n := r.domains[of[m]], base.nodes[m]
-		n.rank, n.first = int32(len(d.nodes)), int32(len(d.leaving))
-		r.local[m] = n.rank
-		d.nodes = append(d.nodes, n)
-		d.leaving = append(d.leaving, base.ports(int(m))...) // as the paths of the fabric, at first
+	for m, n := range base.nodes {
+		d, next := r.domains[of[m]], len(base.leaving)
+		if m+1 < len(base.nodes) {
+			next = int(base.nodes[m+1].first)
+		}
+		ports := base.leaving[n.first:next]
+		n.place, n.first = int32(len(d.nodes)), int32(len(d.leaving))
+		r.local[m] = n.place
+		d.nodes, d.fabric.Nodes = append(d.nodes, n), append(d.fabric.Nodes, n.Node)
+		d.leaving = append(d.leaving, ports...) // as the paths of the fabric, at first
 	}
-	for i, c := range f.Changes {
+	for _, c := range base.fabric.Changes {
 		d := r.domains[of[c.Node]]
 		c.Node = int(r.local[c.Node])
-		d.fabric.Changes, d.numbers = append(d.fabric.Changes, c), append(d.numbers, i)
+		d.fabric.Changes = append(d.fabric.Changes, c)
 	}
 	slots := make([]int32, len(base.paths)) // in the domain that a path leads to
 	for i, p := range base.paths {
@@ -190,7 +193,7 @@ func (r *domainRun) split() error {
 // leave makes the exits of a domain: until now leaving has the places of paths in the fabric, and slots has the slot
 // of each in the domain that it leads to.
 func (d *domain) leave(base *order, slots []int32) {
-	number := map[int]int32{} // of the neighbours
+	neighbours := map[int]*crossing{}
 	for i, at := range d.leaving {
 		if at == none {
 			continue
@@ -200,15 +203,13 @@ func (d *domain) leave(base *order, slots []int32) {
 		if d.leaving[i] = slots[at]; to == d.id {
 			continue
 		}
-		k, ok := number[to]
-		if !ok {
-			k = int32(len(number))
-			number[to] = k
-			d.out[0], d.out[1] = append(d.out[0], nil), append(d.out[1], nil)
-			d.all.domains[to].in = append(d.all.domains[to].in, entry{d, int(k)})
+		if neighbours[to] == nil {
+			c := new(crossing)
+			neighbours[to], d.out = c, append(d.out, c)
+			d.all.domains[to].in = append(d.all.domains[to].in, c)
 		}
 		d.leaving[i] = none - 1 - int32(len(d.exits))
-		d.exits = append(d.exits, exit{k, slots[at]})
+		d.exits = append(d.exits, exit{neighbours[to], slots[at]})
 	}
 }
 
@@ -267,11 +268,11 @@ func (r *domainRun) wait(w int64) int64 {
 func (d *domain) do(window int64) {
 	defer errs.Into(&d.err)
 	d.odd, d.least = window&1, unit.Never
-	for to := range d.out[d.odd] { // they were taken in during the window before
-		d.out[d.odd][to] = d.out[d.odd][to][:0]
+	for _, c := range d.out { // they were taken in during the window before
+		c[d.odd] = c[d.odd][:0]
 	}
-	for _, e := range d.in {
-		list := e.from.out[1-d.odd][e.as]
+	for _, from := range d.in {
+		list := from[1-d.odd]
 		for i := range list {
 			c := &list[i]
 			p := &d.paths[c.next]
@@ -280,9 +281,7 @@ func (d *domain) do(window int64) {
 			d.expect(c.next, p, f, c.due)
 		}
 	}
-	if err := d.order.run(d.all.horizon, d.all.most); err != nil {
-		d.err = err
-	}
+	d.err = d.order.run(d.all.horizon, d.all.most)
 	d.end()
 	meeting := d.all.plan.Meet
 	d.meets = d.err != nil || meeting != nil && meeting.Full(d.id)
@@ -294,14 +293,14 @@ func (d *domain) end() {
 	d.left = min(t, d.least)
 }
 
-// send carries a frame to a node of this domain, or hands it to another domain.
-func (d *domain) send(from *slotted, t *port.Transmission) error {
-	slot := d.leaving[int(from.first)+int(t.Port)]
+// cross carries a frame to a node of this domain, or hands it to another domain.
+func (d *domain) cross(slot int32, t *port.Transmission) error {
 	if slot >= 0 {
-		return d.handOver(from, t)
+		d.pass(t, slot, &d.paths[slot])
+		return nil
 	}
 	x := &d.exits[none-1-slot]
-	out := &d.out[d.odd][x.to]
+	out := &x.to[d.odd]
 	*out = append(*out, flight{due: t.Due, next: x.slot})
 	(*out)[len(*out)-1].take(t)
 	d.least = min(d.least, t.Due)
@@ -383,7 +382,10 @@ func (r *domainRun) meet() {
 	r.over = r.over || r.next >= r.fabric.End
 	if !r.over && r.err == nil && r.ctx.Err() != nil {
 		r.err = r.ctx.Err()
-		interrupt(r.fabric, r.now(), r.where)
+		now := r.now()
+		for _, d := range r.domains {
+			d.interrupt(now)
+		}
 	}
 	r.edge = unit.Never
 	if meeting := r.plan.Meet; meeting != nil {
@@ -395,11 +397,6 @@ func (r *domainRun) meet() {
 	}
 }
 
-// where returns the domain of a node, and the number of the node there.
-func (r *domainRun) where(m int) (*order, int) {
-	return r.domains[r.plan.Of[m]].order, int(r.local[m])
-}
-
 // lookAll looks for deadlock at the next instant of the watch, before which all domains have done everything.
 func (r *domainRun) lookAll() {
 	carried := int64(0)
@@ -407,7 +404,7 @@ func (r *domainRun) lookAll() {
 		d.now = r.watcher.Next()
 		carried += d.carried
 	}
-	r.over, r.err = see(r.watcher, carried, r.where)
+	r.over, r.err = see(r.watcher, carried, func(m int) (*order, int) { return r.domains[r.plan.Of[m]].order, int(r.local[m]) })
 	for _, d := range r.domains {
 		d.end()
 	}
@@ -421,9 +418,5 @@ func (r *domainRun) now() unit.Time {
 
 // first returns the first event of all domains.
 func (r *domainRun) first() unit.Time {
-	t := unit.Never
-	for _, d := range r.domains {
-		t = min(t, d.left)
-	}
-	return t
+	return slices.MinFunc(r.domains, func(a, b *domain) int { return cmp.Compare(a.left, b.left) }).left
 }

@@ -89,7 +89,7 @@ func star() (*Setup, *[]string) {
 			&player{name: "b", story: story, ports: 1, at: times(0)},
 		},
 		Wires:   [][2]port.End{{{Node: 2}, {Node: 1}}, {{Node: 0}, {Node: 1, Port: 1}}},
-		Changes: []Change{{unit.Time(unit.Nanosecond), 1, port.Event{Kind: port.RateChange, Rate: 8}}},
+		Changes: []Change{{At: unit.Time(unit.Nanosecond), Node: 1, Event: port.Event{Kind: port.RateChange, Rate: 8}}},
 		End:     unit.Time(10 * unit.Nanosecond),
 		Run:     7,
 	}

@@ -16,34 +16,19 @@ const (
 // PlaceOfLook returns the place of an output that a look for deadlock has found, by its number (deadlock.Outputs).
 func PlaceOfLook(n int) trace.Place { return placeOfWatch + trace.Place(n) }
 
-// key records that the event of a slot happens now.
-func (o *order) key(now unit.Time, slot int) {
+// key records that an event happens now, of a kind, and with its number there.
+func (o *order) key(now unit.Time, kind trace.Place, number int32) {
 	if o.keyed {
-		o.keyOf(now, slot)
+		o.keyAs(trace.Key{At: now, Place: kind | trace.Place(number)})
 	}
 }
 
-func (o *order) keyOf(now unit.Time, slot int) { o.keyAs(now, o.placeOf(slot)) }
-
-// keyAs records that an event with a place happens now.
-func (o *order) keyAs(now unit.Time, p trace.Place) {
+// keyAs records the key of the event that happens now.
+func (o *order) keyAs(k trace.Key) {
 	if o.fabric.Key != nil {
-		*o.fabric.Key = trace.Key{At: now, Place: p}
+		*o.fabric.Key = k
 	}
 	if o.keys != nil {
-		o.keys.Enter(trace.Key{At: now, Place: p})
+		o.keys.Enter(k)
 	}
-}
-
-// placeOf returns the place of the event of a slot that is next there.
-func (o *order) placeOf(slot int) trace.Place {
-	switch n := len(o.paths); {
-	case slot < n:
-		return placeOfPath | trace.Place(o.paths[slot].place)
-	case slot > n:
-		return placeOfNode | trace.Place(o.holder(slot).place)
-	case o.numbers != nil:
-		return placeOfChange | trace.Place(o.numbers[o.change])
-	}
-	return placeOfChange | trace.Place(o.change)
 }

@@ -3,9 +3,7 @@ package drive
 import (
 	"errors"
 	"fmt"
-	"slices"
 
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -89,7 +87,7 @@ func (o *order) run(end unit.Time, most int) (err error) {
 // do now.
 func (o *order) received(s *slotted, t unit.Time) error {
 	if !o.alone(t) {
-		o.soon.Add(int(s.rank))
+		o.soon.Add(int(s.place))
 		return nil
 	}
 	return o.advance(s, t)
@@ -113,13 +111,13 @@ func (o *order) step(slot int, t unit.Time) error {
 	case slot == n:
 		c := &o.fabric.Changes[o.change]
 		m = c.Node
-		o.key(t, slot)
+		o.key(t, placeOfChange, c.number)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
 		o.nodes[m].Apply(t, c.Event)
 	default:
 		m = o.owner(slot)
-		o.key(t, slot)
+		o.key(t, placeOfNode, o.nodes[m].number)
 		o.nodes[m].Advance(t)
 	}
 	due, err := o.drain(m)
@@ -127,7 +125,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		return err
 	}
 	if due <= t && slot > o.changeSlot() {
-		return o.stuck(&o.nodes[m], t, due)
+		return stuck(&o.nodes[m], t, due)
 	}
 	o.note(m, due, t)
 	return nil
@@ -135,44 +133,31 @@ func (o *order) step(slot int, t unit.Time) error {
 
 // advance has a node that shares the agenda do its work of t, and carries the frames that it sends.
 func (o *order) advance(s *slotted, t unit.Time) error {
-	if o.keyed {
-		o.keyAs(t, placeOfNode|trace.Place(s.place))
-	}
+	o.key(t, placeOfNode, s.number)
 	s.Advance(t)
 	if o.soon.Any() {
-		o.soon.Remove(int(s.rank))
+		o.soon.Remove(int(s.place))
 	}
 	for {
 		sent, ok := o.outbox.Poll()
 		if !ok {
 			break
 		}
-		var err error
-		if o.carry == nil {
-			err = o.handOver(s, sent)
-		} else {
-			err = o.carry(s, sent)
-		}
-		if err != nil {
+		if err := o.send(s, sent); err != nil {
 			return err
 		}
 	}
 	if slot, due := o.agenda.First(); due <= t {
 		if o.first <= slot && slot < o.last && o.holder(slot) == s {
-			return o.stuck(s, t, due)
+			return stuck(s, t, due)
 		}
 	}
 	return nil
 }
 
 // stuck is the error of a node that has advanced at now and is due all the same.
-func (o *order) stuck(s *slotted, now, due unit.Time) error {
-	node := s.Node
-	if c, ok := node.(*coroutine); ok {
-		node = c.Node
-	}
-	m := slices.Index(o.fabric.Nodes, node)
-	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", m, now, due)
+func stuck(s *slotted, now, due unit.Time) error {
+	return fmt.Errorf("node %d makes no progress: its deadline at %v is still %v after Advance; this is a bug", s.number, now, due)
 }
 
 // note records when a node has something to do, which may be at once.
@@ -181,7 +166,7 @@ func (o *order) note(m int, due, t unit.Time) {
 	case !o.nodes[m].shares:
 		o.agenda.Set(o.nodeSlot(m), max(due, t))
 	case due <= t:
-		o.soon.Add(int(o.nodes[m].rank))
+		o.soon.Add(m)
 	}
 }
 
@@ -193,12 +178,7 @@ func (o *order) drain(m int) (due unit.Time, err error) {
 		if !ok {
 			return s.Deadline(), nil
 		}
-		if o.carry == nil {
-			err = o.handOver(s, t)
-		} else {
-			err = o.carry(s, t)
-		}
-		if err != nil {
+		if err := o.send(s, t); err != nil {
 			return 0, err
 		}
 	}

@@ -56,7 +56,7 @@ func TestRunsEndHoweverMuchIsLost(t *testing.T) {
 		a, b := link.Pipe(64)
 		clock := int64(0)
 		out, in := &lossy{Link: a, nth: nth}, &lossy{Link: b, clock: &clock}
-		w := &Wall{Dilation: 1, Links: [][2]link.Link{{out, in}}, Longest: []unit.Duration{unit.Microsecond}, NeverSleep: true,
+		w := &Wall{Dilation: 1, Links: [][2]link.Link{{out, in}}, Longest: []unit.Duration{unit.Microsecond},
 			Clock: func() int64 { clock += 100; return clock }}
 		timing, err := w.Run(context.Background(), f)
 		if err != nil {

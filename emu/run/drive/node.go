@@ -49,9 +49,10 @@ type Sharer interface {
 
 // Change is a change from outside, with its instant.
 type Change struct {
-	At    unit.Time
-	Node  int
-	Event port.Event
+	At     unit.Time
+	Node   int
+	Event  port.Event
+	number int32 // among all changes of a Setup
 }
 
 // Setup is the input of a driver: nodes, the wires between their ports, and the changes to make, in the order of
@@ -64,10 +65,6 @@ type Setup struct {
 	Run     uint32      // marks its datagrams
 	Secret  wire.Secret // marks them too, against forgery
 
-	// Ties is another rule for events of the same instant, for tests: node i is ordered as Ties[i], and the ports
-	// of a node by the order of the nodes at their other ends. Nil is the rule of the model: by index, and by
-	// port.
-	Ties []int
 	// Least is, by path, the least time from the start of a frame until it is due, and Passing, by node, the
 	// least time from an arrival until the node sends by another port because of it. Promises between parts and
 	// domains rely on them. Both nil: no promise is possible.

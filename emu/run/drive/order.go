@@ -21,16 +21,14 @@ type order struct {
 	flights flights   // the frames in flight, of all paths
 	leaving []int32   // by port, node after node: the path that begins there
 	nodes   []slotted // by node
-	exits   []exit    // of a domain: the paths that lead out of it
-	slots   []int32   // by rank of a node: its first slot
+	slots   []int32   // by node: its first slot
 	owners  []int32   // by slots from first on, nodeSlots of them together: their node
 	first   int       // the first slot of a node
 	last    int       // the slot of the look for deadlock, behind the slots of nodes
 	change  int       // the next of the fabric's Changes
-	numbers []int     // of a part, by change: its number in the whole run
 	agenda  *agenda.Agenda
 	outbox  *port.Outbox // of the nodes that share the agenda
-	soon    agenda.Now   // by rank: the nodes that share the agenda and have something to do now
+	soon    agenda.Now   // by node: those that share the agenda and have something to do now
 	now     unit.Time
 	trailer wire.Trailer       // of the datagram that is being read
 	elapsed int64              // wall time of the event, ns since the start; 0 on the virtual clock
@@ -38,7 +36,7 @@ type order struct {
 	carried int64              // of these, frames that are not flow control
 	watcher *deadlock.Detector // nil: deadlock is not looked for
 
-	carry func(s *slotted, t *port.Transmission) error // sends a frame in flight; nil: as a value
+	carry func(slot int32, t *port.Transmission) error // sends a frame by a path; nil: as a value
 	buf   []byte                                       // of a frame that is handed over as bytes
 	keys  *trace.Batch                                 // takes the keys of the events; nil: only the fabric's Key does
 	keyed bool                                         // some do
@@ -62,8 +60,8 @@ type path struct {
 // slotted is a node and where it is in the order.
 type slotted struct {
 	Node
-	place  int32 // in the order of the nodes of the fabric
-	rank   int32 // of these nodes: its place in their order
+	number int32 // in the fabric
+	place  int32 // in order.nodes
 	first  int32 // where its ports are in order.leaving
 	shares bool  // its slots are its own, as Sharer
 }
@@ -88,7 +86,7 @@ func (f *Setup) Ranks() ([]int, error) {
 	return ranks, nil
 }
 
-// newOrder numbers paths and nodes, and reads the first deadlines. Nodes that can
+// newOrder numbers the paths, the nodes, and the changes of those that are here, and reads the first deadlines. Nodes that can
 // share the agenda do, if they may.
 func newOrder(f *Setup, share bool) (*order, error) {
 	o, err := number(f)
@@ -98,7 +96,8 @@ func newOrder(f *Setup, share bool) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange()); o.watcher != nil {
+	o.fabric.Changes = slices.DeleteFunc(o.fabric.Changes, func(c Change) bool { return f.Nodes[c.Node] == nil })
+	if o.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, o.fabric.LastChange()); o.watcher != nil {
 		o.agenda.Set(o.watchSlot(), o.watcher.Next())
 	}
 	o.begin()
@@ -108,9 +107,7 @@ func newOrder(f *Setup, share bool) (*order, error) {
 // begin reads the first deadlines of the nodes, and the first of the changes. Nodes that run in another
 // process are nil.
 func (o *order) begin() {
-	if len(o.fabric.Changes) > 0 {
-		o.agenda.Set(o.changeSlot(), o.fabric.Changes[0].At)
-	}
+	o.agenda.Set(o.changeSlot(), o.nextChange())
 	for m := range o.nodes {
 		switch s := &o.nodes[m]; {
 		case s.Node == nil:
@@ -126,18 +123,16 @@ func (o *order) begin() {
 	}
 }
 
-// number numbers paths and nodes.
+// number numbers paths, nodes and changes.
 func number(f *Setup) (*order, error) {
-	o := &order{fabric: f, nodes: make([]slotted, len(f.Nodes)), keyed: f.Key != nil}
-	byRank := make([]int32, len(f.Nodes))
-	for i := range byRank {
-		byRank[i] = int32(i)
+	own := *f
+	own.Changes = slices.Clone(f.Changes)
+	for i := range own.Changes {
+		own.Changes[i].number = int32(i)
 	}
-	if f.Ties != nil {
-		slices.SortFunc(byRank, func(a, b int32) int { return cmp.Compare(f.Ties[a], f.Ties[b]) })
-	}
-	for r, m := range byRank {
-		o.nodes[m] = slotted{Node: f.Nodes[m], place: int32(r), rank: int32(r)}
+	o := &order{fabric: &own, keyed: f.Key != nil, nodes: make([]slotted, 0, len(f.Nodes)), paths: make([]path, 0, 2*len(f.Wires))}
+	for m, node := range f.Nodes {
+		o.nodes = append(o.nodes, slotted{Node: node, number: int32(m), place: int32(m)})
 	}
 	for w, ends := range f.Wires {
 		for i := range ends {
@@ -147,13 +142,7 @@ func number(f *Setup) (*order, error) {
 			o.paths = append(o.paths, path{number: int32(2*w + i), node: int32(ends[1-i].Node), port: ends[1-i].Port})
 		}
 	}
-	slices.SortFunc(o.paths, func(a, b path) int {
-		byPort := cmp.Compare(a.port, b.port)
-		if f.Ties != nil {
-			byPort = cmp.Or(cmp.Compare(o.nodes[o.from(&a).Node].rank, o.nodes[o.from(&b).Node].rank), byPort)
-		}
-		return cmp.Or(cmp.Compare(o.nodes[a.node].rank, o.nodes[b.node].rank), byPort)
-	})
+	slices.SortFunc(o.paths, func(a, b path) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.port, b.port)) })
 	for slot := range o.paths {
 		o.paths[slot].place = int32(slot)
 	}
@@ -165,15 +154,15 @@ func (o *order) lay(share bool) error {
 	o.slots, o.owners = make([]int32, len(o.nodes)), nil
 	o.first = len(o.paths)/nodeSlots*nodeSlots + nodeSlots
 	o.last = o.first
-	for r, m := range o.byRank() {
+	for m := range o.nodes {
 		n, at := 1, &o.nodes[m]
 		s, ok := at.Node.(Sharer)
 		if at.shares = ok && share; at.shares {
 			n = s.Slots()
 		}
-		o.slots[r] = int32(o.last)
+		o.slots[m] = int32(o.last)
 		for ; n > 0; n -= nodeSlots {
-			o.owners = append(o.owners, m)
+			o.owners = append(o.owners, int32(m))
 			o.last += nodeSlots
 		}
 	}
@@ -188,19 +177,10 @@ func (o *order) lay(share bool) error {
 	return nil
 }
 
-// byRank returns the nodes in their order.
-func (o *order) byRank() []int32 {
-	all := make([]int32, len(o.nodes))
-	for m := range o.nodes {
-		all[o.nodes[m].rank] = int32(m)
-	}
-	return all
-}
-
 // The slots of the agenda: arrivals by path, then changes from outside, then the
 // deadlines of nodes; last of all, the look for deadlock.
 func (o *order) changeSlot() int    { return len(o.paths) }
-func (o *order) nodeSlot(m int) int { return int(o.slots[o.nodes[m].rank]) }
+func (o *order) nodeSlot(m int) int { return int(o.slots[m]) }
 func (o *order) watchSlot() int     { return o.last }
 
 // owner returns the node that a slot belongs to.
@@ -227,24 +207,14 @@ func (o *order) join() error {
 	}
 	for i := range o.paths {
 		from := o.from(&o.paths[i])
-		if o.leavingBy(from.Node, from.Port) != none {
+		at := &o.leaving[int(o.nodes[from.Node].first)+int(from.Port)]
+		if *at != none {
 			return fmt.Errorf("port %d of node %d is joined twice", from.Port, from.Node)
 		}
-		o.leaving[int(o.nodes[from.Node].first)+int(from.Port)] = int32(i)
+		*at = int32(i)
 	}
 	return nil
 }
-
-// ports returns the part of leaving that a node has; all nodes of the fabric are there.
-func (o *order) ports(m int) []int32 {
-	if m+1 < len(o.nodes) {
-		return o.leaving[o.nodes[m].first:o.nodes[m+1].first]
-	}
-	return o.leaving[o.nodes[m].first:]
-}
-
-// leavingBy returns the path that begins at a port of a node.
-func (o *order) leavingBy(m int, p port.ID) int32 { return o.leaving[int(o.nodes[m].first)+int(p)] }
 
 // from returns where a path begins.
 func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
@@ -289,7 +259,7 @@ func (o *order) pop(p *path, slot int) *flight {
 
 // deliver hands the next frame of a path to the node at its end.
 func (o *order) deliver(p *path, to *slotted, slot int, now unit.Time) {
-	o.key(now, slot)
+	o.key(now, placeOfPath, p.place)
 	f := o.pop(p, slot)
 	o.hops++
 	if !f.arrival.Frame.Kind.Control() {
@@ -316,7 +286,7 @@ func (o *order) insert(c Change) {
 		i++
 	}
 	if o.change == 0 {
-		o.fabric.Changes = slices.Insert(slices.Clone(all), i, c)
+		o.fabric.Changes = slices.Insert(all, i, c)
 	} else { // in the place of one that has been made: packets from outside do not fill the memory
 		o.change--
 		copy(all[o.change:], all[o.change+1:i])

@@ -123,7 +123,7 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 	if err == errOver || errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver {
 		err = nil
 	} else if errors.Is(err, errStopped) {
-		r.order.interrupt()
+		r.order.interrupt(r.order.now)
 		err = ctx.Err()
 	}
 	r.now = r.clock()
@@ -138,13 +138,6 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 // newRun returns the run of the nodes that are here, before it has begun.
 func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	fabric := *f
-	fabric.Changes = nil
-	var numbers []int
-	for i, c := range f.Changes {
-		if f.Nodes[c.Node] != nil {
-			fabric.Changes, numbers = append(fabric.Changes, c), append(numbers, i)
-		}
-	}
 	if p.Watch == nil {
 		fabric.Watch = nil
 	}
@@ -152,7 +145,6 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.numbers = numbers
 	r := &partRun{sockets: w.newSockets(o), part: p, in: make([]link.Batch, len(o.paths)), ends: make([]end, len(o.paths))}
 	r.start(p.Epoch, p.Hold != nil, p.Hold, p.Measured)
 	r.now = r.clock()
@@ -349,12 +341,11 @@ func (r *partRun) readPath(slot int) error {
 
 // carry sends a frame: to a node of this part as Wall does, to another by its
 // datagram only.
-func (r *partRun) carry(from *slotted, t *port.Transmission) error {
-	slot := r.leaving[int(from.first)+int(t.Port)]
+func (r *partRun) carry(slot int32, t *port.Transmission) error {
 	e := &r.ends[slot]
 	e.sent++
 	if r.here(int(r.paths[slot].node)) {
-		return r.sockets.carry(from, t)
+		return r.sockets.carry(slot, t)
 	}
 	r.post(slot, t, r.fabric.Bodies.Of(&t.Frame), e.seq, r.promise(int(slot), t))
 	r.fabric.Bodies.Free(&t.Frame)

@@ -212,8 +212,7 @@ func (s *sockets) grow() {
 }
 
 // carry sends a frame to a node of this driver.
-func (s *sockets) carry(from *slotted, t *port.Transmission) error {
-	slot := s.leaving[int(from.first)+int(t.Port)]
+func (s *sockets) carry(slot int32, t *port.Transmission) error {
 	p := &s.paths[slot]
 	seq := p.seq + uint32(p.count)
 	sent := s.post(slot, t, s.fabric.Bodies.Of(&t.Frame), seq, t.Due)

@@ -1,8 +1,6 @@
 package drive
 
-import (
-	"fabemu/wire/port"
-)
+import "fabemu/wire/port"
 
 // Virtual runs a fabric on the virtual clock: from event to event, as fast as the processor can. The same fabric
 // always gives the same events.
@@ -12,9 +10,13 @@ type Virtual struct {
 	SkipCodec bool
 }
 
-// handOver carries a frame as a value, or through its bytes.
-func (o *order) handOver(s *slotted, t *port.Transmission) error {
+// send sends a frame of a node by the path that begins at its port: as a value, through its bytes, or as the driver
+// carries it.
+func (o *order) send(s *slotted, t *port.Transmission) error {
 	slot := o.leaving[int(s.first)+int(t.Port)]
+	if o.carry != nil {
+		return o.carry(slot, t)
+	}
 	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
 		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)

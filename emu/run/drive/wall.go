@@ -33,17 +33,15 @@ type Wall struct {
 	Epoch func()
 	// Fixed never holds the run clock, for programs that read their own clocks.
 	Fixed bool
-	// NeverSleep makes the loop spin however distant the next instant is.
-	NeverSleep bool
 	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of the system; tests
-	// use other clocks, which jump.
+	// use other clocks, which jump; the loop then never sleeps.
 	Clock func() int64
 }
 
 // wallRun is a run of the wall driver, and its gate.
 type wallRun struct {
 	*sockets
-	wall          *Wall
+	sleeps        bool  // while the next instant is distant
 	ahead         int64 // wall time by which an event may come before its instant
 	gather        int64 // wall time by which a frame may leave late to leave in a train
 	fresh         bool  // the clock was read just now
@@ -78,7 +76,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	for m := range o.nodes {
 		defer o.start(&o.nodes[m])()
 	}
-	r := &wallRun{sockets: run.newSockets(o), wall: &run}
+	r := &wallRun{sockets: run.newSockets(o), sleeps: w.Clock == nil || f.Outside != nil}
 	o.carry = r.carry
 	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
 		r.ahead = 20 * r.floor // the shortest T
@@ -94,7 +92,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 		err = r.finish()
 	}
 	if errors.Is(err, errStopped) {
-		o.interrupt()
+		o.interrupt(o.now)
 		err = ctx.Err()
 	}
 	r.reached()
@@ -255,7 +253,7 @@ func (r *wallRun) wait(target int64) error {
 		return r.readLast()
 	}
 	began := r.now
-	if left > sleepRoom && !r.wall.NeverSleep && (r.fabric.Outside == nil || r.now-r.found > awake) {
+	if left > sleepRoom && r.sleeps && (r.fabric.Outside == nil || r.now-r.found > awake) {
 		most := min(left-sleepShort, sleepMost)
 		if r.fabric.Visitor != nil {
 			most = min(most, visitSleep)
@@ -298,7 +296,7 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 		at := max(r.order.now, min(t, r.at(r.now)))
 		err := r.fabric.Outside.Look(func(node int) {
 			r.found = r.now
-			r.insert(Change{at, node, port.Event{Kind: port.Offer}})
+			r.insert(Change{At: at, Node: node, Event: port.Event{Kind: port.Offer}})
 		})
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)

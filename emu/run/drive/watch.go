@@ -27,19 +27,15 @@ func (o *order) watch(t unit.Time) error {
 // Interrupter is a node that reports its state if the run ends early.
 type Interrupter interface{ Interrupt(now unit.Time) }
 
-// interrupt has the nodes of a fabric report their states at now, behind all else of that instant.
-func interrupt(f *Setup, now unit.Time, of func(m int) (*order, int)) {
-	for m, node := range f.Nodes {
+// interrupt has the nodes of the order report their states at now, behind all else of that instant.
+func (o *order) interrupt(now unit.Time) {
+	for m, node := range o.fabric.Nodes {
 		if x, ok := node.(Interrupter); ok {
-			o, _ := of(m)
-			o.keyAs(now, PlaceOfLook(m))
+			o.key(now, placeOfWatch, o.nodes[m].number)
 			x.Interrupt(now)
 		}
 	}
 }
-
-// interrupt has the nodes of the order report their states.
-func (o *order) interrupt() { interrupt(o.fabric, o.now, func(m int) (*order, int) { return o, m }) }
 
 // see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of each
 // and its number there. carried counts the frames handed over that are not flow control. It reports whether nothing else can
@@ -48,7 +44,7 @@ func see(w *deadlock.Detector, carried int64, of func(m int) (*order, int)) (ove
 	t := w.Next()
 	for n, p := range deadlock.Outputs(w.Look()) {
 		o, m := of(p.From.Node)
-		o.keyAs(t, PlaceOfLook(n))
+		o.key(t, placeOfWatch, int32(n))
 		o.nodes[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)
 		if err != nil {

@@ -96,12 +96,10 @@ type Plan struct {
 type Hooks struct {
 	Wrap    func(link.Link) link.Link  // around each end of a link
 	Started func(part string, pid int) // is called with each process that was started
-	Clock   func() int64
-	Buffer  unit.Size // of sockets, instead of the scenario's
-	Spin    bool      // the loop never sleeps
-	Collect bool      // leave the garbage collector on
-	Epoch   func()    // is called when model time 0 is now
-	Ties    []int     // drive.Setup.Ties
+	Clock   func() int64               // drive.Wall.Clock
+	Buffer  unit.Size                  // of sockets, instead of the scenario's
+	Collect bool                       // leave the garbage collector on
+	Epoch   func()                     // is called when model time 0 is now
 	// Suspended replaces pace.Suspended.
 	Suspended func() time.Duration
 	Memory    error // why there is no memory to share

@@ -81,7 +81,7 @@ func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error
 	f.Secret = newSecret()
 	w := drive.Wall{
 		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Trunk: l.Trunk, Longest: p.Fabric.Longest(),
-		Measured: p.Measured, Fixed: fixed(p.Hold, f.Outside != nil), Clock: p.Hooks.Clock, NeverSleep: p.Hooks.Spin,
+		Measured: p.Measured, Fixed: fixed(p.Hold, f.Outside != nil), Clock: p.Hooks.Clock,
 		Epoch: func() {
 			out.Began = time.Now()
 			if p.Epoch != nil {
