@@ -111,13 +111,13 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0:
 		lossless = allPriorities
 	}
-	s := &OutputQueued{
-		config: c, inputs: make([]input, n), outputs: make([]output, n),
-		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit,
-	}
-	var err error
-	if s.order, err = newScheduler(c.ETS); err != nil {
+	order, err := newScheduler(c.ETS)
+	if err != nil {
 		return nil, err
+	}
+	s := &OutputQueued{
+		config: c, order: order, inputs: make([]input, n), outputs: make([]output, n),
+		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit,
 	}
 	more := 0
 	if c.control() == port.PriorityPauseFrames { // a watchdog, now or later
