@@ -42,56 +42,51 @@ func (r *Routes) Check(ports int) error {
 	return nil
 }
 
-// routes is a table of routes in a compact form. A switch at the edge of a large fabric reaches most of it by one
-// port, or by any of the ports that lead up, and its own endpoints have consecutive addresses. So the table only
-// stores the range from the first to the last address that is reached differently.
+// routes is a table of routes in a compact form: pages of addresses, of which equal ones are stored once. In a large
+// fabric a switch reaches most addresses by one port, or by any of the ports that lead up, and those of a pod by the same
+// port.
 type routes struct {
-	n     int32 // the number of addresses, from 0
-	base  int32 // the first address that is stored
-	most  port.ID
 	ports port.ID
-	other []port.ID
+	page  []uint16  // by page of addresses: where it is in pages
+	pages []port.ID // one behind the other
 	equal [][]port.ID
 }
 
+// pageSize is the number of addresses in a page.
+const pageSize = 32
+
 // newRoutes returns the table of routes of a switch with the given number of ports.
 func newRoutes(given Routes, ports int) routes {
-	entries := ports + len(given.Equal)
-	times := make([]int, entries+1) // the last entry is for NoRoute
-	r := routes{n: int32(len(given.To)), most: NoRoute, ports: port.ID(ports), equal: given.Equal}
-	for _, p := range given.To {
-		k := min(int(p), entries)
-		if times[k]++; times[k] > times[min(int(r.most), entries)] {
-			r.most = p
+	r := routes{ports: port.ID(ports), equal: given.Equal}
+	for to := range slices.Chunk(given.To, pageSize) {
+		if missing := pageSize - len(to); missing > 0 {
+			to = append(slices.Clip(to), slices.Repeat([]port.ID{NoRoute}, missing)...)
 		}
+		at := len(r.pages) - pageSize // the last ones first: neighbours are most often equal
+		for at >= 0 && !slices.Equal(r.pages[at:at+pageSize], to) {
+			at -= pageSize
+		}
+		if at < 0 {
+			at = len(r.pages)
+			r.pages = append(r.pages, to...)
+		}
+		r.page = append(r.page, uint16(at/pageSize))
 	}
-	for lid, p := range given.To {
-		if p == r.most {
-			continue
-		}
-		if r.other == nil {
-			r.base = int32(lid)
-		}
-		for len(r.other) < lid-int(r.base) {
-			r.other = append(r.other, r.most)
-		}
-		r.other = append(r.other, p)
-	}
-	r.other = slices.Clip(r.other)
+	r.page, r.pages = slices.Clip(r.page), slices.Clip(r.pages)
 	return r
 }
 
 // forward picks the output for a frame. ok is false if there is none. Of several equal outputs it takes the one that
 // wire.Choose returns for the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
-	p := r.most
-	if i := uint(f.Dst) - uint(r.base); i < uint(len(r.other)) {
-		p = r.other[i]
+	p := NoRoute
+	if k := uint(f.Dst) / pageSize; k < uint(len(r.page)) {
+		p = r.pages[uint(r.page[k])*pageSize+uint(f.Dst)%pageSize]
 	}
 	if p < r.ports {
-		return int(p), int32(f.Dst) < r.n
+		return int(p), true
 	}
-	if p == NoRoute || int32(f.Dst) >= r.n {
+	if p == NoRoute {
 		return 0, false
 	}
 	equal := r.equal[p-r.ports]

@@ -35,13 +35,17 @@ func TestRoutesSayWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// What a switch at the edge writes down are its own endpoints.
+// Pages of addresses that a switch reaches by the same port are stored once: one of each pod, two of its own endpoints, and
+// the one that is not full.
 func TestRoutesAreShort(t *testing.T) {
 	by := make([]port.ID, 2000)
-	for i := range 10 {
-		by[1500+i] = port.ID(1 + i)
+	for i := range by {
+		by[i] = port.ID(i / 640 % 2) // of pods
 	}
-	if r := newRoutes(Routes{To: by}, 11); len(r.other) != 10 || r.base != 1500 {
-		t.Errorf("%d routes from %d on, want 10 from 1500", len(r.other), r.base)
+	for i := range 10 {
+		by[1500+i] = port.ID(2 + i) // its own endpoints
+	}
+	if r := newRoutes(Routes{To: by}, 12); len(r.pages) != 5*pageSize || len(r.page) != 63 {
+		t.Errorf("%d pages for %d, want 5 for 63", len(r.pages)/pageSize, len(r.page))
 	}
 }

@@ -43,7 +43,7 @@ type Collector struct {
 	wires     []int32 // by port: the wire that it sends into
 	ports     []portState
 	tallies   []trace.Counts // by port
-	causes    []causes       // by port
+	causes    []*causes      // by port; nil: there were none
 	ahead     [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
 	lost      bool           // the queues of such switches cannot be found
 	messages  bool           // those of retry, or of credits of channels, are counted
@@ -115,7 +115,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	}
 	columns = c.beginWorks(columns)
 	c.now = make([]int64, columns)
-	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]causes, ports)
+	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
 	c.recent = make([]markLog, c.switches)
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })

@@ -109,12 +109,12 @@ func (c *Collector) count(events []trace.Event) {
 			n := first.number(e)
 			ports[n].columns.begun |= 1 << outMarked
 			c.now[int(n)*portColumns+outMarked]++
-			c.causes[n].marks[e.A&(reasonsOfMarks-1)]++
+			c.why(n).marks[e.A&(reasonsOfMarks-1)]++
 			if i := int(e.Flow - firstQP); i < len(c.flows) && int(e.Node) < len(c.recent) {
 				c.recent[e.Node].add(i, e.At)
 			}
 		case trace.Trigger:
-			c.causes[first.number(e)].triggers[e.A&(reasonsOfMarks-1)]++
+			c.why(first.number(e)).triggers[e.A&(reasonsOfMarks-1)]++
 		case trace.CongestionLog:
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
 				c.lives[i].logged++

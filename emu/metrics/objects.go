@@ -36,7 +36,8 @@ type objects struct {
 }
 
 func objectsOf(f *fabric.Fabric) *objects {
-	o := &objects{byName: make(map[string]int)}
+	most := 2 * (len(f.Wires) + len(f.Flows))
+	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most)}
 	for w := range f.Wires {
 		for from := range 2 {
 			h := fabric.Hop{Wire: w, From: from}

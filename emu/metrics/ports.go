@@ -71,8 +71,16 @@ type pausingState struct {
 }
 
 // causes is why frames were marked at a port, and congestion detected, by
-// trace.Reason. It is large and rarely touched: not part of portState.
+// trace.Reason. It is large, and most ports of a large fabric have none.
 type causes struct{ marks, triggers [reasonsOfMarks]int64 }
+
+// why returns the causes of a port, to count one of them.
+func (c *Collector) why(port uint32) *causes {
+	if c.causes[port] == nil {
+		c.causes[port] = new(causes)
+	}
+	return c.causes[port]
+}
 
 // pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with PFC
 // which priorities.

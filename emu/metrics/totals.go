@@ -38,7 +38,9 @@ func (c *Collector) Link(h fabric.Hop) LinkTotals {
 	number := c.out(h) / portColumns
 	t := c.link(h)
 	t.Bytes = c.tallies[number].Bytes
-	t.Marks, t.Triggers = c.causes[number].marks, c.causes[number].triggers
+	if x := c.causes[number]; x != nil {
+		t.Marks, t.Triggers = x.marks, x.triggers
+	}
 	return t
 }
 
