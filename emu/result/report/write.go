@@ -15,6 +15,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,11 +141,57 @@ func sumOf(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is.
+// longList is the number of elements from which on a list of a result is written one by one.
+const longList = 1000
+
+// WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is. The long lists of a struct
+// are written element by element: the text of all links of a large fabric takes more memory than its nodes.
 func WriteJSON(w io.Writer, v any) error {
+	x := reflect.Indirect(reflect.ValueOf(v))
+	if x.Kind() != reflect.Struct {
+		return encode(w, "", v)
+	}
+	short, lists := reflect.New(x.Type()).Elem(), map[string]reflect.Value{} // by the line that is there instead
+	short.Set(x)
+	for i := range x.NumField() {
+		key := x.Type().Field(i).Tag.Get("json") // a list with an option would have no such line
+		if list := x.Field(i); list.Kind() == reflect.Slice && list.Len() >= longList && key != "" && !strings.Contains(key, ",") {
+			short.Field(i).SetZero()
+			lists[`  "`+key+`": null`] = list
+		}
+	}
+	var text bytes.Buffer
+	if err := encode(&text, "", short.Addr().Interface()); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	for line := range strings.Lines(text.String()) {
+		name := strings.TrimRight(line, ",\n")
+		list, long := lists[name]
+		if !long {
+			out.WriteString(line)
+			continue
+		}
+		between := strings.TrimSuffix(name, "null") + "[\n    "
+		for i := range list.Len() {
+			text.Reset()
+			if err := encode(&text, "    ", list.Index(i).Addr().Interface()); err != nil {
+				return err
+			}
+			out.WriteString(between)
+			out.Write(bytes.TrimSpace(text.Bytes()))
+			between = ",\n    "
+		}
+		out.WriteString("\n  ]" + line[len(name):])
+	}
+	return out.Flush()
+}
+
+// encode writes a value, with a prefix ahead of each line but the first.
+func encode(w io.Writer, prefix string, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent(prefix, "  ")
 	return e.Encode(v)
 }
 

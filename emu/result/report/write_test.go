@@ -45,6 +45,37 @@ func TestJSON(t *testing.T) {
 	}
 }
 
+// Long lists are written one element after the other, and the text is that of the encoder, wherever in a struct they are.
+func TestJSONOfLongLists(t *testing.T) {
+	type element struct {
+		Name  string  `json:"name"`
+		Share Number  `json:"share"`
+		Parts []int64 `json:"parts"`
+	}
+	long := make([]element, 2500)
+	for i := range long {
+		long[i] = element{"a > \"b\"\n  \"last\": null", Number(i), make([]int64, i%3)}
+	}
+	v := &struct {
+		First  []element `json:"first"`
+		None   []element `json:"none"`
+		Option []element `json:"option,omitempty"`
+		Plain  []element
+		Kept   []element `json:"-"`
+		Last   []element `json:"last"`
+	}{long, nil, long, long, long, long}
+	var want bytes.Buffer
+	e := json.NewEncoder(&want)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	if got := reporttest.Render(t, func(b *bytes.Buffer) error { return WriteJSON(b, v) }); !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%d bytes, and %d by the encoder; or others", len(got), want.Len())
+	}
+}
+
 func TestNumbersThatAreMissing(t *testing.T) {
 	for _, n := range []Number{Missing(), Number(math.Inf(1)), Number(math.Inf(-1))} {
 		if b, err := json.Marshal(n); err != nil || string(b) != "null" {
