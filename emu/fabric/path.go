@@ -118,14 +118,15 @@ func (f *Fabric) entry(t *switchd.Routes, node int, steps []paths.Step) port.ID 
 	case 1:
 		return f.portTo(steps[0], node)
 	}
-	equal := make([]port.ID, len(steps))
-	for i, s := range steps {
-		equal[i] = f.portTo(s, node)
+	var room [64]port.ID
+	equal := room[:0]
+	for _, s := range steps {
+		equal = append(equal, f.portTo(s, node))
 	}
 	k := slices.IndexFunc(t.Equal, func(other []port.ID) bool { return slices.Equal(other, equal) })
 	if k < 0 {
 		k = len(t.Equal)
-		t.Equal = append(t.Equal, equal)
+		t.Equal = append(t.Equal, slices.Clone(equal))
 	}
 	return port.ID(len(f.Nodes[node].Ports) + k)
 }

@@ -119,8 +119,9 @@ func (g *Graph) steps(steps []Step, from, dst, most int) []Step {
 	if left >= far {
 		return steps
 	}
+	inner := from < g.switches && root < g.switches // then all steps lead to switches, and root has its distance too
 	for _, s := range ends {
-		if g.after(s, root, hops) == left-1 {
+		if inner && hops[s.To] == left-1 || !inner && g.after(s, root, hops) == left-1 {
 			if steps = append(steps, s); len(steps) == most {
 				break
 			}
