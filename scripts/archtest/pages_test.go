@@ -27,7 +27,7 @@ var pages = []struct {
 	{"docs/guide/workloads.md", 840},
 	{"docs/reference/*.md", 15160},
 	{"docs/notes/*.md", 2000},
-	{"docs/papers/*.md", 39380},
+	{"docs/papers/*.md", 39350},
 	{"cmd/fabemu/help.txt", 3200},
 	{"cmd/fabemu/flags.txt", 1950},
 	{"wire/param/docs.txt", 7370}, // comments on fields

@@ -163,7 +163,7 @@ func rowsOf(claims []ClaimResult, section string) []summary.Row {
 		if _, place, within := strings.Cut(source, ".md, "); within && section != "" {
 			source = place
 		}
-		if source = strings.TrimSuffix(source, ", on "+section); source == section {
+		if source = strings.TrimPrefix(strings.TrimSuffix(source, ", on "+section), section+", "); source == section {
 			source = ""
 		}
 		rows[i] = summary.Row{Judged: c.Judged, Statement: c.Basis.Statement(c.Says, source), Measured: c.Measured, Value: c.Result(), Accepted: c.Accepted() + c.Range.mark(), Committed: c.Range.says()}
