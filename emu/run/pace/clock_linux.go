@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -9,14 +10,31 @@ import (
 // Monotonic returns CLOCK_MONOTONIC in nanoseconds: all processes of a host read
 // the same.
 func Monotonic() func() int64 {
-	var ts unix.Timespec
 	base := time.Now()
-	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-		ts = unix.Timespec{} // there is no Linux without it
+	own := func() int64 { return int64(time.Since(base)) } // without a system call
+	begin := ahead(own, func() int64 {
+		var ts unix.Timespec
+		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
+			return 0 // there is no Linux without it
+		}
+		return ts.Nano()
+	})
+	return func() int64 { return begin + own() }
+}
+
+// ahead returns how far the system's clock is ahead of a process's own clock. They are read in turns, and the turn that
+// took least counts, because the process may be preempted between two readings.
+func ahead(own, system func() int64) (ns int64) {
+	least, before := int64(math.MaxInt64), own()
+	for range 16 {
+		now := system()
+		after := own()
+		if took := after - before; took < least {
+			least, ns = took, now-before-took/2
+		}
+		before = after
 	}
-	begin := ts.Nano()
-	// time.Since reads the clock without a system call.
-	return func() int64 { return begin + int64(time.Since(base)) }
+	return ns
 }
 
 // Suspended returns for how long the machine has been suspended since it was started: CLOCK_BOOTTIME counts that time,
