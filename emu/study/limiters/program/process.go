@@ -66,8 +66,9 @@ func (p *process) cut() {
 	}
 }
 
-// end waits for the program, kills the rest of its group and reaps it.
-func (p *process) end(patience time.Duration, _ <-chan struct{}) (how string, inTime bool) {
+// end waits for the program, kills the rest of its group and reaps it. Its output stays open until it has been read,
+// unless a process outside the group holds it.
+func (p *process) end(patience time.Duration, closed <-chan struct{}) (how string, inTime bool) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	select {
@@ -83,6 +84,10 @@ func (p *process) end(patience time.Duration, _ <-chan struct{}) (how string, in
 	killGroup(p.command.Process)
 	err := p.command.Wait()
 	p.gone = true
+	select {
+	case <-closed:
+	case <-time.After(p.command.WaitDelay):
+	}
 	p.in.Close()
 	p.guard.Close()
 	if !errors.Is(err, exec.ErrWaitDelay) && err != nil {
