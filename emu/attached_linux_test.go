@@ -123,7 +123,7 @@ func TestAttachedGuests(t *testing.T) {
 		"tun": {"{netns: ata, device: lossless0, address: 10.9.0.1/24, ipv6: 'fd00:9::1/64'}",
 			fmt.Sprintf("{pid: %d, address: 10.9.0.2/24, ipv6: 'fd00:9::2/64'}", pid), ping + "10.9.0.2 && " + ping + "fd00:9::2", "ip -br link show dev fab0"},
 		"alone": {"{kind: tap, netns: ata, address: none}", "{kind: tap, netns: atb, address: none}",
-			"ip addr add 10.9.0.1/24 dev fab0; sleep 0.3; " + ping + "10.9.0.2", "ip addr add 10.9.0.2/24 dev fab0"},
+			"ip addr add 10.9.0.1/24 dev fab0; until " + ping + "10.9.0.2; do :; done", "ip addr add 10.9.0.2/24 dev fab0"},
 	} {
 		r, err := runAttached(t, x.a, x.b, "'"+x.client+"'", x.server)
 		if err != nil {

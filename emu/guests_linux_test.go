@@ -202,11 +202,11 @@ expect:
   - {id: answered, metric: ping.status, low: 0, high: 0}
   - {id: sent, metric: client.status, low: 0, high: 0}
 `)
-	began, came := make(chan bool), make(chan error, 1)
-	go func() {
-		<-began
-		came <- inGuest("h1", func() error {
+	listening, came := make(chan bool, 2), make(chan error, 1)
+	listen := func() {
+		err := inGuest("h1", func() error {
 			l, err := net.Listen("tcp4", ":5001")
+			listening <- true
 			if err != nil {
 				return err
 			}
@@ -221,8 +221,10 @@ expect:
 			}
 			return nil
 		})
-	}()
-	r, err := Run(context.Background(), s, Options{Link: Pipe, NewStack: netstack.New, test: process.Hooks{Epoch: func() { close(began) }}})
+		listening <- false
+		came <- err
+	}
+	r, err := Run(context.Background(), s, Options{Link: Pipe, NewStack: netstack.New, test: process.Hooks{Epoch: func() { go listen(); <-listening }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,43 +155,57 @@ type shelf struct {
 	random *rand.Rand
 	held   []heldDatagram
 	most   int
+	read   time.Time // when the driver last read
 }
 
 type heldDatagram struct {
 	to    link.Link
 	data  []byte
-	since time.Time
+	since time.Time // no later than its departure by the driver's clock
 }
 
-// mostHeld is how long a datagram is kept back: what comes much later counts as lost.
+// mostHeld is how long a datagram is kept back: what is overtaken by a datagram that left much later counts as lost.
 const mostHeld = 10 * time.Millisecond
 
 func (l *restless) Send(b []byte) error {
 	s := l.shelf
+	if err := s.release(func() bool { return false }); err != nil {
+		return err
+	}
 	if s.random.IntN(4) > 0 {
 		return l.Link.Send(b)
 	}
-	s.held = append(s.held, heldDatagram{l.Link, bytes.Clone(b), time.Now()})
+	s.held = append(s.held, heldDatagram{l.Link, bytes.Clone(b), s.read})
 	s.most = max(s.most, len(s.held))
 	return nil
 }
 
 func (l *restless) Recv(b []byte) (int, error) {
 	s := l.shelf
+	s.read = time.Now()
+	if err := s.release(func() bool { return s.random.IntN(3) == 0 }); err != nil {
+		return 0, err
+	}
+	return l.Link.Recv(b)
+}
+
+// release sends what was held for mostHeld, even if the kernel has not run the driver in that time, and others while more
+// reports true.
+func (s *shelf) release(more func() bool) error {
 	for len(s.held) > 0 {
-		i := s.random.IntN(len(s.held))
-		if time.Since(s.held[0].since) > mostHeld {
-			i = 0
-		} else if s.random.IntN(3) > 0 {
-			break
+		i := 0
+		if time.Since(s.held[0].since) <= mostHeld {
+			if i = s.random.IntN(len(s.held)); !more() {
+				break
+			}
 		}
 		d := s.held[i]
 		s.held = slices.Delete(s.held, i, i+1)
 		if err := d.to.Send(d.data); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return l.Link.Recv(b)
+	return nil
 }
 
 // Nothing rests on the kernel delivering a datagram within the send: if datagrams are late, the log is that

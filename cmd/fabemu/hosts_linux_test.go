@@ -410,10 +410,10 @@ func TestHostsByLauncher(t *testing.T) {
 	}
 	second = task("1", "FABEMU_TOKEN=something-else-16")
 	runtest.Await(t, "task 1 waits", func() bool { return strings.Contains(second.said(), "waiting for rank 0") })
-	wait = "2s" // of which task 1 needs next to nothing
+	wait = "5s" // of which task 1 needs next to nothing
 	first = task("0")
 	second.wants(exitMistake, "it refuses this host: wrong token")
-	first.wants(exitFailed, "was refused: wrong token", "after 2s 1 of 2 hosts are here, without rank 1")
+	first.wants(exitFailed, "was refused: wrong token", "after 5s 1 of 2 hosts are here, without rank 1")
 	if left, _ := filepath.Glob(filepath.Join(dir, "out*")); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}

@@ -46,6 +46,16 @@ func has(name, device string) bool {
 	return exec.Command("ip", "-n", name, "link", "show", "dev", device, "up").Run() == nil
 }
 
+// answers waits until an address answers pings from a namespace. On a busy machine it does not answer the first ones: ping
+// gives up after some tenths of a second, and the kernel after three requests for the hardware address.
+func answers(t *testing.T, name, address string) {
+	t.Helper()
+	runtest.Await(t, address+" answers "+name, func() bool {
+		said, _ := exec.Command("ip", "netns", "exec", name, "ping", "-c", "3", "-i", "0.1", "-w", "9", address).CombinedOutput()
+		return strings.Contains(string(said), "3 received")
+	})
+}
+
 // A link joins two namespaces until Ctrl-C, which is its usual end; --print has its counterpart.
 func TestLinkCommand(t *testing.T) {
 	t.Parallel()
@@ -60,9 +70,7 @@ func TestLinkCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	runtest.Await(t, "both ends have devices", func() bool { return has("lk-a", "wire0") && has("lk-b", "fab0") })
-	if got := command(t, "ip", "netns", "exec", "lk-a", "ping", "-c", "3", "-i", "0.1", "10.0.7.7"); !strings.Contains(got, "3 received") {
-		t.Error(got)
-	}
+	answers(t, "lk-a", "10.0.7.7")
 	for name, want := range map[string]string{"A": "wire0", "B": "10.0.7.7"} { // the namespaces were there before the run
 		call := exec.Command(binary, "exec", name, "--", "sh", "-c", "ip address show; grep 10.0.7.7 /etc/hosts")
 		if got, err := call.CombinedOutput(); err != nil || !strings.Contains(string(got), want) || !strings.Contains(string(got), "10.0.7.7\tB") {
@@ -203,9 +211,7 @@ func TestImportClab(t *testing.T) {
 	if got := command(t, "ip", "-n", "cl-one", "route"); strings.Contains(got, "10.6.0.1") {
 		t.Errorf("a guest that was there has a route to an end of another link: %s", got)
 	}
-	if got := command(t, "ip", "netns", "exec", "cl-one", "ping", "-c", "3", "-i", "0.1", "10.6.0.1"); !strings.Contains(got, "3 received") {
-		t.Error(got)
-	}
+	answers(t, "cl-one", "10.6.0.1")
 
 	// Two engines have a container of one name; the daemon of an engine does not run.
 	both, down := t.TempDir(), t.TempDir()

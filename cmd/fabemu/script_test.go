@@ -22,7 +22,7 @@ import (
 //	exits STATUS COMMAND...       the command ends with this status
 //	interrupt SIGNAL COMMAND...   the command is sent the signal half a second after it has said something,
 //	                              and ends with status 3
-//	occupy PORT                   somebody else has this UDP port
+//	occupy                        a UDP port is in use: $PORT
 //
 // The condition namespaces holds where network namespaces can be made.
 func TestScripts(t *testing.T) {
@@ -100,10 +100,13 @@ func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func occupy(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: occupy PORT")
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: occupy")
 	}
-	c, err := net.ListenPacket("udp4", "127.0.0.1:"+args[0])
+	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	ts.Check(err)
+	_, port, err := net.SplitHostPort(c.LocalAddr().String())
+	ts.Check(err)
+	ts.Setenv("PORT", port)
 	ts.Defer(func() { c.Close() })
 }
