@@ -42,7 +42,7 @@ func TestUnitOf(t *testing.T) {
 		{BufferOccupancy, false, "blocks", 12e6, "blocks"},
 		{FlowUtilisation, false, "of the capacity", 0.5, "%"},
 		{LinkStalled + "no-credit", false, "", 0.001, "%"},
-		{"f.completion.p95", false, "s", 1e-4, "us"},
+		{"f.completion.p95", false, "s", 1e-4, "µs"},
 		{"a.rate / b.rate", false, "", 5e9, ""},
 		{"pace", false, "", 1, ""},
 	} {

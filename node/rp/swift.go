@@ -25,8 +25,8 @@ type SwiftParams struct {
 	// Added to the target per switch on the path.
 	// Source: htsim, a guess: base/6.55
 	HopTarget unit.Duration `key:"hop-target" def:"3053ns" low:"0ns"`
-	// Number of switches on the path. way: the real number, in a workload one.
-	Hops int `key:"hops" def:"way" none:"way" low:"1" high:"255"`
+	// Number of switches on the path. path: the real number, in a workload one.
+	Hops int `key:"hops" def:"path" none:"path" low:"1" high:"255"`
 	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow scaling.
 	// Source: htsim, a guess
 	ScalingRange unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns"`

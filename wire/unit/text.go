@@ -126,6 +126,9 @@ func (t Time) String() string {
 	return Duration(t).String()
 }
 
+// Text prints a Time or a Duration for reports and pictures: in µs, where scenarios have us.
+func Text(t fmt.Stringer) string { return strings.Replace(t.String(), "us", "µs", 1) }
+
 // String prints s in whole numbers, so that ParseSize reads it back: in bytes
 // below 10 000 of them ("2048B"), and else with the unit that makes it shortest
 // ("150KB", "128KiB").

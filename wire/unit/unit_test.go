@@ -1,6 +1,7 @@
 package unit_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -228,6 +229,11 @@ func TestString(t *testing.T) {
 	} {
 		if got.String() != want {
 			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	for want, got := range map[string]fmt.Stringer{"13µs": 13 * unit.Microsecond, "2ms": unit.Time(2 * unit.Millisecond), "never": unit.Never} {
+		if unit.Text(got) != want {
+			t.Errorf("%s, not %s", unit.Text(got), want)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func propertiesOf(l *scenario.Link) properties {
 }
 
 func (p properties) String() string {
-	return fmt.Sprintf("%v, propagation %v, %s", p.rate, p.propagation, p.room())
+	return fmt.Sprintf("%v, propagation %v, %s", p.rate, unit.Text(p.propagation), p.room())
 }
 
 // room names the protection of a receiver against overruns: its buffer, where credit is
@@ -260,7 +260,7 @@ func (common properties) label(l *scenario.Link) string {
 		parts = append(parts, l.Rate.String())
 	}
 	if l.Propagation != common.propagation {
-		parts = append(parts, l.Propagation.String())
+		parts = append(parts, unit.Text(l.Propagation))
 	}
 	switch q := propertiesOf(l); {
 	case q.flowControl != common.flowControl:
@@ -278,7 +278,7 @@ const mostChanges = 8
 func (p *picture) changes() (lines []string) {
 	all := p.scenario.Changes()
 	for _, c := range all[:min(len(all), mostChanges)] {
-		lines = append(lines, fmt.Sprintf("%v: %s", c.At, c.What))
+		lines = append(lines, fmt.Sprintf("%s: %s", unit.Text(c.At), c.What))
 	}
 	if more := len(all) - mostChanges; more > 0 {
 		lines = append(lines, "and "+terminal.Count(int64(more), "more change"))
@@ -307,9 +307,9 @@ func (p *picture) describe(g *fabric.Group) string {
 	if first.Priority > 0 {
 		text += fmt.Sprintf(", priority %d", first.Priority)
 	}
-	text += fmt.Sprintf(", from %v", begin)
+	text += fmt.Sprintf(", from %s", unit.Text(begin))
 	if first.Flow.Stop != 0 {
-		text += fmt.Sprintf(" to %v", first.Flow.Stop)
+		text += fmt.Sprintf(" to %s", unit.Text(first.Flow.Stop))
 	}
 	if len(g.Flows) > 1 {
 		text = fmt.Sprintf("%d flows, %s", len(g.Flows), text)

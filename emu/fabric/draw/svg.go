@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/wire/unit"
 )
 
 // colours of groups. People who see colours in different ways can distinguish them
@@ -115,7 +116,7 @@ func (p *picture) words() string {
 
 // caption gives the common properties of most links.
 func (p *picture) caption() string {
-	return fmt.Sprintf("Links: %v, unless labelled otherwise. %v of model time.", p.common, p.scenario.Model.Duration)
+	return fmt.Sprintf("Links: %v, unless labelled otherwise. %s of model time.", p.common, unit.Text(p.scenario.Model.Duration))
 }
 
 // mostLegend is how many groups the legend explains.

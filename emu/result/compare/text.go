@@ -88,7 +88,7 @@ func (t *text) head() {
 	each("run", true, how)
 	each("verdict", true, func(s *Side) string { return string(s.Level) })
 	each("version", false, func(s *Side) string { return s.Fabemu })
-	each("model time", false, func(s *Side) string { return unit.Time(s.Duration).String() })
+	each("model time", false, func(s *Side) string { return unit.Text(unit.Time(s.Duration)) })
 	t.Add(table)
 	for _, c := range t.all {
 		for _, warning := range c.Derived {
@@ -220,7 +220,7 @@ func (l *line) apartCells() []string {
 		gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
 	}
 	return []string{s.Kind, l.label(), s.RMS.Print(figure), (100 * s.Share).Print(percent), s.Worst.Print(figure),
-		unit.Time(s.WorstPs).String(), s.Unit + gaps}
+		unit.Text(unit.Time(s.WorstPs)), s.Unit + gaps}
 }
 
 // meanCells are a series of several runs, with the mean of each.

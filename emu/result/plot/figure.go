@@ -6,15 +6,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-
-	"fabemu/wire/unit"
 )
 
 // MaxCurves is how many curves a figure shows in one frame.
@@ -65,9 +62,6 @@ type Reference struct {
 	Low, High float64 // on the Y axis
 	From, To  float64 // on the X axis; both zero: all of it
 }
-
-// Span writes a duration for a picture: µs instead of the us of scenarios.
-func Span(d unit.Duration) string { return strings.Replace(d.String(), "us", "µs", 1) }
 
 // Strokes are instants, drawn as short strokes on the X axis.
 type Strokes struct {

@@ -19,7 +19,7 @@ import (
 // sample has one of everything.
 func sample() *Figure {
 	return &Figure{
-		Title: "Root link against buffer size", Subtitle: "two curves that nobody measured", Stamp: "verdict: virtual; seed 1",
+		Title: "Root link against buffer size", Subtitle: "two invented curves", Stamp: "verdict: virtual; seed 1",
 		X: Axis{Label: "buffer (packets)", Ticks: []float64{2, 4, 8, 12}},
 		Y: Axis{Label: "utilisation (%)"},
 		Curves: []Curve{
@@ -46,7 +46,7 @@ func TestSVG(t *testing.T) {
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two pictures of one figure differ")
 	}
-	for _, text := range []string{"Root link against", "two curves that", "verdict: virtual", "buffer (packets)", "utilisation (%)", "no threshold", "threshold 4", "paper: &gt; 90 %", "accepted", "machine stalled", "(more elsewhere)"} {
+	for _, text := range []string{"Root link against", "two invented", "verdict: virtual", "buffer (packets)", "utilisation (%)", "no threshold", "threshold 4", "paper: &gt; 90 %", "accepted", "machine stalled", "(more elsewhere)"} {
 		if !strings.Contains(first.String(), text) {
 			t.Errorf("it does not say %q", text)
 		}

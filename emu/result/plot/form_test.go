@@ -13,8 +13,6 @@ import (
 	gonum "gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-
-	"fabemu/wire/unit"
 )
 
 // schemes is a figure whose X axis has names.
@@ -194,15 +192,6 @@ func TestApart(t *testing.T) {
 		p := gonum.New()
 		if f.turnNames(p, wide); (p.X.Tick.Label.Rotation != 0) != want {
 			t.Errorf("names in %v are turned: %v", wide, !want)
-		}
-	}
-}
-
-// Pictures have µs, where scenarios have us.
-func TestSpan(t *testing.T) {
-	for d, want := range map[unit.Duration]string{13 * unit.Duration(unit.Microsecond): "13µs", 2 * unit.Duration(unit.Millisecond): "2ms"} {
-		if got := Span(d); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 // time, a curve for each aggregate of the result's phases (links by name, groups of flows). The same input
 // gives the same bytes.
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
-	means := fmt.Sprintf("%s; means over a sliding window of %s", r.Source, plot.Span(unit.Duration(r.WindowPs)))
+	means := fmt.Sprintf("%s; means over a sliding window of %s", r.Source, unit.Text(unit.Duration(r.WindowPs)))
 	f := figureOf(r, r.Scenario, strings.TrimPrefix(means, "; "), "rate (% of link capacity)")
 	f.Strokes = plot.Strokes{Name: "longest holds", At: holdsOf(r)}
 	highest := 100.0

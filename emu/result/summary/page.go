@@ -92,7 +92,7 @@ func settings(r *report.Result) string {
 		how = append(how, fmt.Sprintf("dilation %d", r.Dilation), string(r.Timing)+" timing", r.Link.Over(r.Packing),
 			placed(r.Placement))
 	}
-	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Duration(r.DurationPs).String()+" of model time")
+	how = append(how, fmt.Sprintf("seed %d", r.Seed), unit.Text(unit.Duration(r.DurationPs))+" of model time")
 	if r.WallSeconds.Known() {
 		how[len(how)-1] += fmt.Sprintf(" in %.3g s", float64(r.WallSeconds))
 	}
@@ -100,7 +100,7 @@ func settings(r *report.Result) string {
 	case r.Partial:
 		how = append(how, "ended before its time")
 	case r.EndedPs > 0 && r.Deadlocks == nil:
-		how = append(how, fmt.Sprintf("all flows finished by %v", unit.Time(r.EndedPs)))
+		how = append(how, fmt.Sprintf("all flows finished by %v", unit.Text(unit.Time(r.EndedPs))))
 	}
 	return strings.Join(how, ", ")
 }
@@ -219,7 +219,7 @@ func cellsOf[T, R any](list []T, row func(*T) R) []R {
 // rowOf returns a check as a row of a page.
 func rowOf(k *report.Check) Row {
 	return Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source),
-		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Duration(k.DuringPs[0]), unit.Duration(k.DuringPs[1])),
+		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Text(unit.Duration(k.DuringPs[0])), unit.Text(unit.Duration(k.DuringPs[1]))),
 		Value:    k.Result(), Accepted: k.Accepted(), Because: because(k)}
 }
 

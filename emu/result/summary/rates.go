@@ -107,7 +107,7 @@ func ratesTitle(r *report.Result) string {
 	if slices.ContainsFunc(r.Phases, func(p report.Phase) bool { return p.FromPs-p.BeginPs < r.WindowPs }) {
 		return title
 	}
-	title += ", after the first " + unit.Duration(r.WindowPs).String() + " of each phase"
+	title += ", after the first " + unit.Text(unit.Duration(r.WindowPs)) + " of each phase"
 	if short := shortPhases(r); len(short) > 0 {
 		title += "; too short for means over two windows: " + strings.Join(short, ", ")
 	}

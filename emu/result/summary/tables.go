@@ -45,7 +45,7 @@ func violations(r *report.Result) *document.Table {
 	all := fmt.Sprintf("... %d in all", r.Verdict.Violations)
 	return listOf(document.Table{Bare: true, Words: true, Label: "Broken promises of the fabric", Color: terminal.Red, Most: 5, More: all},
 		">when|port/8|violation|>figure", r.Violations, func(v *report.Violation) []string {
-			return []string{unit.Time(v.AtPs).String(), v.Node + ", " + v.Port, v.Reason, fmt.Sprint(v.Figure)}
+			return []string{unit.Text(unit.Time(v.AtPs)), v.Node + ", " + v.Port, v.Reason, fmt.Sprint(v.Figure)}
 		})
 }
 
@@ -55,12 +55,12 @@ func deadlocks(r *report.Result) (all []*document.Table) {
 		all = append(all, listOf(document.Table{Bare: true, Words: true, Label: caption, Color: terminal.Red}, "wait", lines, one))
 	}
 	for _, d := range r.Deadlocks {
-		add("Deadlock, found at "+unit.Time(d.AtPs).String(), cellsOf(d.Cycle, func(w *report.Waiting) string {
-			return fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Time(w.SincePs))
+		add("Deadlock, found at "+unit.Text(unit.Time(d.AtPs)), cellsOf(d.Cycle, func(w *report.Waiting) string {
+			return fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Text(unit.Time(w.SincePs)))
 		}))
 	}
 	if r.EndedPs > 0 && r.Deadlocks != nil {
-		add("Early end", []string{fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Time(r.EndedPs))})
+		add("Early end", []string{fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Text(unit.Time(r.EndedPs)))})
 	}
 	return all
 }
@@ -108,9 +108,9 @@ func storms(r *report.Result) *document.Table {
 		"queue/12|>priority|>found/10|>over/10", r.Storms, func(s *report.Storm) []string {
 			over := "not yet"
 			if s.ToPs > 0 {
-				over = unit.Time(s.ToPs).String()
+				over = unit.Text(unit.Time(s.ToPs))
 			}
-			return []string{s.Link, fmt.Sprint(s.Priority), unit.Time(s.FromPs).String(), over}
+			return []string{s.Link, fmt.Sprint(s.Priority), unit.Text(unit.Time(s.FromPs)), over}
 		})
 }
 
@@ -182,7 +182,7 @@ func inUs(n report.Number) string {
 	if !n.Known() {
 		return "-"
 	}
-	return report.Significant(1e6*float64(n), 4) + "us"
+	return report.Significant(1e6*float64(n), 4) + "µs"
 }
 
 // rankWaits are the ranks that wait for each other.
@@ -196,7 +196,7 @@ func rankWaits(r *report.Result) *document.Table {
 			case w.Round > 0:
 				where = fmt.Sprintf(" (step %d of round %d)", w.Step, w.Round)
 			}
-			return []string{fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w) + where, unit.Time(w.SincePs).String()}
+			return []string{fmt.Sprintf("%s: rank %d at %s", w.Workload, w.Rank, w.Endpoint), waitWords(w) + where, unit.Text(unit.Time(w.SincePs))}
 		})
 }
 
@@ -219,12 +219,12 @@ func waitWords(w *report.RankWait) string {
 
 // silences are the flows that delivered nothing.
 func silences(r *report.Result) *document.Table {
-	caption := fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Duration(r.PatiencePs))
+	caption := fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Text(unit.Duration(r.PatiencePs)))
 	return listOf(document.Table{Bare: true, Label: caption, Color: terminal.Yellow, Most: 8}, "flow/16|when/32|cause", r.Silences,
 		func(s *report.Silence) []string {
-			when := fmt.Sprintf("from %v to the end", unit.Time(s.FromPs))
+			when := fmt.Sprintf("from %v to the end", unit.Text(unit.Time(s.FromPs)))
 			if !s.Lasting {
-				when = fmt.Sprintf("from %v to %v", unit.Time(s.FromPs), unit.Time(s.ToPs))
+				when = fmt.Sprintf("from %v to %v", unit.Text(unit.Time(s.FromPs)), unit.Text(unit.Time(s.ToPs)))
 			}
 			return []string{s.Flow, when, cause(s)}
 		})
@@ -261,7 +261,7 @@ func kernelTimes(r *report.Result) *document.Table {
 func programs(r *report.Result) *document.Table {
 	return listOf(document.Table{Bare: true, Words: true, Label: "Programs", Color: terminal.Bold}, "program/16|guest/16|>at/9|how it ended", r.Programs,
 		func(x *guest.ProgramReport) []string {
-			return []string{x.Name, x.On, unit.Time(x.AtPs).String(), x.Ended}
+			return []string{x.Name, x.On, unit.Text(unit.Time(x.AtPs)), x.Ended}
 		})
 }
 
@@ -271,7 +271,7 @@ func changes(r *report.Result) *document.Table {
 	if n := len(r.Events); n > 13 {
 		t.Most, t.More = 12, fmt.Sprintf("... %d more in %s", n-12, report.ResultFile)
 	}
-	return listOf(t, "change|>when/9", r.Events, func(e *report.Event) []string { return []string{e.What, unit.Time(e.AtPs).String()} })
+	return listOf(t, "change|>when/9", r.Events, func(e *report.Event) []string { return []string{e.What, unit.Text(unit.Time(e.AtPs))} })
 }
 
 // guests are the packets of the guests. A terminal leaves out their kinds.

@@ -57,7 +57,7 @@ func timing(r *report.Result) (rows [][]string) {
 			p.OffShare.Percent(), p.GapErrorT.P99.Short())
 	}
 	lateness := func(name, after string, us, packetTimes *report.Percentiles) {
-		add(name, "p50 %s, p95 %s, p99 %s, max %s us after %s; p99 is %s packet times",
+		add(name, "p50 %s, p95 %s, p99 %s, max %s µs after %s; p99 is %s packet times",
 			us.P50.Short(), us.P95.Short(), us.P99.Short(), us.Max.Short(), after, packetTimes.P99.Short())
 	}
 	if p.LatenessUs.P50.Known() {
@@ -75,7 +75,7 @@ func timing(r *report.Result) (rows [][]string) {
 	}
 	if v.Clocks != nil {
 		for _, h := range v.Clocks.Hosts {
-			add("clock", "of %s: %s us ahead of the clock of rank 0, at the end %s us more; its error was at most %s us",
+			add("clock", "of %s: %s µs ahead of the clock of rank 0, at the end %s µs more; its error was at most %s µs",
 				h.Host, h.OffsetUs.Short(), h.DriftUs.Short(), h.ErrorUs.Short())
 		}
 	}

@@ -116,7 +116,7 @@ func (o *Outcome) section() document.Section {
 // times is the unit of spans in ps, and speeds the unit of rates in b/s.
 var (
 	times = metrics.Unit{Scales: []metrics.Scale{
-		{Base: 3600e12, Word: "h"}, {Base: 1e12, Word: "s"}, {Base: 1e9, Word: "ms"}, {Base: 1e6, Word: "us"}, {Base: 1e3, Word: "ns"},
+		{Base: 3600e12, Word: "h"}, {Base: 1e12, Word: "s"}, {Base: 1e9, Word: "ms"}, {Base: 1e6, Word: "µs"}, {Base: 1e3, Word: "ns"},
 	}}
 	speeds = metrics.Unit{Scales: []metrics.Scale{
 		{Base: 1e9, Word: "Gb/s"}, {Base: 1e6, Word: "Mb/s"}, {Base: 1e3, Word: "kb/s"}, {Base: 1, Word: "b/s"},

@@ -154,10 +154,10 @@ func durationText(ps int64) string {
 	d := unit.Duration(ps)
 	for digit := unit.Duration(1); digit <= unit.Second; digit *= 10 {
 		if d < 1000*digit {
-			return (d / digit * digit).String()
+			return unit.Text(d / digit * digit)
 		}
 	}
-	return d.String()
+	return unit.Text(d)
 }
 
 // causeText returns a probable cause as a sentence.

@@ -562,7 +562,7 @@ func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 		fig.Curves = append(fig.Curves, out)
 	}
 	if window > 0 {
-		fig.Subtitle += "; means over a sliding window of " + plot.Span(window)
+		fig.Subtitle += "; means over a sliding window of " + unit.Text(window)
 	}
 	return Picture{Name: name, Title: title, Figure: fig}
 }

@@ -117,7 +117,7 @@ func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
 // reason gives the reasons in sentences: the trial at the proposed dilation, and the one below.
 func (p *Proposal) reason() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The busiest period starts at %v.", unit.Duration(p.BusyAtPs))
+	fmt.Fprintf(&b, "The busiest period starts at %v.", unit.Text(unit.Duration(p.BusyAtPs)))
 	at := slices.IndexFunc(p.Trials, func(t Trial) bool { return t.Dilation == p.Dilation })
 	for i := max(0, at-1); i <= at; i++ {
 		b.WriteString(" " + p.Trials[i].String())

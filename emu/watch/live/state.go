@@ -85,7 +85,7 @@ func newState(changes []scenario.Change, storms []report.Storm, deadlocks []repo
 			links, names = append(links, w.Link), append(names, w.Node+" for "+w.For)
 		}
 		x.Deadlocks = append(x.Deadlocks, Deadlock{d.AtPs, links, fmt.Sprintf("Deadlock, found at %v: %s. Nothing in the fabric ends that.",
-			unit.Time(d.AtPs), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))})
+			unit.Text(unit.Time(d.AtPs)), strings.Replace(strings.Join(names, ", "), " for ", " waits for ", 1))})
 	}
 	return x
 }
