@@ -12,7 +12,7 @@ import (
 	"fabemu/wire/link"
 )
 
-// BenchmarkEngineCeiling sends and receives datagrams of the sizes of the main job
+// BenchmarkEngineCeiling sends and receives datagrams of the sizes of the default scenario
 // in a tight loop, one in three with a data packet: what the kernel takes, and no
 // loop can go below.
 func BenchmarkEngineCeiling(b *testing.B) {
@@ -45,7 +45,7 @@ func BenchmarkEngineCeiling(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N), "ns/datagram")
 }
 
-// BenchmarkEngineFlatOut runs the main job's fabric over UDP at a dilation that no
+// BenchmarkEngineFlatOut runs the default scenario over UDP at a dilation that no
 // machine keeps: what a datagram costs, with all that belongs to it.
 func BenchmarkEngineFlatOut(b *testing.B) {
 	s := runtest.Short(b, "hpl2002/fig3b", "20ms", "wall.dilation=1")
@@ -61,7 +61,7 @@ func BenchmarkEngineFlatOut(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkEngineChoices runs the main job for half a second of wall time at
+// BenchmarkEngineChoices runs the default scenario for half a second of wall time at
 // dilation 100, once for in each direction in which the loop could work: what frames leave
 // late, and what a loop that only waits would have had. Best read from many
 // rounds (-count), in which the ways take turns.

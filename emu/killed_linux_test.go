@@ -47,8 +47,8 @@ func TestModelConductorIsKilled(t *testing.T) {
 	if len(pids) != 2 {
 		t.Fatalf("%d processes run, want 2", len(pids))
 	}
-	// What nobody is the parent of any more goes to this process, which is of the same
-	// session: so the kernel does not hang up on it as on orphans that are stopped.
+	// Orphans become children of this process, which is of the same session: otherwise the kernel
+	// sends SIGHUP to those that are stopped.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		t.Fatal(err)
 	}

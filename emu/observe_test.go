@@ -311,7 +311,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 		}
 	}
 	if !good.last || good.n < 3 {
-		t.Errorf("beside them one had %d snapshots", good.n)
+		t.Errorf("next to them one had %d snapshots", good.n)
 	}
 	if result.Verdict.Verify != report.VerifiedEqual {
 		t.Errorf("verified: %s", result.Verdict.Verify)

@@ -42,7 +42,7 @@ func (p *processes) pid(part string) int {
 	return p.id[part]
 }
 
-// wantGone checks that none of them is left, a minute after the run at the latest.
+// wantGone checks that none of them is left within a minute after the run.
 func (p *processes) wantGone(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()

@@ -88,7 +88,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 		depth := float64(max(15_000*200/at, 3000))
 		for _, s := range [][2]string{
 			{"model.duration", p.duration}, {"measure.window", "500us"}, {"wall.dilation", p.dilation}, {"defaults.flow.depth", fmt.Sprint(depth, "B")},
-			{"defaults.switch.memory", "500KB per port"}, {"defaults.switch.high", "400KB"}, {"defaults.switch.low", "300KB"}, // nobody is paused
+			{"defaults.switch.memory", "500KB per port"}, {"defaults.switch.high", "400KB"}, {"defaults.switch.low", "300KB"}, // no PAUSE
 		} {
 			sets = append(sets, scenario.Set{Path: s[0], Value: s[1]})
 		}

@@ -25,7 +25,7 @@ type played struct {
 	digest, log    string // empty: not asked for
 }
 
-// What a run has beside its figures.
+// What a run has in addition to its figures.
 const (
 	counted = iota // nothing: ports count
 	condensed

@@ -26,7 +26,7 @@ import (
 // it takes to lay the fabric out is not part of it. The factor is between the dearest
 // size and the cheapest; the aim is at most 1.3. docs/notes/validation.md has the figures.
 //
-// The sizes take turns, so that a machine that grows slower meanwhile favours none, and
+// The sizes take turns, so that a machine that grows slower favours none, and
 // of the runs of each the best one counts: whatever disturbs a run, above all who else
 // uses the cache, makes it dearer. A run of 20 endpoints is over in milliseconds, and
 // there are many of them.
@@ -90,7 +90,7 @@ func newGenerated(b *testing.B, kind string, endpoints int) generated {
 	return generated{scenario: s, fabric: fabric, best: math.Inf(1)}
 }
 
-// run runs the fabric once, from its begin to its end, and returns how long that took.
+// run runs the fabric once, from start to end, and returns how long that took.
 func (g *generated) run(b *testing.B) (took time.Duration) {
 	c, err := metrics.New(g.fabric, g.scenario)
 	if err != nil {

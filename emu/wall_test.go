@@ -254,7 +254,7 @@ func (l *strange) Send(b []byte) error {
 		if err := l.Link.Send(make([]byte, 40_000)); err != nil {
 			return err
 		}
-	case 500: // by somebody who knows all but the secret
+	case 500: // by a sender that knows all but the secret
 		other := append([]byte(nil), b...)
 		other[len(other)-wire.TrailerSize+15] ^= 1
 		if err := l.Link.Send(other); err != nil {
@@ -274,8 +274,8 @@ func (l *strange) Recv(b []byte) (int, error) {
 	return l.Link.Recv(b)
 }
 
-// Datagrams of another run, broken ones, repeated ones, far too long ones, those of somebody
-// who does not know the secret of the run, and ICMP messages are passed over and counted;
+// Datagrams of another run, broken ones, repeated ones, far too long ones, those of a
+// sender that does not know the secret of the run, and ICMP messages are passed over and counted;
 // they change nothing.
 func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 	n, said := 0, false

@@ -251,7 +251,7 @@ func ecm(qp uint32) wire.Frame {
 }
 
 // Probes and answers are taken in from the other end of their flow, as far as it waits for
-// them; a stranger's, and those of a flow that nobody knows, are dropped and counted.
+// them; those of a stranger, or of an unknown flow, are dropped and counted.
 func TestProbesOfStrangersAreDropped(t *testing.T) {
 	b := probing(t, node.AdapterConfig{})
 	b.step(at(us))

@@ -95,8 +95,8 @@ func TestOutOfOrderIsAViolation(t *testing.T) {
 	}
 }
 
-// What is for another endpoint, or for a queue pair that nobody has, is dropped, and
-// its room is free again: after any number of such frames the buffer is empty.
+// Frames for another endpoint, or for a queue pair that does not exist, are dropped, and
+// their room is free again: after any number of such frames the buffer is empty.
 func TestUnwantedFramesAreDropped(t *testing.T) {
 	flow := greedy(t, 7, gigabyte)
 	flow.Start = unit.Never
@@ -111,7 +111,7 @@ func TestUnwantedFramesAreDropped(t *testing.T) {
 		want trace.Reason
 	}{
 		{"data for another endpoint", edit(dataTo(100, 0, false), 9, 100), trace.NotForUs},
-		{"data for nobody", edit(dataTo(100, 0, false), 0, 100), trace.NotForUs},
+		{"data for no queue pair", edit(dataTo(100, 0, false), 0, 100), trace.NotForUs},
 		{"data for the last LID", edit(dataTo(100, 0, false), 0xffff, 100), trace.NotForUs},
 		{"an ACK for another endpoint", edit(ack, 9, 7), trace.NotForUs},
 		{"data of an unknown queue pair", edit(dataTo(100, 0, false), here, 99), trace.UnknownFlow},

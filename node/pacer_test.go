@@ -92,7 +92,7 @@ func TestANotificationThatNamesNoFlow(t *testing.T) {
 	}
 	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, Part: wire.PartOf(wire.SamplePart{Dst: there + 9, Fb: 63})})
 	if drops := b.reported(trace.Drop); len(drops) != 1 || trace.Reason(drops[0].A) != trace.UnknownFlow {
-		t.Errorf("a notification about nobody: %v", drops)
+		t.Errorf("a notification about an unknown flow: %v", drops)
 	}
 }
 

@@ -179,11 +179,11 @@ func TestRoCERefusals(t *testing.T) {
 		kind  trace.Kind
 		why   trace.Reason
 	}{
-		"CNP for nobody":                     {say(wire.Frame{Kind: wire.CNP, Src: 2, Dst: 1, QP: 99}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
+		"CNP for no queue pair":              {say(wire.Frame{Kind: wire.CNP, Src: 2, Dst: 1, QP: 99}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
 		"CNP for a flow that answers none":   {say(wire.Frame{Kind: wire.CNP, Src: 2, Dst: 1, QP: 7}, wire.RoCE{}), trace.Drop, trace.NotAwaited},
 		"CNP from another":                   {say(wire.Frame{Kind: wire.CNP, Src: 3, Dst: 1, QP: 7}, wire.RoCE{}), trace.Drop, trace.Stranger},
 		"CNP for datagrams":                  {say(wire.Frame{Kind: wire.CNP, Src: 2, Dst: 1, QP: 8}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
-		"ACK for nobody":                     {say(wire.Frame{Kind: wire.Ack, Src: 2, Dst: 1, QP: 99}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
+		"ACK for no queue pair":              {say(wire.Frame{Kind: wire.Ack, Src: 2, Dst: 1, QP: 99}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
 		"ACK from another":                   {say(wire.Frame{Kind: wire.Ack, Src: 3, Dst: 1, QP: 7}, wire.RoCE{}), trace.Drop, trace.Stranger},
 		"ACK for datagrams":                  {say(wire.Frame{Kind: wire.Ack, Src: 2, Dst: 1, QP: 8}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},
 		"data for datagrams":                 {say(wire.Frame{Kind: wire.Data, Src: 2, Dst: 1, QP: 9, Payload: 64}, wire.RoCE{}), trace.Drop, trace.UnknownFlow},

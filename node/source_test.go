@@ -146,7 +146,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// A flow whose end comes before its begin does nothing, and time continues.
+// A flow whose end is before its start does nothing, and time continues.
 func TestStopBeforeStart(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
 	f.Start, f.Stop = at(20*us), at(10*us)

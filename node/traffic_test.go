@@ -160,7 +160,7 @@ func TestNotificationReachesTheReactionPoint(t *testing.T) {
 	}
 	b.give(wire.Frame{Kind: wire.Notification, Src: there, Dst: here, QP: 9})
 	if e := b.reported(trace.Drop); len(e) != 1 || e[0].A != int64(trace.UnknownFlow) {
-		t.Errorf("a notification for nobody: %+v", e)
+		t.Errorf("a notification for an unknown flow: %+v", e)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestSpread(t *testing.T) {
 	// Ten packets fit in front of its stop, and one more was offered before and waited for
 	// the line.
 	if got := len(b.starts(8)); got != 11 {
-		t.Errorf("the greedy flow beside them sends %d packets, want 11", got)
+		t.Errorf("the greedy flow next to them sends %d packets, want 11", got)
 	}
 }
 

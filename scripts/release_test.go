@@ -18,7 +18,7 @@ import (
 )
 
 // A release is the same in two folders; its Debian package can be installed, the installed
-// program runs the main job, and nothing of it stays when it is removed. The archive and the
+// program runs the default scenario, and nothing of it stays when it is removed. The archive and the
 // image have the same program, and the list of parts has a license for each.
 func TestRelease(t *testing.T) {
 	runtest.NeedTools(t, "dpkg", "gzip", "python3")
@@ -86,7 +86,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("it says %q", got)
 	}
 	if got := command(t, installed, "run", "--clock", "virtual", "--out", filepath.Join(root, "results")); !strings.Contains(got, "Verdict: virtual") {
-		t.Errorf("the main job says\n%s", got)
+		t.Errorf("the default scenario says\n%s", got)
 	}
 	for _, path := range []string{"doc/fabemu/examples/incast.yaml", "doc/fabemu/scenarios/hpl2002/fig3b.yaml", "man/man1/fabemu.1.gz", "man/man1/fabemu-run.1.gz", "bash-completion/completions/fabemu", "doc/fabemu/copyright"} {
 		if _, err := os.Stat(filepath.Join(root, "usr/share", path)); err != nil {

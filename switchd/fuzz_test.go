@@ -89,7 +89,7 @@ func fuzz(t *testing.T, kind, mode byte, script []byte) {
 		r.step(script[0], script[1], script[2], script[3])
 		r.taken()
 	}
-	// In the end everybody is polite, and all that waits leaves.
+	// In the end all senders obey, and all that waits leaves.
 	r.run(r.now)
 	for _, p := range closed {
 		for lane := range r.peers[p].mine {

@@ -244,7 +244,7 @@ func TestPFCIsLosslessInEveryPriority(t *testing.T) {
 			stopped += s.stopped
 		}
 		if stopped == 0 {
-			t.Errorf("pooled %v: nobody was stopped", pooled)
+			t.Errorf("pooled %v: no sender was stopped", pooled)
 		}
 		p.whole()
 	}

@@ -245,7 +245,7 @@ func (p *plant) whole() {
 }
 
 // conserved counts for itself what each input has of the memory, frames of 1500 bytes,
-// and checks that the switch has told the same, that nobody had more than there is,
+// and checks that the switch has told the same, that no input had more than there is,
 // and that in the end all of it is free.
 func (p *plant) conserved(c *switchd.OutputQueuedConfig) {
 	p.tb.Helper()

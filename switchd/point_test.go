@@ -145,7 +145,7 @@ func TestWhenTheCongestionPointIsAsked(t *testing.T) {
 		"255: 3 comes 2>3, 2 wait",
 		"2228: 2 goes 1>3 leaving",
 		"4296: 3 goes 2>3 leaving")
-	// The ACK went before the second, and nobody was asked.
+	// The ACK went before the second, and its point was not asked.
 	var acks []unit.Time
 	for _, tr := range s.sent {
 		if tr.Frame.Kind == wire.Ack {
@@ -216,7 +216,7 @@ func TestFull(t *testing.T) {
 		{"one", 33, []wire.Frame{packet(1, 3), packet(2, 3)}, "true true"},
 		{"less than one", 1, []wire.Frame{packet(1, 3), packet(2, 3)}, "true true"},
 		{"more than there is", 500, []wire.Frame{packet(1, 3), packet(2, 3), packet(3, 3)}, "false false true"},
-		{"small ones, 9 blocks each: no packet of 33 fits beside 72", 0, []wire.Frame{small, small, small, small, small, small, small, small}, "false false false false false false false true"},
+		{"small ones, 9 blocks each: no packet of 33 fits next to 72", 0, []wire.Frame{small, small, small, small, small, small, small, small}, "false false false false false false false true"},
 		{"one is in transmission", 0, []wire.Frame{packet(8, 2), packet(2, 3), packet(3, 3)}, "false false true"},
 		{"ACKs have room of their own", 66, []wire.Frame{{Kind: wire.Ack, Lane: port.AckLane, QP: 3, Dst: 4}, packet(1, 3), packet(2, 3)}, "false true"},
 	} {
@@ -348,7 +348,7 @@ func TestReportOfAMark(t *testing.T) {
 			s.sw.Mark(0, 0, trace.FullBuffer)
 			s.w.mark = map[uint32]trace.Reason{1: trace.OverThreshold}
 		}, "", true},
-		{"it came marked, and nobody marks it", true, func(*story) {}, "", true},
+		{"it came marked, and is not marked here", true, func(*story) {}, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newStory(t, nil)

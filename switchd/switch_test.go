@@ -275,7 +275,7 @@ func TestWithoutCreditFramesWait(t *testing.T) {
 	r.noLoss()
 }
 
-// An output without credit keeps nobody else.
+// An output without credit does not hold up another.
 func TestBlockedOutputKeepsNoOther(t *testing.T) {
 	r := newRig(t, config(4), 2)
 	r.send(0, 0, data(1, 2))

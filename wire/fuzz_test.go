@@ -20,7 +20,7 @@ func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 		return
 	}
 	if f.Delimiter() != d {
-		t.Fatalf("a %v came out of a %v", f.Kind, d)
+		t.Fatalf("a %v was decoded from a %v", f.Kind, d)
 	}
 	if int(f.WireSize()) != len(b) {
 		t.Fatalf("WireSize of %+v is %d, it has %d bytes", f, f.WireSize(), len(b))

@@ -115,7 +115,7 @@ func TestTelemetryRefusals(t *testing.T) {
 		{"more hops than room", at + 1, 6, "telemetry.Hops"},
 		{"reserved", at + 2, 1, "telemetry.Reserved"},
 		{"an entry of no hop", at + 4 + 3*8, 1, "telemetry.Hops"},
-		{"a payload beside it", at + 44, 1, "payload"},
+		{"a payload next to it", at + 44, 1, "payload"},
 	} {
 		b := bytes.Clone(whole)
 		b[c.at] = c.value

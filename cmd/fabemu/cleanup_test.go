@@ -121,7 +121,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 	beside := startVeth(t)
 	defer func() { _ = beside.Process.Kill() }()
 	var besideID string
-	beside.await(t, "the run beside has its namespaces", func() bool {
+	beside.await(t, "the other run has its namespaces", func() bool {
 		besideID = beside.id()
 		return besideID != "" && len(namespacesOf(besideID)) == nodes
 	})
@@ -186,7 +186,7 @@ func TestCleanupAfterKilledRuns(t *testing.T) {
 				r.await(t, "the processes of the run have ended", func() bool { return ended(pid) })
 			}
 			if n := len(namespacesOf(besideID)); n != nodes {
-				t.Errorf("the run beside has %d namespaces, want %d", n, nodes)
+				t.Errorf("the other run has %d namespaces, want %d", n, nodes)
 			}
 		})
 	}

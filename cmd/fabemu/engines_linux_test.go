@@ -141,7 +141,7 @@ process() {
 runs() {
 	sed -n 's/^sweep: \([0-9]*\) of ` + share + ` runs.*/\1/p' "$1" 2>/dev/null | tail -n 1 || true
 }
-# The first that is in the first half of its share is put back. It stands still meanwhile: scontrol may take
+# The first that is in the first half of its share is put back. It is stopped for that time: scontrol may take
 # longer than the rest of the share. Slurm lets it go on when it orders it to end.
 task=
 for i in $(seq 1500); do

@@ -208,7 +208,7 @@ func TestTwoRunsIntoOneNewDirectory(t *testing.T) {
 	var traced []int
 	t.Cleanup(func() {
 		for _, pid := range traced {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // nobody else has its number: strace waits for it
+			_ = syscall.Kill(pid, syscall.SIGKILL) // no other process has its number: strace waits for it
 		}
 		_ = first.Process.Kill()
 		_ = first.Wait()
@@ -236,7 +236,7 @@ func TestTwoRunsIntoOneNewDirectory(t *testing.T) {
 func TestUnwritableOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if os.Geteuid() == 0 { // who may write anywhere but where nobody may
+	if os.Geteuid() == 0 { // root may write anywhere but on a read-only file system
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
 			t.Skip("a file system cannot be mounted: ", err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // The second interrupt ends the program at once, whatever it is doing: here it cannot
-// finish, because nobody reads what it prints.
+// finish, because its output is not read.
 func TestSecondInterrupt(t *testing.T) {
 	t.Parallel()
 	r, w, err := os.Pipe()
@@ -53,7 +53,7 @@ func TestSecondInterrupt(t *testing.T) {
 	time.Sleep(2 * sameAgain) // an interrupt that comes sooner is taken for the same
 	select {
 	case err := <-ended:
-		t.Fatalf("it has ended with %v after one interrupt, although nobody has read what it printed", err)
+		t.Fatalf("it has ended with %v after one interrupt, although its output was not read", err)
 	default:
 	}
 	c.Process.Signal(os.Interrupt)

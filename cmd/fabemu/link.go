@@ -70,9 +70,9 @@ func linkCommand() *cobra.Command {
 // linkName is the name of the scenario of a link.
 const linkName = "link"
 
-// beside is the most that a packet of a flow has in addition to a guest's packet of IP: the fabric's header, the header of
+// overhead is the most that a packet of a flow has in addition to a guest's packet of IP: the fabric's header, the header of
 // Ethernet and a tag, in whole words.
-const beside = 32
+const overhead = 32
 
 // plain are texts that need no quotes in YAML.
 var plain = regexp.MustCompile(`^[A-Za-z0-9./_-]+$`)
@@ -108,7 +108,7 @@ links: [{name: link, between: A - B}]
 %sflows:
   - {name: there, from: A, to: B}
   - {name: back, from: B, to: A}
-`, strings.Join(ends, " "), quoted(x.Rate), quoted(x.Delay), x.Control, mtu+beside, guests[0], mtu, guests[1], mtu, faults), nil
+`, strings.Join(ends, " "), quoted(x.Rate), quoted(x.Delay), x.Control, mtu+overhead, guests[0], mtu, guests[1], mtu, faults), nil
 }
 
 // showEnds shows where the ends of a link are, and how to use and to end it.

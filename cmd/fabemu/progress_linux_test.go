@@ -20,7 +20,7 @@ type screen struct {
 	mu     sync.Mutex
 	master *os.File
 	all    bytes.Buffer
-	ended  chan struct{} // closed when nobody writes any more, and all is read
+	ended  chan struct{} // closed when there is no writer any more, and all is read
 }
 
 // openScreen returns a screen, and the end that a program writes to.

@@ -20,7 +20,7 @@ import (
 type spoken struct {
 	*exec.Cmd
 	lines *bufio.Reader
-	close func() error // nobody reads any more
+	close func() error // there is no reader any more
 }
 
 func speak(t *testing.T, name string, args ...string) *spoken {
@@ -136,8 +136,8 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 	}
 }
 
-// The first Ctrl-C ends a run that waits for the lock that somebody has on the folder of
-// namespaces; a run that nobody ends says who has it.
+// The first Ctrl-C ends a run that waits for a lock on the folder of namespaces that another process has;
+// a run that is not ended names that process.
 func TestEndedWhileItWaits(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

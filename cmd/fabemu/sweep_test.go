@@ -13,7 +13,7 @@ import (
 )
 
 // A sweep that is killed, again and again, in the middle of whatever it does, continues
-// where it was and ends with the table and the files of one that nobody disturbed.
+// where it was and ends with the table and the files of an undisturbed one.
 func TestKilledSweepGoesOn(t *testing.T) {
 	t.Parallel()
 	work := t.TempDir()

@@ -92,7 +92,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 	if err := os.WriteFile(scenario, []byte(capturedScenario), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for try := range 5 { // somebody may have the ports, or the kernel no room
+	for try := range 5 { // the ports may be in use, or the kernel have no room
 		port := 20000 + (os.Getpid()*16+try*4001)%10000
 		links, out := filepath.Join(dir, fmt.Sprintf("links%d.pcap", try)), filepath.Join(dir, fmt.Sprintf("out%d", try))
 		end := listen(t, links, "tcpdump", "-i", "lo", "udp", "portrange", fmt.Sprintf("%d-%d", port, port+5))

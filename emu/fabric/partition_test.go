@@ -71,11 +71,11 @@ func TestPartition(t *testing.T) {
 			for k, n := range nodes {
 				want := float64(len(f.Nodes)) / float64(x.parts)
 				if x.kind != "incast" && (float64(n) < want/2 || float64(n) > 2*want) {
-					t.Errorf("part %d has %d machines of %d, want about %.0f", k, n, len(f.Nodes), want)
+					t.Errorf("part %d has %d nodes of %d, want about %.0f", k, n, len(f.Nodes), want)
 				}
 			}
 			hops, wires := crossed(f, parts)
-			t.Logf("machines %v, hops that cross %.3f, wires %.3f", nodes, hops, wires)
+			t.Logf("nodes %v, hops that cross %.3f, wires %.3f", nodes, hops, wires)
 			if hops > x.hops {
 				t.Errorf("%.3f of the hops cross from part to part, want %.3f at most", hops, x.hops)
 			}
@@ -92,7 +92,7 @@ func TestPartitionIntoMoreThanThereIs(t *testing.T) {
 	seen := map[int]bool{}
 	for _, p := range f.Partition(50) {
 		if seen[p] {
-			t.Errorf("two machines are in part %d, and others are empty", p)
+			t.Errorf("two nodes are in part %d, and others are empty", p)
 		}
 		seen[p] = true
 	}

@@ -62,8 +62,8 @@ func TestManyAtOnceCountAsOneByOne(t *testing.T) {
 	}
 }
 
-// A row has each counter that has counted by then, whatever it is that happened: nothing of an
-// event is left out because nobody has given it a place.
+// A row has each counter that has counted by then, whatever has happened: no counter of an
+// event is left out because it has no place.
 func TestARowHasWhateverCounts(t *testing.T) {
 	counted := map[int]bool{}
 	for _, flowControl := range []port.FlowControl{port.Credits, port.PauseFrames, port.PriorityPauseFrames} {

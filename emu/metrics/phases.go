@@ -20,7 +20,7 @@ type Phase struct {
 // Phases returns the phases that last two windows or longer, in their order;
 // shorter ones belong to the change from one to the next. A run that has none is
 // one phase, in which every flow counts that is active at some time of it. So is an
-// endless run, from its begin.
+// endless run, from its start.
 func (c *Collector) Phases() []Phase {
 	if c.scenario.Endless && c.End() > 0 {
 		return []Phase{{Interval{0, c.End()}, 0, c.active(0, c.End())}}

@@ -48,7 +48,7 @@ func TestPhasesOfThePaper(t *testing.T) {
 	}
 }
 
-// A run that its user ends is one phase from its begin to its end, whatever changes in it.
+// A run that its user ends is one phase from its start to its end, whatever changes in it.
 func TestAnEndlessRunIsOnePhase(t *testing.T) {
 	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Rate: 1e9})
 	s.Endless = true

@@ -49,14 +49,14 @@ func TestSharesOfALongWay(t *testing.T) {
 	}
 }
 
-// What a flow does not want, the others have; what no link has room for, nobody.
+// The others share what a flow does not want, but no more than their links have room for.
 func TestSharesOfFlowsThatWantLittle(t *testing.T) {
 	paths := [][]int{{0, 2}, {0}, {0, 1}} // room 2 is all that the first wants, room 1 is a narrow link
 	room := []float64{12, 3, 1}
 	for name, rates := range map[string]func([][]int, []float64) []float64{"max-min": maxMinRates, "proportional": proportionalRates} {
 		about(t, name, rates(paths, room), []float64{1, 8, 3})
 	}
-	// Three flows fill room 1: the first leaves two thirds of room 0 to the fourth, and nobody shares room 3.
+	// Three flows fill room 1: the first leaves two thirds of room 0 to the fourth, and room 3 has one flow.
 	about(t, "three full rooms", maxMinRates([][]int{{0, 1}, {1}, {1}, {0, 2}, {3}}, []float64{1, 1, 1, 1}), []float64{1. / 3, 1. / 3, 1. / 3, 2. / 3, 1})
 }
 
@@ -174,7 +174,7 @@ func TestQueueOfInputBuffers(t *testing.T) {
 	near(t, "trunk", over(t, p.c, "trunk.A-B.queue", 0, 100*us), (10*1024+10*2048+20*1024)/100.)
 	near(t, "most", over(t, p.c, "trunk.A-B.queue.max", 0, 100*us), 2048)
 	near(t, "root", over(t, p.c, "root.B-BC.queue", 0, 100*us), 512)
-	near(t, "nobody's", over(t, p.c, "B-BV.queue", 0, 100*us), 0)
+	near(t, "of no flow", over(t, p.c, "B-BV.queue", 0, 100*us), 0)
 	lost := play(scenario.Event{At: 99 * unit.Millisecond, Switch: "A", Restart: unit.Microsecond})
 	near(t, "with a switch that is restarted", over(t, lost.c, "trunk.A-B.queue", 0, 100*us), math.NaN())
 	if slices.ContainsFunc(p.c.Series(), func(s Series) bool { return s.Kind == LinkQueue }) {

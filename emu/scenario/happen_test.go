@@ -82,7 +82,7 @@ func TestLowerRateOfARunningLink(t *testing.T) {
 }
 
 // TestMistakesOfHandsNameTheirWords: the message about a change has the keys of the change, and events of the
-// scenario by their text: numbers of a list that nobody has written mean nothing.
+// scenario by their text: a number in a list that the user has not written means nothing.
 func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 	s := load(t, fmt.Sprintf(trunk, "5us", "events: [{at: 1ms, link: trunk, loss: 0.1}]"))
 	for text, want := range map[string]string{

@@ -267,7 +267,7 @@ func TestCCAWarnings(t *testing.T) {
 		{"a timer of 75 and an increase of 2", nil, func(p *rp.CCAParams) { p.Timer, p.Increase = 75, 2 }, nil},
 		{"one of eight is marked", func(s *rp.Site) { s.Marked = 1. / 8 }, usual, []string{"ccti-timer", "a ccti-timer of at least 324"}},
 		{"a link that all fill together", func(s *rp.Site) { s.Capacity *= 20 }, func(p *rp.CCAParams) { p.Timer = 1 }, nil},
-		{"nobody knows the way", func(s *rp.Site) { s.Flows, s.Capacity = 0, 0 }, func(p *rp.CCAParams) { p.Timer = 1 }, nil},
+		{"the path is not known", func(s *rp.Site) { s.Flows, s.Capacity = 0, 0 }, func(p *rp.CCAParams) { p.Timer = 1 }, nil},
 	} {
 		p, s := param.Defaults(rp.CCAParams{}), site
 		if tc.site != nil {

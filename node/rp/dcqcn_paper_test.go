@@ -49,7 +49,7 @@ type step struct {
 
 const us = unit.Microsecond
 
-// play plays a script. What is due meanwhile is done when it is due.
+// play plays a script. What is due between two steps is done when it is due.
 func play(t *testing.T, d *DCQCN, script []step) {
 	t.Helper()
 	for i, s := range script {

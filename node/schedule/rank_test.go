@@ -36,8 +36,8 @@ func TestMatching(t *testing.T) {
 		a requires go; b requires go; c requires go; d requires go`, schedule.Config{Ended: story(&got)})
 	r.Advance(0)
 	r.Received(10, 2, 5) // d, before it begins
-	r.Received(11, 1, 6) // b, likewise
-	r.Received(12, 3, 5) // of nobody
+	r.Received(11, 1, 6) // b, before it begins
+	r.Received(12, 3, 5) // no receive
 	if w := r.Waiting(); len(w) != 1 || w[0].Tag != 9 {
 		t.Errorf("waits for %v, want the first receive", w)
 	}
@@ -204,7 +204,7 @@ func TestSentOfNothing(t *testing.T) {
 				}
 			}()
 			r := one(t, "calc 5; send 1b to 1", schedule.Config{})
-			r.Advance(0) // nobody has taken the message
+			r.Advance(0) // the message was not taken
 			r.Sent(0, id)
 		}()
 	}

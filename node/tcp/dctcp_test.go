@@ -126,7 +126,7 @@ func TestLossIsThatOfConventionalTCP(t *testing.T) {
 }
 
 // RFC 8257, section 3.2: "If the CE codepoint is set and DCTCP.CE is false, set DCTCP.CE to true
-// and send an immediate ACK", the reverse likewise, and "an implementation MAY choose to send two
+// and send an immediate ACK", the same for the reverse, and "an implementation MAY choose to send two
 // ACKs: one for previously unacknowledged packets and another acknowledging the most recently
 // received packet". Between changes ACKs are delayed.
 func TestEchoOfDCTCP(t *testing.T) {

@@ -17,7 +17,7 @@ func TestReceiverOpensAndCloses(t *testing.T) {
 	c := sink(t, defaults())
 	c.r.state, c.r.acked = closed, false
 	c.r.nxt, c.r.edge, c.r.expires = 0, 0, unit.Never
-	c.in("A seq=5 ack=1") // to nobody
+	c.in("A seq=5 ack=1") // acknowledges nothing
 	c.want()
 	c.in("S mss=1000 scale=0")
 	c.want("0s SA 0+0 ack=1 win=65535 mss=1000")

@@ -96,7 +96,7 @@ func TestNoMachinePaths(t *testing.T) {
 		}
 		for _, re := range patterns {
 			if at := re.FindIndex(content); at != nil {
-				t.Errorf("%s:%d: %q is a path of somebody's machine", name, 1+bytes.Count(content[:at[0]], []byte("\n")), content[at[0]:at[1]])
+				t.Errorf("%s:%d: %q is a path of one machine", name, 1+bytes.Count(content[:at[0]], []byte("\n")), content[at[0]:at[1]])
 			}
 		}
 	}

@@ -203,7 +203,7 @@ func sleep(ctx context.Context, length time.Duration) (out arrivals, err error) 
 // kernel is a veth pair between two network namespaces of our own.
 type kernel struct{ from, to, self string }
 
-// The ends of the veth pair. The addresses are those for documentation (RFC 5737); nobody
+// The ends of the veth pair. The addresses are those for documentation (RFC 5737); nothing
 // else is in the namespaces.
 const (
 	fromDevice, toDevice = "fabemu0", "fabemu1"

@@ -252,7 +252,7 @@ func beside(ctx context.Context, t *testing.T, l *lab, p path, length, steady ti
 		{"period of the sawtooth", milliseconds(ours.period), milliseconds(kernel.period), 0.8, 1.2},
 	} {
 		if ratio := r.ours / r.kernel; !(ratio >= r.low && ratio <= r.high) {
-			t.Errorf("%s: %.4g beside the kernel's %.4g", r.of, r.ours, r.kernel)
+			t.Errorf("%s: %.4g, and %.4g in the kernel", r.of, r.ours, r.kernel)
 		}
 	}
 }

@@ -269,7 +269,7 @@ func TestNotificationsQuoteRoCE(t *testing.T) {
 				t.Errorf("%+v became %+v, %v", n.said, back, err)
 			}
 			if n.said.WireSize() > n.most.WireSize() {
-				t.Errorf("%+v has %v, and %v at the most", n.said, n.said.WireSize(), n.most.WireSize())
+				t.Errorf("%+v has %v, and %v at most", n.said, n.said.WireSize(), n.most.WireSize())
 			}
 		}
 	}

@@ -39,7 +39,7 @@ var (
 )
 
 // IsICMP reports whether an error of Send or Recv is the report of an ICMP message, which
-// anybody may have sent. It comes once, and Send has not sent anything.
+// any process may have sent. It comes once, and Send has not sent anything.
 func IsICMP(err error) bool {
 	return errors.Is(err, ErrPeerClosed) || errors.Is(err, ErrUnreachable)
 }

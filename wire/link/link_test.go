@@ -17,7 +17,7 @@ type kind struct {
 	name string
 	pair func(t testing.TB) (a, b link.Link)
 
-	// stranger, if not nil, has somebody else send to an end of a pair, and says how
+	// stranger, if not nil, has a stranger send to an end of a pair, and says how
 	// many datagrams the end counts as not its own.
 	stranger func(t testing.TB, a, b link.Link) (counted uint64)
 	// blind says that an end does not notice that its peer is closed.
@@ -323,7 +323,7 @@ func TestPeerClosesWhileAnEndIsRead(t *testing.T) {
 func TestForeignDatagramsAreRefused(t *testing.T) {
 	for _, k := range kinds {
 		if k.stranger == nil {
-			continue // nobody else has access to it, or it is tested under another name
+			continue // no other process has access to it, or it is tested under another name
 		}
 		t.Run(k.name, func(t *testing.T) {
 			a, b := k.pair(t)

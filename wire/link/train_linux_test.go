@@ -109,7 +109,7 @@ func TestTrainThatFindsNoRoomWaits(t *testing.T) {
 	}
 }
 
-// The report that nobody is there takes the place of a train, which waits for the next call.
+// The report that the peer is closed takes the place of a train, which waits for the next call.
 func TestTrainToAClosedEndWaits(t *testing.T) {
 	a, b := trainPair(t, link.UDPOptions{})
 	if err := b.Close(); err != nil {

@@ -86,7 +86,7 @@ func frame(from netns.Port, kind uint16, rest ...byte) []byte {
 	return append(binary.BigEndian.AppendUint16(f, kind), rest...)
 }
 
-// Somebody else sends on the other interface of the pair: frames of another type,
+// A stranger sends on the other interface of the pair: frames of another type,
 // which the kernel drops; and frames of ours from another address or without
 // content, which are counted.
 func strangerOnVeth(t testing.TB, a, b link.Link) (counted uint64) {

@@ -56,7 +56,7 @@ func drained(p *pair, until unit.Time, keep uint8, lose func(from int, f *wire.F
 			}
 			p.now = next
 		} else if p.act() <= p.now {
-			p.t.Fatalf("%v: time stands still", p.now)
+			p.t.Fatalf("%v: time does not advance", p.now)
 		}
 		for i := range p.flying {
 			for len(p.flying[i]) > 0 && p.flying[i][0].Due <= p.now {
@@ -215,7 +215,7 @@ func TestChannelsLoseNothingForever(t *testing.T) {
 	}
 }
 
-// B-6: a channel whose frames nobody takes does not stop another; with one pool for all it does, unless credits are
+// B-6: a channel whose frames are not taken does not stop another; with one pool for all it does, unless credits are
 // reserved.
 func TestAStarvedChannelStopsNoOther(t *testing.T) {
 	for _, tc := range []struct {

@@ -100,7 +100,7 @@ func TestLostDataHealsAtTheNext(t *testing.T) {
 	s.Sent(packetBlocks) // lost
 	tell(r, s)
 	if s.Left() != 99 {
-		t.Errorf("%d blocks left, want 99: nobody knows yet", s.Left())
+		t.Errorf("%d blocks left, want 99: the peer does not know yet", s.Left())
 	}
 	tell(s, r) // FCTBS 33
 	tell(r, s)

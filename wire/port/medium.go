@@ -9,7 +9,7 @@ import (
 type kind struct {
 	rate        unit.Rate
 	propagation unit.Duration // propagation delay of the first bit
-	resend      unit.Duration // flow control packets are repeated after this time at the latest
+	resend      unit.Duration // flow control packets are repeated at least this often
 	framing     wire.Framing
 	cut         bool // the peer acts as soon as it has a frame's header, not only when it has all of it
 }

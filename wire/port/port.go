@@ -29,7 +29,7 @@ type Config struct {
 	Framing     wire.Framing  // which length of a frame counts on the link
 	CutThrough  bool          // the peer is a switch that acts on a frame's header
 	Room        int           // Credits: receive buffer for data, in blocks
-	Resend      unit.Duration // flow control packets are repeated after this time at the latest
+	Resend      unit.Duration // flow control packets are repeated at least this often
 
 	Lanes       int         // Credits: data lanes, each with a buffer of Room; 0: one
 	AcksAsData  bool        // Credits: ACKs have service levels and data lanes; else they have a lane behind those

@@ -368,7 +368,7 @@ func TestStartIsReported(t *testing.T) {
 }
 
 // "Free gives the room of f back to the peer"; Discard does so with a frame that
-// nobody wants, and says why.
+// is not wanted, and says why.
 func TestDiscardFreesTheRoom(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.b.hold = true

@@ -59,7 +59,7 @@ func TestSerialisationRoundsUp(t *testing.T) {
 		{1, 1 << 20, 8388608e12},       // 97 days
 		{1, 1 << 30, 1<<63 - 1},        // more than a Duration holds: never
 		{0, 1, 1<<63 - 1},              // a line without a rate: never
-		{-1, 1, 1<<63 - 1},             // likewise
+		{-1, 1, 1<<63 - 1},             // the same
 		{1<<62 - 1, 2068, 1},           // absurdly fast
 		{gigabyte, wire.FCPSize, 6000}, // WireFraming
 	} {

@@ -291,7 +291,7 @@ func (e *End) Deadline() unit.Time {
 // timer off, and that is only noted once the timer has come.
 func (e *End) Bound() unit.Time { return e.due }
 
-// Due reports whether Deadline is t at the latest.
+// Due reports whether Deadline is no later than t.
 func (e *End) Due(t unit.Time) bool { return e.due <= t && e.Deadline() <= t }
 
 // TimerMoved reports whether Bound may have become earlier since it last reported so, or since the deadline has come.

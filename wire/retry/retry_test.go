@@ -407,14 +407,14 @@ func TestDataAge(t *testing.T) {
 func TestPCSLost(t *testing.T) {
 	for _, c := range []struct {
 		limit, down unit.Duration
-		anew        bool
+		again       bool
 	}{{0, unit.Microsecond, true}, {5 * unit.Microsecond, 5 * unit.Microsecond, false}, {5 * unit.Microsecond, 6 * unit.Microsecond, true}} {
 		p := profile()
 		p.PCSLost = c.limit
 		r := newRig(p, Modulus).ready()
 		r.a.LinkDown(r.now)
-		if anew := r.a.LinkUp(r.now.Add(c.down)); anew != c.anew || (r.a.TxState() == Init) != c.anew {
-			t.Errorf("limit %v, down for %v: anew %v, %v", c.limit, c.down, anew, r.a.TxState())
+		if again := r.a.LinkUp(r.now.Add(c.down)); again != c.again || (r.a.TxState() == Init) != c.again {
+			t.Errorf("limit %v, down for %v: again %v, %v", c.limit, c.down, again, r.a.TxState())
 		}
 	}
 }

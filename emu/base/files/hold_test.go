@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A process that writes a file is killed with kill -9. While it lives nobody else gets
-// the lock of the directory; afterwards what it has begun is removed, and nothing else.
+// A process that writes a file is killed with kill -9. While it lives no other process gets
+// the lock of the directory; afterwards the files it has begun are removed, and nothing else.
 func TestWhatAKilledWriterLeaves(t *testing.T) {
 	const variable = "FABEMU_TEST_DIRECTORY"
 	if dir := os.Getenv(variable); dir != "" {

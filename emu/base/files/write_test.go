@@ -58,7 +58,7 @@ func TestWriteThatFails(t *testing.T) {
 	}
 }
 
-// Who waits for a folder that is removed meanwhile does not take the one without a name.
+// A process that waits for a folder that is then removed does not take the one without a name.
 func TestHoldOfAFolderThatIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	h, err := Claim(dir)

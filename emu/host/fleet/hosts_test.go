@@ -255,7 +255,7 @@ func TestHostMeetsUnderStrangers(t *testing.T) {
 		for range 1000 {
 			c, err := net.Dial("tcp", f.Address)
 			if err != nil {
-				return // rank 0 takes in nobody any more
+				return // rank 0 accepts no more hosts
 			}
 			t.Cleanup(func() { c.Close() })
 		}
@@ -302,8 +302,8 @@ func TestHostThatNeverComes(t *testing.T) {
 	}
 }
 
-// A host that has connected, and comes to prove what it knows when nobody is waited for any more, is
-// refused: nobody would ever close its connection.
+// A host that has connected, and comes to prove what it knows when rank 0 waits for no more hosts, is
+// refused, because its connection would never be closed.
 func TestHostThatComesTooLate(t *testing.T) {
 	g, f, heard := gather(t, 2, time.Minute)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -330,8 +330,8 @@ func TestHostThatComesTooLate(t *testing.T) {
 	}
 }
 
-// Somebody in the middle, who passes on all that is said, is noticed: the two sessions have
-// other keying material, though both sides know the token.
+// A man in the middle who passes on everything is noticed: the two sessions have
+// different keying material, although both sides know the token.
 func TestManInTheMiddle(t *testing.T) {
 	g, f, heard := gather(t, 2, time.Minute)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -128,7 +128,7 @@ func TestCardsOfAKilledRun(t *testing.T) {
 	}
 }
 
-// Frames of an interface come out of its device, whole: with their tags, and with the checksums that the kernel left to a
+// A device delivers the frames of its interface whole: with their tags, and with the checksums that the kernel left to a
 // card. Frames that are written leave it. After the run it is as it was.
 func TestCardCarriesFrames(t *testing.T) {
 	needRights(t)

@@ -30,7 +30,7 @@ func twoGuests(run uint32, ethernet bool) Plan {
 	return p
 }
 
-// What a guest sends comes out of its device, and what is written to it comes to the guest.
+// A guest's packets are read from its device, and packets that are written to the device reach the guest.
 func TestGuestIsBehindItsDevice(t *testing.T) {
 	needRights(t)
 	for _, ethernet := range []bool{false, true} {

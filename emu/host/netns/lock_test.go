@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nobody else can open, and so lock, the file of a run: not even in a folder that an
+// No other user can open, and so lock, the file of a run: not even in a folder that an
 // earlier version has made.
 func TestLocksAreForTheirOwnerAlone(t *testing.T) {
 	needRights(t)
@@ -41,7 +41,7 @@ func TestLocksAreForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
-// While runs begin and end, nobody finds the file of one without its lock and takes it for a dead one.
+// While runs begin and end, no process finds the file of one without its lock and takes it for a dead one.
 func TestFilesOfRunsThatBegin(t *testing.T) {
 	needRights(t)
 	l, err := ownLabel(rand.Uint32())
@@ -155,8 +155,8 @@ func TestLockOfAReader(t *testing.T) {
 	noTraces(t, run)
 }
 
-// Who has a lock on the folder of namespaces keeps nobody from building, once the folder
-// is a mount; before, there is an error that says who has it, and a call that is ended
+// A lock on the folder of namespaces does not keep a run from building once the folder
+// is a mount. Before, there is an error that names the holder, and a call that is ended
 // does not wait.
 func TestLockOnTheFolder(t *testing.T) {
 	needRights(t)

@@ -384,7 +384,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alive, err := ownLabel(rand.Uint32()) // of a run that lives, whose lock file somebody has removed
+	alive, err := ownLabel(rand.Uint32()) // of a run that lives, whose lock file was removed
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -513,8 +513,8 @@ func TestTakenNames(t *testing.T) {
 	}
 	beside.works(t)
 
-	// Somebody puts an interface of that name into the namespace, in the moment in
-	// which it has none.
+	// Another program puts an interface of that name into the namespace at the moment when
+	// it has none.
 	run = rand.Uint32()
 	_, err = build(context.Background(), line(run), func(stage string) {
 		if stage != "make the link left" {

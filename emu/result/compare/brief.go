@@ -15,7 +15,7 @@ const (
 	shownInputs = 40 // inputs that differ
 	shownChecks = 12 // checks, and more where their outcomes differ
 	shownAlone  = 12 // checks and series of only one run
-	shownOfKind = 2  // series of a kind: those that are the furthest apart
+	shownOfKind = 2  // series of a kind: those that differ most
 )
 
 // numbers are the parts in which the names of like members differ.

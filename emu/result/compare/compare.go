@@ -29,7 +29,7 @@ type Comparison struct {
 	OnlyB  []string `json:"only_b"`
 	Inputs []Input  `json:"inputs"` // in which the resolved scenarios differ
 	Checks []Check  `json:"checks"`
-	Series []Series `json:"series"` // the furthest apart first
+	Series []Series `json:"series"` // those that differ most first
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
@@ -86,7 +86,7 @@ type Series struct {
 	MeanB   report.Number `json:"mean_b"`
 	RMS     report.Number `json:"rms"`      // root of the mean square of b - a
 	Share   report.Number `json:"share"`    // RMS over the larger of the two series' own
-	Worst   report.Number `json:"worst"`    // b - a where they are the furthest apart
+	Worst   report.Number `json:"worst"`    // b - a where they differ most
 	WorstPs int64         `json:"worst_ps"` // and when that is
 	Points  int           `json:"points"`   // instants that were compared
 	Gaps    int           `json:"gaps"`     // instants at which one of the two is undefined

@@ -130,7 +130,7 @@ func (l *EventLog) RecordAll(events []trace.Event) {
 func follows(a, b *trace.Event) bool { return a.Node < b.Node || a.Node == b.Node && a.Seq < b.Seq }
 
 // Close writes the rest. It returns the first error of the writer, or an error that names
-// the event that came out of order. The log ends there.
+// the event that is out of order. The log ends there.
 func (l *EventLog) Close() error {
 	l.flush()
 	if l.err == nil {

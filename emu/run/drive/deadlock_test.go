@@ -65,7 +65,7 @@ func TestWatchFindsACycle(t *testing.T) {
 		want  int // how many outputs are in the cycle
 		at    unit.Duration
 	}{
-		"nobody waits":            {},
+		"no node waits":           {},
 		"each waits for the next": {[3][]port.Wait{stuck, stuck, stuck}, 3, 20 * us},
 		"by PAUSE":                {[3][]port.Wait{{clockwise(port.Paused, 3*us)}, {clockwise(port.Paused, 15*us)}, {clockwise(port.Paused, 3*us)}}, 3, 30 * us},
 		"one of them leaves the ring, and makes room":              {[3][]port.Wait{stuck, {out, stuck[0]}, stuck}, 0, 0},

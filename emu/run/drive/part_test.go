@@ -97,7 +97,7 @@ func TestPartCarriesBodies(t *testing.T) {
 }
 
 // Telemetry that is cut, or that has another number of entries than it says, is refused with its datagram, by the
-// reason; the frame does not arrive, and is lost once the next one has come. Where it is cut, the packet's ICRC stands
+// reason; the frame does not arrive, and is lost once the next one has come. Where it is cut, the packet's ICRC is
 // at another place.
 func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }

@@ -217,7 +217,7 @@ func TestPacketsWithoutAFlow(t *testing.T) {
 	if len(warnings) != 4 { // and the drops of three kernels
 		t.Errorf("warnings: %q", warnings)
 	}
-	// No error is answered, nor what comes from nobody.
+	// Neither an error nor a packet without a source is answered.
 	if unreachable(fakes["a"].received[0]) != nil {
 		t.Error("an ICMP error is answered")
 	}

@@ -66,7 +66,7 @@ func woken(b *Board, now unit.Time) (list []int) {
 	return list
 }
 
-// The part with the first event may do it, by its own computation; the others wake it, and nobody else.
+// The part with the first event may do it, by its own computation; the others wake it, and no other part.
 func TestBoardWakesTheFirst(t *testing.T) {
 	all, _ := boards(t, 3)
 	none := [2]uint32{}
@@ -156,7 +156,7 @@ func TestBoardWithFramesSeenMeanwhile(t *testing.T) {
 	look(t, all[1])
 }
 
-// Words that somebody has changed are an error that names the part, or change nothing.
+// Words that another process has changed are an error that names the part, or change nothing.
 func TestBoardWithForgedWords(t *testing.T) {
 	for seed := range uint64(300) {
 		all, words := boards(t, 3)

@@ -282,7 +282,7 @@ func TestRepeat(t *testing.T) {
 		if !m.Whole() {
 			t.Errorf("%s: not whole", name)
 		}
-		clock.now = at(9 * unit.Second) // nobody looks
+		clock.now = at(9 * unit.Second) // it is not read
 		if d := cmp.Diff(want, use(m.Repeat(), unit.NewRandom(2, 2))); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -323,6 +323,6 @@ func TestListenersHaveTheSameInstants(t *testing.T) {
 		t.Error(d)
 	}
 	if p.Listener(nil) != nil {
-		t.Error("nobody listens")
+		t.Error("there is no listener")
 	}
 }

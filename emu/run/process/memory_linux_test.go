@@ -104,7 +104,7 @@ func TestFutexBell(t *testing.T) {
 	const long = int64(time.Hour)
 	bells[0].Clear()
 	if bells[0].Sleep(0) || bells[0].Sleep(-5) || bells[0].Sleep(1000) {
-		t.Error("nobody has rung")
+		t.Error("it was not woken")
 	}
 	bells[1].Ring(0)
 	bells[1].Ring(0)

@@ -163,7 +163,7 @@ func TestHPL2002(t *testing.T) {
 				}
 			}
 			dilation := int64(200)
-			if fig == "fig3b" { // the main job: as low as two cores keep
+			if fig == "fig3b" { // the default scenario: as low as two cores keep
 				dilation = 50
 			}
 			if s.Model.Duration != 100*unit.Millisecond || s.Measure.Window != 2*unit.Millisecond || s.Wall.Dilation != dilation {

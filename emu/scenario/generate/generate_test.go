@@ -175,8 +175,7 @@ func TestModelLarge(t *testing.T) {
 	}
 }
 
-// TestLines: no line is so long that nobody reads it, and the first says how the
-// file was made.
+// TestLines: each line is short enough to read, and the first says how the file was made.
 func TestLines(t *testing.T) {
 	for _, k := range generate.Kinds() {
 		text, err := generate.Write(k.Name, generate.Options{Endpoints: 200})

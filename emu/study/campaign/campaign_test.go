@@ -287,7 +287,7 @@ func TestWhoIsWithWhom(t *testing.T) {
 	for mode, together := range map[Mode]bool{Part: true, Drawing: true, Everything: false, Anew: false} {
 		d, err := Claim(dir, plan("a", 3), mode)
 		if together != (err == nil) || err != nil && !strings.Contains(err.Error(), "another run is active there") {
-			t.Errorf("beside a share, mode %d: %v", mode, err)
+			t.Errorf("next to a share, mode %d: %v", mode, err)
 		}
 		if err == nil {
 			d.Close()
@@ -313,10 +313,10 @@ func TestWhoIsWithWhom(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(begun); err == nil {
-		t.Error("what nobody goes on with is still there")
+		t.Error("a file that no cell continues is still there")
 	}
 	if _, err := Claim(dir, plan("a", 3), Part); err == nil {
-		t.Error("a share beside a call that does all")
+		t.Error("a share next to a call that does all")
 	}
 	alone.Close()
 	if _, err := Claim(filepath.Join(dir, "none"), plan("a", 3), Drawing); err == nil || !strings.Contains(err.Error(), "has nothing of this trial") {

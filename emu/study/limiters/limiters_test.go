@@ -238,7 +238,7 @@ func TestEndedEarly(t *testing.T) {
 		if err != nil {
 			return
 		}
-		l.Close() // nobody else is listened to
+		l.Close() // no other client
 		for in := bufio.NewScanner(c); in.Scan(); {
 			switch words := strings.Fields(in.Text()); words[0] {
 			case "hello":

@@ -182,7 +182,7 @@ func nullResult(t *testing.T, p *Paper, c *Claim) {
 	switch {
 	case ways == 0 && n.How == "" && slices.Contains(unfilled, p.Name):
 	case ways != 1 || (n.How == "") != (n.None != ""):
-		t.Errorf("%s wants one null result, a value or changes with how it comes out so, or why there is none: %+v", c.ID, n)
+		t.Errorf("%s wants one null result, a value or changes with how that results, or why there is none: %+v", c.ID, n)
 	case n.Value != nil && !c.excludes(*n.Value):
 		t.Errorf("%s accepts %v to %v, which does not exclude the null result, %v: %s", c.ID, c.Low, c.High, *n.Value, n.How)
 	}
@@ -240,7 +240,7 @@ func TestNullResults(t *testing.T) {
 	}{
 		{"argued, outside", Null{Value: new(0.4), How: "Half of it."}, "40 %: Half of it.", false},
 		{"argued, within", Null{Value: new(0.6), How: "All is equal."}, "60 %, WITHIN THE RANGE: All is equal.", true},
-		{"undefined", Null{Value: new(math.NaN()), How: "Nobody is notified."}, "no value: Nobody is notified.", false},
+		{"undefined", Null{Value: new(math.NaN()), How: "No source is notified."}, "no value: No source is notified.", false},
 		{"measured, within", Null{Set: []string{"model.seed=7"}, How: "Another seed."}, "88.9 %, WITHIN THE RANGE: measured with model.seed=7: Another seed.", true},
 		{"measured, outside", Null{Set: []string{"defaults.flow.traffic=bernoulli", "defaults.flow.load=0.01"}, How: "Slow sources."}, "", false},
 		{"none", Null{None: "The link is full anyway."}, "–: The link is full anyway.", false},

@@ -35,7 +35,7 @@ func little() (*Paper, []*Figure) {
 		return Claim{Check: scenario.Check{ID: id, Claim: "so <it> is", Metric: "a mean", Low: low, High: high, Why: "because", Reason: differs}, Value: q, Unit: Percent}
 	}
 	use := Mean(r, root, 2*ms, 3*ms)
-	p := &Paper{Name: "little", Title: "A little paper", Source: "Nobody 2002", Figures: []Figure{{
+	p := &Paper{Name: "little", Title: "A little paper", Source: "Author 2002", Figures: []Figure{{
 		Name: "fig1", Source: "Fig. 1", Title: "Little", Caption: "A run of 3 ms.",
 		Plots: []Plot{{X: plot.Axis{Label: "model time (ms)"}, Y: plot.Axis{Label: "rate (%)"}, Curves: []Curve{
 			{Name: "root", Scale: 100, Course: &Course{r, root}},
@@ -126,7 +126,7 @@ func TestWriteDir(t *testing.T) {
 		switch name {
 		case PageFile:
 			page := string(b)
-			for _, want := range []string{"A little paper", "Nobody 2002; reproduced with", "so &lt;it&gt; is", "UNEXPECTED PASS", "<svg", "because", "it was so written", "defaults:", "processor", "Verdict: virtual"} {
+			for _, want := range []string{"A little paper", "Author 2002; reproduced with", "so &lt;it&gt; is", "UNEXPECTED PASS", "<svg", "because", "it was so written", "defaults:", "processor", "Verdict: virtual"} {
 				if !strings.Contains(page, want) && want != "defaults:" {
 					t.Errorf("the page does not have %q", want)
 				}
@@ -161,7 +161,7 @@ func TestWriteDir(t *testing.T) {
 	}
 }
 
-// Ended early, what was not run has no value, and nobody says that it holds.
+// If a reproduction is ended early, a claim that was not run has no value, and is not said to hold.
 func TestPartial(t *testing.T) {
 	p, figures := little()
 	ctx, stop := context.WithCancel(context.Background())
@@ -187,7 +187,7 @@ func TestMistakesOfAPaper(t *testing.T) {
 		"scenario": Mean(Run{Scenario: "hpl2002/fig9"}, root, 0, ms),
 		"set":      Mean(Run{Scenario: "hpl2002/fig2"}.With("model.duration=never"), root, 0, ms),
 		"edit":     Mean(Run{Scenario: "hpl2002/fig2", Edits: [][2]string{{"what is not there", ""}}}, root, 0, ms),
-		"metric":   Mean(Run{Scenario: "hpl2002/fig2"}.With("model.duration=2ms"), "nobody.rate", 0, ms),
+		"metric":   Mean(Run{Scenario: "hpl2002/fig2"}.With("model.duration=2ms"), "unknown.rate", 0, ms),
 	} {
 		f := &Figure{Name: name, Claims: []Claim{{Check: scenario.Check{ID: name, High: 1}, Value: q}}}
 		if _, err := Do(context.Background(), &Paper{}, []*Figure{f}, Options{}); err == nil || !strings.Contains(err.Error(), "hpl2002/fig") {

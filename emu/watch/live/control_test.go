@@ -97,7 +97,7 @@ func TestAskedBeforeTheRun(t *testing.T) {
 		select {
 		case <-request.Ask:
 		default:
-			t.Fatal("nobody asks for a snapshot")
+			t.Fatal("no request for a snapshot")
 		}
 		c.set(state{status: c.status(s, c.unobserved(7))})
 		synctest.Wait()

@@ -21,7 +21,7 @@
 //
 // # Limitations
 //
-// It speaks HTTP without encryption: beyond the loopback, anybody on the path can read the
+// It speaks HTTP without encryption: beyond the loopback, anyone on the path can read the
 // token. A page keeps the moments of the last minutes. A late page gets the moments
 // that the server keeps (Options.Keep).
 package live

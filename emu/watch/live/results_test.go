@@ -81,6 +81,6 @@ func TestResultsHaveOneShareOfLateFrames(t *testing.T) {
 func TestResultsWithoutSeries(t *testing.T) {
 	d := resultsOf(t, "ethernet/ring-deadlock")
 	if _, _, err := Results(&report.Dir{Result: d.Result, Resolved: d.Resolved}); err == nil {
-		t.Error("nothing is shown, and nobody says so")
+		t.Error("nothing is shown, without a message")
 	}
 }

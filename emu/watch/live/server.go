@@ -160,7 +160,7 @@ func (s *Server) wake() {
 	s.fresh = make(chan struct{})
 }
 
-// Close ends the server: at the latest when ctx is done. Answers that have begun are finished.
+// Close ends the server. Answers that have begun are finished, unless ctx is done first.
 func (s *Server) Close(ctx context.Context) (err error) {
 	for _, x := range s.servers {
 		err = errors.Join(err, x.http.Shutdown(ctx), x.http.Close())

@@ -26,7 +26,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// ask sends a request as it stands, and returns the status and the body of the answer.
+// ask sends a request unchanged, and returns the status and the body of the answer.
 func ask(t testing.TB, method, address, body string, header map[string]string) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(method, address, strings.NewReader(body))
@@ -388,7 +388,7 @@ func TestManyReaders(t *testing.T) {
 	if longest > patience/2 {
 		t.Errorf("to show a moment took %v", longest)
 	}
-	t.Logf("%+v; a moment took %v at the most", n, longest)
+	t.Logf("%+v; a moment took %v at most", n, longest)
 }
 
 // TestTooManyReaders: streams that are never read, or only at their begin, are as many as there may be at a time, and the

@@ -41,7 +41,7 @@ func TestAllocsOfASample(t *testing.T) {
 	if counter.samples < 5 {
 		t.Fatalf("%d samples", counter.samples)
 	}
-	t.Logf("%d samples, %v each, with %d waiting frames at the most", counter.samples, counter.took/time.Duration(counter.samples), counter.holds)
+	t.Logf("%d samples, %v each, with %d waiting frames at most", counter.samples, counter.took/time.Duration(counter.samples), counter.holds)
 	if counter.allocs > 0 {
 		t.Errorf("%d allocations in %d samples", counter.allocs, counter.samples)
 	}

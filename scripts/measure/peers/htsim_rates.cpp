@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
     EventList& events = EventList::getTheEventList();
     events.setEndtime(duration + timeFromUs(1.0));
     Packet::set_packet_size(line - header);
-    LosslessInputQueue::_high_threshold = 1 << 30; // nobody is paused
+    LosslessInputQueue::_high_threshold = 1 << 30; // no PAUSE
     LosslessInputQueue::_low_threshold = (1 << 30) - 1;
     Switch here(events, "S");
     const mem_b room = 1 << 30;

@@ -183,7 +183,7 @@ func (s *script) same(t *testing.T, in *inbox) {
 	}
 }
 
-// inOrder reports what came out of order, twice, or from elsewhere.
+// inOrder reports bodies that arrived out of order, twice, or from elsewhere.
 func (s *script) inOrder(t *testing.T, in *inbox) {
 	t.Helper()
 	k := 0
@@ -251,7 +251,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 					t.Errorf("clock %s, link %s: digest %s, want %s", o.Clock, o.Link, got.Digest, want.Digest)
 				}
 			}
-			// In measured time nobody knows how far it gets, or what a busy machine loses.
+			// In measured time it is not known how far it gets, or what a busy machine loses.
 			source, sink, _ = carry(t, s, n, kind.longest, emu.Options{Timing: emu.ActualTiming})
 			source.inOrder(t, sink)
 			if missing != nil {

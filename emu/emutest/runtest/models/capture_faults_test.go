@@ -14,7 +14,7 @@ import (
 	"fabemu/emu/watch/capture/pcapng"
 )
 
-// TestModelFaultsInCaptures: each fault that lasts has its begin and its end in the comments of a capture, at the
+// TestModelFaultsInCaptures: each fault that lasts has its start and its end in the comments of a capture, at the
 // ports that have it, also one that ends after the last frame; so has a storm that a watchdog finds.
 func TestModelFaultsInCaptures(t *testing.T) {
 	for _, o := range map[string]emu.Options{

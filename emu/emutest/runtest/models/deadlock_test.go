@@ -97,7 +97,7 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 	}
 }
 
-// Flows that cross one link each share none, and nobody waits in a cycle.
+// Flows that cross one link each share none, and none waits in a cycle.
 func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 	s := ring(t, 1)
 	s.Model.Duration = 10 * unit.Millisecond
@@ -110,7 +110,7 @@ func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 	}
 }
 
-// A deadlock is not the end of what has nothing to do with it: in addition to a ring that stands
+// A deadlock does not end flows that are not part of it: in addition to a ring that stops
 // still two endpoints send a packet now and then, until the end of the run.
 func TestModelDeadlockBesideTraffic(t *testing.T) {
 	src, err := builtin.Read("ethernet/ring-deadlock")

@@ -143,7 +143,7 @@ func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
 // Two priorities without flow control share the memory of a switch with one that is
 // lossless: what they lose is counted, and that one loses nothing.
 func TestModelLosslessPriorityBesideOthers(t *testing.T) {
-	s, err := scenario.Load("beside.yaml", []byte(`name: beside
+	s, err := scenario.Load("both.yaml", []byte(`name: both
 model: {duration: 2ms}
 defaults:
   link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}

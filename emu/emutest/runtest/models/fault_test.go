@@ -84,7 +84,7 @@ flows:
 	}
 }
 
-// "Credit with a lost FCP heals at the next": the receiver repeats flow control packets at the latest after
+// "Credit with a lost FCP heals at the next": the receiver repeats flow control packets at least every
 // the interval resend, so a flow whose flow control packets were all lost for a time continues so soon after
 // it. With another interval it takes longer, so it is the interval that heals.
 func TestModelLostCreditHealsAtTheNextPacket(t *testing.T) {
@@ -219,7 +219,7 @@ func (l *lossAt) Record(e *trace.Event) {
 
 // Each CNM to one of two sources is lost in turn, from the 1st to the 20th. QCN's reaction point has no other
 // way to learn of congestion, but the congestion point continues to sample, and the timer ends fast recovery
-// after 5 cycles: so long after the loss at the latest the queue is around its equilibrium again, within half
+// after 5 cycles: no later than that after the loss the queue is around its equilibrium again, within half
 // and twice Qeq on average, and the link is busy. If all CNMs are lost the queue is as long as PAUSE lets it
 // be, which the range excludes.
 func TestModelEachLostCNMIsRecoveredFrom(t *testing.T) {

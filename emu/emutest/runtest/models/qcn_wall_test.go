@@ -30,7 +30,7 @@ func shortRun(t *testing.T, name, dilation string) {
 	}
 	t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
 	if r.Verdict.Verify != "equal" {
-		t.Errorf("the event log beside that of the virtual clock: %s", r.Verdict.Verify)
+		t.Errorf("the event log compared with that of the virtual clock: %s", r.Verdict.Verify)
 	}
 	claimsHold(t, r)
 	whole, err := emu.Open(name)

@@ -491,9 +491,9 @@ rank 3 {
 	if !slices.Equal(r.RankWaits, want) || came < int64(2*unit.Microsecond) || came > int64(4*unit.Microsecond) {
 		t.Errorf("%+v\nwant %+v", r.RankWaits, want)
 	}
-	// A job that is still at work at the end of its run waits for nobody.
+	// A job that is still at work at the end of its run waits for no other.
 	if r := runGoal(t, 4, program, "model.duration=3us"); len(r.RankWaits) == 0 {
-		t.Error("after 3 us nobody waits: a tenth of the run is 300 ns")
+		t.Error("after 3 us no rank waits: a tenth of the run is 300 ns")
 	}
 	text := fmt.Sprintf(ranks, 4)
 	if r := runWorkload(t, text, false, "model.duration=1ms", "workload.sum.count=1000"); len(r.RankWaits) > 0 {

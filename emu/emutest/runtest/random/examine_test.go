@@ -17,7 +17,7 @@ import (
 )
 
 // examine runs a scenario under a witness and returns what is wrong: a promise that was
-// not kept, and an end that nobody names. A fabric in which frames still move at its end is
+// not kept, and an end without a name. A fabric in which frames still move at its end is
 // examined for longer: long queues may drain slowly, behind much feedback. The error is that
 // of a scenario that is refused.
 func examine(text string, longer ...scenario.Set) (wrong []string, w *witness, err error) {

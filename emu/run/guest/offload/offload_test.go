@@ -140,7 +140,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	for _, s := range shapes {
 		want := s.packet(t, nil, random(77))
 		if got := cutAll(t, s.ethernet, append(make([]byte, HeaderSize), want...)); !slices.EqualFunc(got, [][]byte{want}, bytes.Equal) {
-			t.Errorf("%+v: a whole packet came out as %x", s, got)
+			t.Errorf("%+v: a whole packet became %x", s, got)
 		}
 		b := s.large(t, nil, random(77), 0)
 		b[atKind] = segmentNone
@@ -197,7 +197,7 @@ func newJoined(t testing.TB, ethernet bool) *joined {
 	return g
 }
 
-// Packets that were cut from a large segment are joined to it again, and come out of another Cutter as they were.
+// Packets that were cut from a large segment are joined to it again, and another Cutter makes the same packets of them.
 func TestJoinIsTheReverseOfCut(t *testing.T) {
 	const size = 1448
 	for _, s := range shapes {
@@ -358,7 +358,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// FuzzJoin: any two packets come out as they went in, whether they are joined or not.
+// FuzzJoin: any two packets stay as they were, whether they are joined or not.
 func FuzzJoin(f *testing.F) {
 	for _, s := range shapes {
 		all := cutAll(f, s.ethernet, s.large(f, nil, random(2*1448), 1448))
@@ -384,7 +384,7 @@ func FuzzJoin(f *testing.F) {
 			}
 			got := cutAll(t, ethernet, g.written[i])
 			if len(got) != 2 || checksum.Checksum(got[0], 0) != checksum.Checksum(a, 0) {
-				t.Errorf("%x and %x came out as %x", a, b, got)
+				t.Errorf("%x and %x became %x", a, b, got)
 			}
 		}
 		if total != 2 {

@@ -144,10 +144,10 @@ func TestReal(t *testing.T) {
 			}
 			if tc.apart {
 				if a := r.Real.Apart; a.Gap < 0.95 || a.Gap > 1.05 || a.LateP99 > 20*time.Microsecond || a.Calls < 150*time.Microsecond {
-					t.Errorf("on the clock that stands still it has %+v", a)
+					t.Errorf("on the stopped clock it has %+v", a)
 				}
 			} else if r.Real.Apart != nil {
-				t.Error("a limiter in this program has a clock that stands still")
+				t.Error("a limiter in this program has a stopped clock")
 			}
 		})
 	}

@@ -23,8 +23,8 @@ func solve(t *testing.T, c QCN, during unit.Duration) *Course {
 }
 
 // The fixed point: sources together at the rate of the link, their targets with them,
-// and a queue that is no shorter than Qeq, since only then somebody is told, and longer
-// by as little as the feedback must be.
+// and a queue that is no shorter than Qeq, because only then a source is notified, and only
+// as much longer as the feedback must be.
 func TestQCNSettlesAtQeq(t *testing.T) {
 	for _, n := range []int{2, 5, 10, 20} {
 		c := Standard(n, 50*us)

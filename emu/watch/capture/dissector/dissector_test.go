@@ -23,7 +23,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A user is somebody with the add-on installed.
+// A user has the add-on installed.
 type user struct {
 	t    *testing.T
 	home string

@@ -44,7 +44,7 @@ type Packet struct {
 	channels *channels // the parameters of the credits of its port, if the capture has them
 	again    bool      // the retry of its link retransmits it
 
-	snapped bool // the capture has only its begin
+	snapped bool // the capture has only its first bytes
 	ofRun   bool // the capture of a run has it: it was not written by another program
 	have    int  // bytes of the frame itself that the capture has
 }

@@ -92,7 +92,7 @@ func TestLanesAreShown(t *testing.T) {
 }
 
 // A capture also contains what becomes of links and switches: a pause ends with its link,
-// credit begins again. What is dropped with them is missing only where nobody sends it again.
+// credit begins again. Frames dropped with them are missing only if they are not retransmitted.
 func TestModelRunsWithEventsAreProvedRight(t *testing.T) {
 	const fabric = `
 switches: {A: {}, B: {}}
