@@ -82,13 +82,13 @@ func (r *recording) divide(loops int) (of []int, n int, why string) {
 //	1024                         0.6                  0.87 to 0.97
 //	1024                         0.25                 1.12 to 1.34
 //
-// By the cost that TestFiguresDomains counts, 686 endpoints have 1.08 at 1.0 hops, and 0.90 at 2.5.
+// By the cost that TestFiguresDomains counts, 686 endpoints have 1.08 at 0.5 hops, 0.97 at 0.9 and 0.90 at 1.25.
 const (
 	wiresPerDomain = 256  // their ports are in the cache together
 	leastWires     = 1500 // with fewer of them all ports are
-	leastPerEnd    = 1.5  // hops in a window at each end of a wire: it is met again while it is in the cache
+	leastPerEnd    = 0.75 // hops in a window at each end of a wire: it is met again while it is in the cache
 	perLoop        = 4    // so many domains of a loop that all have about the same work
-	leastPerDomain = 10   // hops in a window of each of several loops' domains
+	leastPerDomain = 5    // hops in a window of each of several loops' domains
 )
 
 // shared is the record of a run of several domains. The thread that runs a domain counts the events

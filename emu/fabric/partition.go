@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fabemu/wire"
 	"fabemu/wire/unit"
 )
 
@@ -231,8 +232,18 @@ func (f *Fabric) Between(parts []int) float64 {
 		if offered := f.Flows[i].Rate; offered > 0 {
 			rate = min(rate, offered.BytesPerSecond())
 		}
-		// Each frame has an answer on each of its hops, be it credit or an ACK.
-		hops += 2 * length * rate / float64(max(f.Flows[i].Packet, 1))
+		hops += (1 + f.answers(&f.Flows[i])) * length * rate / float64(max(f.Flows[i].Packet, 1))
 	}
 	return hops * least.Seconds()
+}
+
+// answers returns how many hops of answers a hop of a frame has. On InfiniBand an ACK and credit share frames.
+func (f *Fabric) answers(flow *Flow) float64 {
+	switch {
+	case f.Frame(flow).Family == wire.InfiniBand, flow.Transport.Acks():
+		return 1
+	case flow.Transport.Streams(): // an ACK for every second packet
+		return 0.5
+	}
+	return 0
 }

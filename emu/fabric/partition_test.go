@@ -97,24 +97,3 @@ func TestPartitionIntoMoreThanThereIs(t *testing.T) {
 		seen[p] = true
 	}
 }
-
-// Domains have work between two exchanges only as far as flows offer it.
-func TestBetweenFollowsTheLoad(t *testing.T) {
-	between := func(sets ...scenario.Set) float64 {
-		text, err := generate.Write("fat-tree", generate.Options{Endpoints: 16})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := scenario.Load("fat-tree.yaml", text, sets)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := build(t, s)
-		return f.Between(f.Partition(2))
-	}
-	greedy := between()
-	tenth := between(scenario.Set{Path: "defaults.flow.traffic", Value: "constant"}, scenario.Set{Path: "defaults.flow.load", Value: "0.1"})
-	if greedy <= 0 || tenth <= 0 || tenth > 0.3*greedy {
-		t.Errorf("at a load of 0.1 domains have %.2g frame-hops between two exchanges, at full load %.2g", tenth, greedy)
-	}
-}

@@ -28,7 +28,7 @@ node             11082  rp, tcp, traffic, schedule | .
 switchd           4494  cp | .
 emu/base          1667  errs, files, spelling, terminal | document
 emu/scenario     12055  paths, schema, builtin | . | generate
-emu/fabric        2208  . | draw
+emu/fabric        2219  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14569  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .

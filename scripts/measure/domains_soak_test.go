@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -54,21 +55,23 @@ func TestFiguresDomains(t *testing.T) {
 	for _, c := range []struct {
 		k           int
 		rate, delay string
-		short, long int // µs
+		short, long int    // µs
+		control     string // flow control; with credit, frames have answers
 	}{
-		{8, "100Gb/s", "500ns", 10, 30},
-		{14, "40Gb/s", "500ns", 10, 20},
-		{14, "60Gb/s", "500ns", 10, 15},
-		{14, "100Gb/s", "500ns", 10, 15},
-		{16, "100Gb/s", "500ns", 10, 15},
+		{8, "100Gb/s", "500ns", 10, 30, "none"},
+		{14, "40Gb/s", "500ns", 10, 20, "none"},
+		{14, "40Gb/s", "500ns", 10, 20, "credit"},
+		{14, "60Gb/s", "500ns", 10, 15, "none"},
+		{14, "100Gb/s", "500ns", 10, 15, "none"},
+		{16, "100Gb/s", "500ns", 10, 15, "none"},
 	} {
-		t.Run(fmt.Sprint(c.k, " ", c.rate, " ", c.delay), func(t *testing.T) {
-			text, err := exec.Command(program, "generate", "fat-tree", "--k", strconv.Itoa(c.k), "--flow-control", "none", "--delay", c.delay).Output()
+		t.Run(fmt.Sprint(c.k, " ", c.rate, " ", c.delay, " ", c.control), func(t *testing.T) {
+			text, err := exec.Command(program, "generate", "fat-tree", "--k", strconv.Itoa(c.k), "--flow-control", c.control, "--delay", c.delay).Output()
 			if err != nil {
 				t.Fatal(err)
 			}
 			file := t.TempDir() + "/fabric.yaml"
-			if err := os.WriteFile(file, text, 0o600); err != nil {
+			if err := os.WriteFile(file, bytes.Replace(text, []byte("window: 7"), []byte("window: 64"), 1), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			var perHop [2]float64
