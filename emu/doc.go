@@ -11,13 +11,13 @@
 //
 // Open takes a path as well as a name; package scenario builds scenarios from parts.
 //
-// A program puts its own limiters and algorithms into any scenario by Options.Schemes:
+// A program passes its own limiters and algorithms to a run in Options.Schemes:
 //
 //	own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return mine.New(line) }}
 //	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own})
 //
-// Their contracts are at node.RateLimiter and rp.Controller, and package emu/limitertest
-// tests them. The programs in docs/examples are their own modules that do all of it.
+// The contracts are at node.RateLimiter and rp.Controller; package emu/limitertest
+// tests them. docs/examples has complete programs, each a separate module.
 //
 // A run on the wall clock makes a datagram of each frame and carries it over real
 // sockets. While it continues, the garbage collector of this process is stopped,

@@ -40,7 +40,7 @@
 // not understand with a *ParseError that names the field and its offset. Bytes that
 // Parse accepts, Append writes again byte for byte.
 //
-// The words, used the same way everywhere in this project: a port is one end of
+// These words have one meaning in the whole project: a port is one end of
 // a link; a link is the path between two ports; a line is the transmitter that
 // serialises; flow control is credit (or PAUSE) on a link; a flow is traffic
 // from one endpoint to another, with its own rate limiter; a lane is a virtual

@@ -41,14 +41,14 @@
 //
 // Frames take the shortest path, counted in links, or with routing: ecmp any one of the shortest. A
 // switch then chooses by a hash of the flow's addresses and queue pair (wire.Choose), with a seed of
-// its own, so that the choices of switches in a row are independent. [Ways] has the path
+// its own, so that the choices of switches in a row are independent. [PathTable] has the path
 // of each flow before the run. So Load checks buffers, headroom and notifications for the
 // links that frames really cross.
 //
 // With routing: {recompute: 1ms} all switches change at one instant to routes for the links as they
 // were 1 ms before. Until then frames for a link that is down wait. Then they take the new path,
 // behind the frames that wait there. Otherwise they would hold the memory, and stop the senders,
-// as long as the link is down. Frames on a link stay there. If no way is left, frames wait for the
+// as long as the link is down. Frames on a link stay there. If no path is left, frames wait for the
 // link.
 //
 // # Limitations

@@ -140,7 +140,7 @@ func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	return w.graphs[0].Root(dst)
 }
 
-// Steps appends the steps from a node towards another; wire.Choose takes one of them. If no way is
+// Steps appends the steps from a node towards another; wire.Choose takes one of them. If no path is
 // left, they are the steps in a fabric with all its links: frames wait for one of these.
 func (w *PathTable) Steps(steps []paths.Step, state, at, dst int) []paths.Step {
 	if w.ecmp {

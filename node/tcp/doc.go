@@ -1,6 +1,6 @@
 // Package tcp is the Transmission Control Protocol of a flow: a Sender at its source and a
-// Receiver at its destination, both pure nodes that are handed the time and segments and
-// hand back segments.
+// Receiver at its destination. Both are pure: they receive the time and segments, and
+// return segments.
 //
 //   - params.go: the parameters of a flow.
 //   - sender.go: the handshake, the next segment that may be sent, timers (RFC 9293, RFC 6298).
@@ -17,7 +17,6 @@
 // # Limitations
 //
 // A connection lasts as long as its flow, and is opened by the Sender. There are no time
-// stamps, so that windows are sound up to the bytes that 32 bits of sequence numbers count in the time
-// for which a segment may be in flight; no urgent data, no keep-alive, no path MTU discovery,
+// stamps, so sequence numbers must not wrap while a segment may be in flight; no urgent data, no keep-alive, no path MTU discovery,
 // no Nagle: the bytes of an application leave as soon as the windows allow.
 package tcp

@@ -1,8 +1,8 @@
 // Package traffic decides when there is something to send, how much, and to whom.
 //
-// A Generator is a sequence of arrivals, each at an instant of model time. It has
-// no part in their fate: whether the window, the limiter or the line lets a
-// packet go is the matter of package node, where arrivals wait. The kinds:
+// A Generator is a sequence of arrivals, each at an instant of model time. It does
+// not decide their fate: arrivals wait in package node until the window, the limiter
+// and the link let a packet go. The kinds:
 //
 //   - Constant: packets at equal distances;
 //   - Bernoulli: in each slot of the link a packet, or none;
@@ -20,7 +20,6 @@
 //
 // # Limitations
 //
-// Destinations are uniform. Of a Pareto distribution nothing comes that is more than 2^40
-// times the least value; with a shape near 1 its mean is one that no run is long enough
-// to show.
+// Destinations are uniform. A Pareto distribution is cut off at 2^40 times its least value.
+// With a shape near 1, no run is long enough to show its mean.
 package traffic

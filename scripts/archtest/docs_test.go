@@ -93,7 +93,8 @@ func TestTreeOfArchitecture(t *testing.T) {
 // foreign are types of formats, whose members comments name.
 var foreign = []string{"PortInfo", "TrackEvent"}
 
-// Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of a type of the module.
+// Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of a type of the module,
+// and in comments [Name], a link, and "(package name)".
 func TestCommentsNameWhatExists(t *testing.T) {
 	declared, known := map[string]map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t) {
@@ -112,6 +113,7 @@ func TestCommentsNameWhatExists(t *testing.T) {
 		}
 	}
 	ofPackage, ofType := regexp.MustCompile(`(?:^|[^\w./])([a-z]\w*)\.([A-Z]\w*)`), regexp.MustCompile(`(?:^|[^\w.])([A-Z][a-z]\w*)\.([A-Z]\w*)`)
+	inBrackets, inParentheses := regexp.MustCompile(`\[([A-Z]\w*[a-z]\w*)\]`), regexp.MustCompile(`\(package ([a-z/]+)\)`)
 	check := func(at, text string, imports ...*ast.ImportSpec) {
 		for _, found := range ofPackage.FindAllStringSubmatch(text, -1) {
 			theirs := slices.ContainsFunc(imports, func(i *ast.ImportSpec) bool {
@@ -130,7 +132,18 @@ func TestCommentsNameWhatExists(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, f := range p.product() {
 			for _, group := range f.ast.Comments {
-				check(p.fset.Position(group.Pos()).String(), group.Text(), f.ast.Imports...)
+				at, text := p.fset.Position(group.Pos()).String(), group.Text()
+				check(at, text, f.ast.Imports...)
+				for _, found := range inBrackets.FindAllStringSubmatch(text, -1) {
+					if !known[found[1]] {
+						t.Errorf("%s links to %s, which does not exist", at, found[1])
+					}
+				}
+				for _, found := range inParentheses.FindAllStringSubmatch(text, -1) {
+					if declared[path.Base(found[1])] == nil {
+						t.Errorf("%s names package %s, which does not exist", at, found[1])
+					}
+				}
 			}
 		}
 	}

@@ -9,12 +9,11 @@
 //
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
 // the earliest of its eight children's, which share a cache line; the root has four. Set goes
-// up towards the root, a line per level, until nothing changes. In a large fabric the agenda
-// is not near the processor: there, lines count. Nothing allocates.
+// up towards the root, a cache line per level, until nothing changes. The number of lines
+// matters, because the agenda of a large fabric does not fit into the near caches. Nothing allocates.
 //
-// Several users share an agenda, each with a Part of its slots: so all that is due in a
-// fabric lies in the agenda of its driver, and not in others below it. A thing that is due at once
-// needs no instant: that is Now.
+// Several users share an agenda, each with a Part of its slots, so the agenda of the driver has all
+// that is due in a fabric. A thing that is due at once has the instant Now.
 //
 // # Limitations
 //

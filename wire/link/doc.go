@@ -8,8 +8,8 @@
 //     The datagrams can be captured, and the ends can be in different threads.
 //   - Unix: a pair of SOCK_SEQPACKET sockets without names, in one process or in two of one host.
 //     It loses nothing: where the buffer is full, Send refuses.
-//   - Veth: the two ends of a pair of virtual Ethernet interfaces, each in a network
-//     separate namespace as a rule (emu/host/netns makes them). Frames of Ethernet are
+//   - Veth: the two ends of a pair of virtual Ethernet interfaces, usually each in a separate
+//     network namespace (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
 //   - Train: an end of one of these that sends several datagrams in one packet, with one call of the
 //     system (TrainPair, UnixTrainPair, VethTrain). A capture shows them in one packet.
@@ -19,8 +19,8 @@
 // Neither call of a Link ever blocks: the driver has one loop that looks at the
 // clock and at every link, and none of them may hold it up.
 //
-// A Batch is an end that takes many datagrams at once. Where that gains nothing or cannot
-// be had, it takes them all the same, and sends them one by one (Batched).
+// A Batch is an end that takes many datagrams at once. If that gains nothing or is not
+// available, it sends them one by one (Batched).
 //
 // A link of the fabric is lossless; most sockets are not. A lost datagram is lost at the
 // receiver, when its buffer is full, and the sender does not notice: compare Granted

@@ -10,7 +10,7 @@
 // number).
 //
 // Nothing in an Event depends on the wall clock: facts that only a wall run has
-// (such as lateness) are reported by the driver, apart.
+// (such as lateness) are reported by the driver separately.
 //
 // # Limitations
 //

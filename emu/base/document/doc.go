@@ -9,5 +9,5 @@
 // # Limitations
 //
 // A terminal leaves out pictures, folds and the introductions of sections; a document leaves out folds and the
-// notes of cells. One column of a table is broken between words at most.
+// notes of cells. At most one column of a table wraps.
 package document

@@ -30,9 +30,9 @@
 //
 // Find lists the traces of runs, living or dead. Run.Remove removes the traces of a dead
 // run. It removes a namespace only if its name and its label have the same id, no process
-// holds the lock of that id, and the process in the label does not live. It leaves a
-// namespace that holds an interface that is not ours, since the interface would belong to
-// it. All else is left alone, in spite of its name.
+// holds the lock of that id, and the process in the label does not live. It keeps a
+// namespace that holds a foreign interface, because the kernel would remove that too.
+// It leaves everything else alone, whatever its name.
 //
 // # Threads
 //

@@ -7,8 +7,8 @@
 //   - their verdicts, their settings, and the lines in which their scenarios differ;
 //   - the value of each check that both have, and the figures of each workload;
 //   - each series that both have: the root of the mean square of the difference, in the
-//     unit of the series and as a share of the series itself, and the instant at which they are
-//     furthest apart;
+//     unit of the series and as a share of the series itself, and the instant of the
+//     largest difference;
 //   - their event logs, where both were written: the first event at which they part.
 //
 // Of two sets of repetitions (seeds.Repetitions) it compares the means, and marks differences that are noise.
@@ -18,6 +18,6 @@
 // # Limitations
 //
 // Series are compared at the instants of the first, in the time that both cover. Between
-// its instants the second is taken as a straight line. A pace is no series to compare:
-// only a wall run has one.
+// its own instants the second is interpolated. Pace is not compared, because only a wall
+// run has one.
 package compare

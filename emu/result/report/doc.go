@@ -15,8 +15,8 @@
 //
 // # Limitations
 //
-// A Digest is no cryptographic hash: it finds accidents, not forgeries. An
-// EventLog wants the events of a run in the order of time.
+// A Digest is not a cryptographic hash: it finds accidents, not forgeries. An
+// EventLog needs the events of a run in the order of time.
 // The form of result.json has a number (Form). A form that is newer than the program is refused; there is no
 // older one yet.
 package report

@@ -1,5 +1,5 @@
 // Package measured gives the rate limiters and the reaction points of a run measured time,
-// as in they in a real host. All else keeps the time of the model: lines, switches, sinks, and
+// as in a real host. All else keeps the time of the model: links, switches, sinks, and
 // the order of events.
 //
 // A Time wraps both. The endpoint calls them with the time of the model; they receive the measured

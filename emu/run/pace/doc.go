@@ -1,8 +1,8 @@
 // Package pace holds the measurements of a run: its progress, and how closely it keeps to the
 // wall clock.
 //
-// A driver counts into a Timing and moves a Progress on. The Timings of several processes are merged
-// (Timing.Merge), and travel as JSON. Package emu/result/report makes the verdict of a Timing.
+// A driver counts into a Record and advances a Progress. The Records of several processes are sent as JSON
+// and merged (Record.Merge). Package emu/result/report makes the verdict from a Record.
 //
 // # Limitations
 //

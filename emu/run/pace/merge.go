@@ -66,7 +66,7 @@ func (t *Record) mergeMoments(others []Moment) {
 	}
 }
 
-// UnmarshalJSON reads t into the histograms of a new Timing.
+// UnmarshalJSON reads t into the histograms of a new Record.
 func (t *Record) UnmarshalJSON(b []byte) error {
 	type plain Record // has no methods
 	*t = *New()

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestTimingGoesThroughJSON(t *testing.T) {
+func TestRecordGoesThroughJSON(t *testing.T) {
 	a := New()
 	a.Data, a.Late, a.Worst, a.Hops, a.Reached, a.Wall = 10, 2, 3, 20, 500, 1000
 	a.Refused[1] = 4
@@ -35,7 +35,7 @@ func TestTimingGoesThroughJSON(t *testing.T) {
 	}
 }
 
-func TestTimingMerge(t *testing.T) {
+func TestRecordMerge(t *testing.T) {
 	a, b := New(), New()
 	a.Reached, a.Wall, a.Late, a.Worst = 100, 7, 1, 5
 	b.Reached, b.Wall, b.Late, b.Worst = 90, 9, 3, 2

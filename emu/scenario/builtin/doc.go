@@ -7,7 +7,7 @@
 // GLOBECOM 2002): Fig. 2 without congestion control, Fig. 3(a) to (d) with
 // naive, input-triggered and input-output-triggered marking.
 //
-// ethernet is lossless Ethernet as such: the effect of PAUSE and PFC on a bystander, incast
+// ethernet covers lossless Ethernet itself: the effect of PAUSE and PFC on a bystander, incast
 // with and without flow control, a slow receiver, a pause storm, a ring that
 // deadlocks, and a link whose headroom is used to the last frame.
 //

@@ -6,6 +6,6 @@
 //
 // # Limitations
 //
-// An endpoint has one line: a host with several is several endpoints. Torus and dragonfly are left out: their routes
+// An endpoint has one link; a host with several links is several endpoints. Torus and dragonfly are left out: their routes
 // without deadlock change the lane of a frame in flight, and switches keep it.
 package generate

@@ -4,8 +4,8 @@
 // Length is the number of links. Of several shortest paths from a node the
 // one is taken whose next node has the first name, compared byte by byte (so
 // that "S10" comes before "S2"), and over parallel links the one that was given
-// first; so a node has in one direction towards each destination, and all that meet
-// there go on together. Graph.Steps has all of them, in that order.
+// first. So each node has one next hop towards a destination, and paths that meet stay
+// together. Graph.Steps has all next hops, in that order.
 //
 // # Limitations
 //

@@ -76,7 +76,7 @@ func (g *Graph) Without(down map[int]bool) *Graph {
 }
 
 // Next returns the first step on the path from a node to another. It returns
-// false if there is no way, or the nodes are the same.
+// false if there is no path, or the nodes are the same.
 func (g *Graph) Next(from, dst int) (Step, bool) {
 	var room [1]Step
 	steps := g.steps(room[:0], from, dst, 1)

@@ -2,8 +2,8 @@
 // by which an editor completes and explains a scenario while it is written, and
 // as the reference in docs/reference.
 //
-// Both are made of a language as [scenario.Language] and [scenario.LanguageOf] give it,
-// the table that [scenario.Load] follows, so that they always agree with the reader.
+// Both are generated from the table that [scenario.Load] follows ([scenario.Language],
+// [scenario.LanguageOf]), so they always agree with the reader.
 //
 // # Limitations
 //

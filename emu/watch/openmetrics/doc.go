@@ -9,9 +9,8 @@
 // The same metrics are available under the names of node_exporter (NodeExporter), for dashboards
 // of real fabrics.
 //
-// The package writes the text itself, and not by client_golang, which would serve as well: each
-// command would pay for the initialisation of that package before main, 2.5 ms of processor time
-// of 4 ms in all. Tests have promtool read the text.
+// The package writes the text itself because client_golang would cost each command 2.5 ms of
+// initialisation before main, of 4 ms in all. Tests have promtool read the text.
 //
 // # Limitations
 //

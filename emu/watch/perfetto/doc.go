@@ -1,7 +1,7 @@
 // Package perfetto writes a run as a trace for Perfetto (https://ui.perfetto.dev), where it
-// is zoomed, searched and asked by SQL.
+// can be zoomed, searched and queried with SQL.
 //
-// A node is a process. Under it there are, each where something happens on it:
+// A node is a process with these tracks, each only if something happens on it:
 //
 //   - a track for the link of each port, with a slice for each frame (data by the name of
 //     its flow, others by their kind), and instants for the events there: marks,
@@ -17,9 +17,9 @@
 //
 // The frames of one flow can be followed: arrows lead from hop to hop.
 //
-// Time is model time in nanoseconds, rounded down. A slice ends where the next one on its
-// track begins, at the latest, and one that rounding leaves no length is an instant, so
-// slices of a track never overlap.
+// Time is model time in nanoseconds, rounded down. A slice ends no later than the next one on
+// its track begins, and a slice whose rounded length is 0 becomes an instant. So the slices of
+// a track never overlap.
 //
 // The numbers of fields are from protos/perfetto/trace in Perfetto's repository:
 // trace_packet.proto, track_event/track_event.proto, track_event/track_descriptor.proto,
