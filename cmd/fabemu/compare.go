@@ -73,7 +73,7 @@ func drawSlowdowns(c *cobra.Command, to *outFile, style *plot.Style, all []*comp
 	}
 	stack := summary.SlowdownsBeside(names, results)
 	if stack == nil {
-		return fmt.Errorf("--out %s: %s has no workload with transfers of several sizes", to.Name, names[0])
+		return fmt.Errorf("--out %s: %s has no workload with flows of several sizes", to.Name, names[0])
 	}
 	var b bytes.Buffer
 	if err := style.Write(&b, stack, strings.ToLower(strings.TrimPrefix(filepath.Ext(to.Name), "."))); err != nil {

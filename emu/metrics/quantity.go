@@ -141,7 +141,7 @@ var quantities = []*Quantity{
 		Flows: "the same"},
 	{Name: "shared", None: "that level was not reached", Ends: levels, Unit: seconds, flow: reached(fairness),
 		Flows: "the same for fairness"},
-	{Name: "transfers", Unit: count("transfers"), Works: true,
+	{Name: "transfers", Unit: count("flows"), Works: true,
 		Flows: "completed messages",
 		flow:  func(t taken) float64 { return float64(len(t.completions())) }},
 	{Name: "completion", None: "no flow, of that size, finished in that time", Ends: spread, Unit: seconds, flow: spreadOf(taken.completions), Works: true,
@@ -154,12 +154,12 @@ var quantities = []*Quantity{
 		Flows: "collectives: duration of these, from the first rank's start to the last rank's end"},
 	{Name: "busbw", None: "no round ended in that time", Unit: rates, flow: taken.busBandwidth, Works: true,
 		Flows: "collectives: bus bandwidth as in nccl-tests, the size over the mean duration times 2(n-1)/n (all-reduce), (n-1)/n (all-gather, reduce-scatter, all-to-all) or 1 (broadcast)"},
-	{Name: "open", None: "only workloads have it", Unit: count("transfers"), Works: true,
+	{Name: "open", None: "only workloads have it", Unit: count("flows"), Works: true,
 		flow: ofWork(func(t taken, first int) float64 {
 			return t.c.grown(first+workBegun, 0, t.to) - t.c.grown(first+workEnded, 0, t.to)
 		}),
 		Flows: "workloads: unfinished flows at the end of the interval"},
-	{Name: "waiting", None: "only workloads have it", Unit: count("transfers"), Works: true,
+	{Name: "waiting", None: "only workloads have it", Unit: count("flows"), Works: true,
 		flow:  ofWork(func(t taken, first int) float64 { return t.c.grown(first+workWaiting, 0, t.to) }),
 		Flows: "workloads: flows that then waited for an `open` slot"},
 	{Name: "notifications", Unit: count("notifications"), flow: summed(flowNotified),

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Workload has the figures of the transfers of a workload.
+// Workload has the figures of the flows of a workload.
 type Workload struct {
 	Name       string     `json:"name"`
 	Pattern    string     `json:"pattern"`
@@ -22,13 +22,13 @@ type Workload struct {
 	Transfers  int        `json:"transfers"`         // that ended
 	Open       int        `json:"open"`              // that did not
 	Waiting    int64      `json:"waiting,omitempty"` // further ones, which waited for a source at the end
-	Bytes      int64      `json:"bytes"`             // of payload, of transfers that ended
-	Lost       int        `json:"lost"`              // transfers that ended with packets missing; they are in no figure
+	Bytes      int64      `json:"bytes"`             // of payload, of flows that ended
+	Lost       int        `json:"lost"`              // flows that ended with packets missing; they are in no figure
 	FromPs     int64      `json:"from_ps,omitempty"` // arrivals before, in the warm-up, do not count: they are in no figure
 	Completion Spread     `json:"completion_s"`
 	Slowdown   Spread     `json:"slowdown"`
 	AtLeast    *Spread    `json:"slowdown_at_least,omitempty"` // with those that did not end, as if they had ended with the run; nil: all did, or a parallel job
-	Sizes      []SizeBand `json:"sizes"`                       // of equal numbers of transfers, from the smallest on
+	Sizes      []SizeBand `json:"sizes"`                       // of equal numbers of flows, from the smallest on
 
 	Collective *Collective `json:"collective,omitempty"`
 }
@@ -206,7 +206,7 @@ func bandsOf(all []sized) []SizeBand {
 	return out
 }
 
-// The table of all transfers of workloads, and its name where it is long.
+// The table of all flows of workloads, and its name where it is long.
 const (
 	TransfersFile     = "transfers.csv"
 	LongTransfersFile = "transfers.csv.gz"
@@ -228,7 +228,7 @@ func transfersFile(r *Result) string {
 	return TransfersFile
 }
 
-// writeTransfers writes the table of all transfers of workloads, a row each: first those that have ended, in the order
+// writeTransfers writes the table of all flows of workloads, a row each: first those that have ended, in the order
 // in which they did. Times are in picoseconds of model time. A transfer that has not ended has no end and no slowdown.
 func writeTransfers(w io.Writer, name string, c *metrics.Collector) error {
 	end := func() error { return nil }

@@ -14,7 +14,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pictures returns the pictures of a run: its rates, and of workloads the slowdown over the size of transfers.
+// Pictures returns the pictures of a run: its rates, and of workloads the slowdown over the size of flows.
 func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 	all := []report.Picture{{Name: report.RatesFile, Drawing: RatesFigure(r, series)}}
 	if s := Slowdowns(r); s != nil {

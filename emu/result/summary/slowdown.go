@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/result/seeds"
 )
 
-// Slowdowns draws, for each workload with transfers of several sizes, how the slowdown depends on the size: the
+// Slowdowns draws, for each workload with flows of several sizes, how the slowdown depends on the size: the
 // median and the 95th and 99th percentile of each band of sizes. It is empty where there is no such workload.
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
@@ -103,10 +103,10 @@ func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
 	return f
 }
 
-// ended counts the transfers of a workload.
+// ended counts the flows of a workload.
 func ended(w *report.Workload) string {
 	if w.Open == 0 {
-		return fmt.Sprintf("%d transfers", w.Transfers)
+		return fmt.Sprintf("%d flows", w.Transfers)
 	}
 	return fmt.Sprintf("%d flows, %d open", w.Transfers, w.Open)
 }
@@ -179,8 +179,8 @@ func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	f.Curves = append(f.Curves, c)
 }
 
-// place returns the share of transfers that are smaller than a size, between 0 and 1, by the borders of bands with
-// equal numbers of transfers. Where a part of the scale has only this size, rank selects a point in the part.
+// place returns the share of flows that are smaller than a size, between 0 and 1, by the borders of bands with
+// equal numbers of flows. Where a part of the scale has only this size, rank selects a point in the part.
 func place(borders []float64, size, rank float64) float64 {
 	n := float64(len(borders) - 1)
 	least := sort.SearchFloat64s(borders, size)

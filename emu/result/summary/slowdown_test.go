@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// banded is a result with a workload of three bands of sizes, and one whose transfers all have one size.
+// banded is a result with a workload of three bands of sizes, and one whose flows all have one size.
 func banded() *report.Result {
 	spread := report.Spread{Mean: 3, P50: 2, P95: 8, P99: 20, P999: 25, Max: 30}
 	return &report.Result{Scenario: "fabric", Clock: mode.VirtualClock, Seed: 3, Workloads: []report.Workload{
@@ -30,8 +30,8 @@ func banded() *report.Result {
 	}}
 }
 
-// The picture of a workload has a point for each band in the middle of its transfers, and sizes as marks. Where all
-// transfers have one size there is none.
+// The picture of a workload has a point for each band in the middle of its flows, and sizes as marks. Where all
+// flows have one size there is none.
 func TestSlowdowns(t *testing.T) {
 	r := banded()
 	all := Slowdowns(r)
@@ -52,7 +52,7 @@ func TestSlowdowns(t *testing.T) {
 		t.Errorf("points at %v, the axis ends at %v", x, f.Y.High)
 	}
 	if !strings.Contains(f.Subtitle, "30 flows, 2 open") {
-		t.Errorf("the subtitle %q does not count the transfers", f.Subtitle)
+		t.Errorf("the subtitle %q does not count the flows", f.Subtitle)
 	}
 	if names := Pictures(r, nil); len(names) != 2 || names[1].Name != report.SlowdownFile {
 		t.Errorf("%d pictures of the run", len(names))
@@ -73,7 +73,7 @@ func TestSlowdowns(t *testing.T) {
 	}
 }
 
-// The report begins with the transfers that did not end, and says by how much figures are too low at least.
+// The report begins with the flows that did not end, and says by how much figures are too low at least.
 func TestUnfinished(t *testing.T) {
 	r := banded()
 	r.Workloads[0].AtLeast = &report.Spread{Mean: 4, P99: 31}
@@ -95,11 +95,11 @@ func TestUnfinished(t *testing.T) {
 	}
 	r.Workloads[0].Open, r.Workloads[0].Waiting = 0, 0
 	if all := unfinished(r); all != nil {
-		t.Errorf("%q without open transfers", all)
+		t.Errorf("%q without open flows", all)
 	}
 }
 
-// Compared with another run, a point is at its sizes on the axis of the first: transfers that are larger than all of the
+// Compared with another run, a point is at its sizes on the axis of the first: flows that are larger than all of the
 // first run's are at its end.
 func TestSlowdownsBeside(t *testing.T) {
 	a, b := banded(), banded()
@@ -170,7 +170,7 @@ func TestPageOfWorkloads(t *testing.T) {
 	if err := errors.Join(WriteHTML(&out, &report.Dir{Result: banded()}), WriteHTML(&none, &report.Dir{Result: &report.Result{}})); err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{">Workloads</h2>", "Transfers of workloads", "Collective operations", "fabric: slowdown of web"} {
+	for _, text := range []string{">Workloads</h2>", "Flows of workloads", "Collective operations", "fabric: slowdown of web"} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("the page lacks %q", text)
 		}

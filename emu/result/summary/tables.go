@@ -116,8 +116,8 @@ func storms(r *report.Result) *document.Table {
 
 // workloads are the figures of workloads.
 func workloads(r *report.Result) *document.Table {
-	return listOf(document.Table{Caption: "Transfers of workloads", Color: terminal.Bold},
-		"workload/12|>ended/8|>open/6|>completion: p50/12|>p99/9|>slowdown: mean|>p50/6|>p95/6|>p99/6|>p99.9/6", r.Workloads, func(w *report.Workload) []string {
+	return listOf(document.Table{Caption: "Flows of workloads", Color: terminal.Bold},
+		"workload/12|>ended/8|>open/6|>FCT: p50/12|>p99/9|>slowdown: mean|>p50/6|>p95/6|>p99/6|>p99.9/6", r.Workloads, func(w *report.Workload) []string {
 			s := &w.Slowdown
 			open := fmt.Sprint(w.Open)
 			if w.Waiting > 0 {
@@ -128,10 +128,10 @@ func workloads(r *report.Result) *document.Table {
 		})
 }
 
-// tooFew stands for a percentile that too few transfers support.
+// tooFew is printed for a percentile that too few flows support.
 const tooFew = "too few"
 
-// tail prints a high percentile of the transfers of a workload.
+// tail prints a high percentile of the flows of a workload.
 func tail(w *report.Workload, n report.Number, text func(report.Number) string) string {
 	if !n.Known() && w.Transfers > w.Lost {
 		return tooFew
@@ -139,7 +139,7 @@ func tail(w *report.Workload, n report.Number, text func(report.Number) string) 
 	return text(n)
 }
 
-// unfinished says of each workload how many transfers did not end, and how that biases its figures.
+// unfinished says of each workload how many flows did not end, and how that biases its figures.
 func unfinished(r *report.Result) (all []string) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]

@@ -29,7 +29,7 @@ type Observer struct {
 	ended  []ended // by workload
 }
 
-// ended are the figures of the transfers of a workload that have ended, of n of them.
+// ended are the figures of the flows of a workload that have ended, of n of them.
 type ended struct {
 	WorkMoment
 	n int64
@@ -167,7 +167,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	o.before = now
 }
 
-// endedOf returns the figures of the transfers of a workload that have ended, of which there are n. Percentiles want all of
+// endedOf returns the figures of the flows of a workload that have ended, of which there are n. Percentiles want all of
 // them, so they are computed again when there are a twentieth more, and at the end of the run.
 func (o *Observer) endedOf(v *metrics.View, k int, n int64, last bool) WorkMoment {
 	x := &o.ended[k]

@@ -11,8 +11,8 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// TestPageOfWorkloads: the page has a table for each workload, with its transfers or its rounds, a chart of the open
-// transfers, and the slowdown over their size; the last moment has the figures of the result.
+// TestPageOfWorkloads: the page has a table for each workload, with its flows or its rounds, a chart of the open
+// flows, and the slowdown over their size; the last moment has the figures of the result.
 func TestPageOfWorkloads(t *testing.T) {
 	s := runtest.Load(t, `name: both
 model: {duration: 3ms}
@@ -49,14 +49,14 @@ workload:
 	b.until(fmt.Sprintf("fabemu.view === %d && fabemu.settled", len(moments)-1))
 	keep(t, "workloads", b.shot())
 	text := value[string](b, `document.getElementById("works").innerText.replace(/\s+/g, " ")`)
-	for _, want := range []string{"Workloads", fmt.Sprintf("ended %d", int(last[0].Ended)), fmt.Sprintf("open transfers %d", int(last[0].Open)), "waiting for a source",
+	for _, want := range []string{"Workloads", fmt.Sprintf("ended %d", int(last[0].Ended)), fmt.Sprintf("open flows %d", int(last[0].Open)), "waiting for a source",
 		fmt.Sprintf("rounds %d", int(last[1].Rounds)), "slowdown, 99 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q: %s", want, text)
 		}
 	}
-	if !value[bool](b, `document.getElementById("flows").hidden && [...document.querySelectorAll("#charts figure")].some(f => f.textContent.includes("Open transfers"))`) {
-		t.Error("there is a list of flows, or no chart of open transfers")
+	if !value[bool](b, `document.getElementById("flows").hidden && [...document.querySelectorAll("#charts figure")].some(f => f.textContent.includes("Open flows"))`) {
+		t.Error("there is a list of flows, or no chart of open flows")
 	}
 	// The highest point of each curve is drawn in its colour, and follows the moment that is shown.
 	const drawn = `(() => { const c = document.querySelector("#sizes canvas"), n = c.width * c.height * 4, of = ["#0072b2", "#d55e00", "#009e73"].map(s => parseInt(s.slice(1), 16)), seen = [0, 0, 0];
@@ -68,7 +68,7 @@ workload:
 	}
 	first := slices.IndexFunc(moments, func(m *Moment) bool { return m.Works[0].Sizes != nil })
 	b.scrub(first)
-	b.until(fmt.Sprintf(`document.querySelector("#sizes figcaption").textContent.includes("with %d transfer")`, moments[first].Works[0].Sizes.Each))
+	b.until(fmt.Sprintf(`document.querySelector("#sizes figcaption").textContent.includes("with %d flow")`, moments[first].Works[0].Sizes.Each))
 	if first > 0 {
 		b.scrub(0)
 		b.until(`document.getElementById("sizes").hidden`)

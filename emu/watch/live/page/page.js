@@ -369,11 +369,11 @@ function showChecks(m) {
     put(li.querySelector(".came"), s.state ? `${s.state.replace("-", " ")}: ${c.metric} is ${s.came}, accepted: ${c.accepted}` : `open${c.to_ps ? " until " + ms(c.to_ps) : ""}: ${c.metric}, accepted: ${c.accepted}`);
   });
 }
-// The workloads: a table for each, and a chart of their open transfers.
+// The workloads: a table for each, and a chart of their open flows.
 const seconds = v => scaled(v, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
 const number = v => known(v) ? String(v) : "–";
-const WORK = [["open transfers", w => number(w.open)], ["waiting for a source", w => number(w.waiting)], ["ended", w => number(w.ended)], ["rate", w => rate(w.rate)],
-  ["completion, median", w => seconds(w.completion)], ["slowdown, median", w => known(w.median) ? digits(w.median) : "–"], ["slowdown, 99 %", w => known(w.p99) ? digits(w.p99) : "–"]];
+const WORK = [["open flows", w => number(w.open)], ["waiting for a source", w => number(w.waiting)], ["ended", w => number(w.ended)], ["rate", w => rate(w.rate)],
+  ["FCT, median", w => seconds(w.completion)], ["slowdown, median", w => known(w.median) ? digits(w.median) : "–"], ["slowdown, 99 %", w => known(w.p99) ? digits(w.p99) : "–"]];
 const ROUNDS = [["rounds", w => number(w.rounds)], ["last round", w => w.rounds ? seconds(w.round) : "–"]];
 const rowsOf = w => w.collective ? [...ROUNDS, ...WORK.filter(r => r[0] !== "waiting for a source")] : WORK;
 function drawWorks() {
@@ -441,7 +441,7 @@ async function copy(text) {
 let charts = [], chartsStale = true, x = [], groups = [], absent = [], zoomed = false; // zoomed: into a part of the time
 const CHARTS = [
   {title: "Rate", unit: "GB/s", always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.rate) / 1e9})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? scale(m.works[i].rate, 1e9) : null})))},
-  {title: "Open transfers", unit: "transfers", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i] ? m.works[i].open : null}))},
+  {title: "Open flows", unit: "flows", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i] ? m.works[i].open : null}))},
   {title: "Queue", unit: "KB", levels: true, series: () => { const k = port(); return k < 0 ? [] : [{label: scene.lines[k].name, colour: tint(0), fill: true, of: m => scale(m.queue[k], 1e3)}]; }},
   {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.feedback)}))},
   {title: "Rate limiter", unit: "GB/s", series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => scale(m.limit[k], 1e9)}, {label: "target", colour: tint(1), dash: [5, 4], of: m => scale(m.target[k], 1e9)}]; }},
@@ -557,8 +557,8 @@ function showCharts() {
   }
 }
 
-// The slowdown over the size of transfers, of the moment that is shown: a frame for each workload with several sizes. Each
-// band of sizes has as many transfers, and so the axis has the quantiles of the sizes.
+// The slowdown over the size of flows, of the moment that is shown: a frame for each workload with several sizes. Each
+// band of sizes has as many flows, and so the axis has the quantiles of the sizes.
 const PERCENTILES = ["median", "95 %", "99 %"], FEW = [1, 1.2, 1.5, 2, 3, 5, 7, 10], MANY = [1, 10, 1e2, 1e3, 1e4, 1e5].flatMap(v => [v, 2 * v, 5 * v]);
 let sizes = [], sizesStale = true; // by workload
 function makeSizes(m) {
@@ -595,7 +595,7 @@ function showSizes(m) {
     if (!of || !all && String([s.of.borders, s.of.curves]) === String([of.borders, of.curves])) return;
     s.of = of;
     const n = of.borders.length - 1, last = of.curves[2];
-    put(s.bands, `: ${n} bands of sizes with ${count(of.each, "transfer")} each`);
+    put(s.bands, `: ${n} bands of sizes with ${count(of.each, "flow")} each`);
     set(s.figure, "aria-label", `Slowdown of ${scene.works[i].name} by flow size, 99 %: ${digits(last[0])} of the least, ${digits(last[n - 1])} of the largest, ${digits(Math.max(...last))} at most.`);
     s.plot.setData([of.borders.slice(1).map((_, k) => (k + .5) / n), ...of.curves]);
   });
