@@ -27,6 +27,8 @@ type Config struct {
 	Spreads   []Spread   // traffic that several of the flows share
 	Workloads []Workload // workloads in which it takes part
 
+	Manage port.Manage // decides about management packets that come; nil: they are lost
+
 	Adapter AdapterConfig // its memory for arrivals, on Ethernet, and how fast it takes frames out
 }
 
@@ -79,6 +81,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 		spreads:  make([]spread, len(c.Spreads)),
 		limiters: c.Adapter.Limiters,
 		reorders: c.Reorders,
+		manage:   c.Manage,
 		draft:    new(wire.Frame),
 		soon:     unit.Never,
 	}

@@ -38,7 +38,8 @@ type Endpoint struct {
 	own   []queue[wire.Frame] // by lane: ACKs, and the schemes' own frames
 	lanes *lanes              // on InfiniBand with several data lanes; else nil
 
-	reorders bool // Config.Reorders
+	reorders bool        // Config.Reorders
+	manage   port.Manage // Config.Manage
 
 	spreads   []spread
 	pacers    []*pacer     // that flows share
@@ -121,6 +122,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		return
 	}
 	switch {
+	case f.Kind == wire.Management:
+		if _, ok := e.port.Manage(now, e.manage, f); ok {
+			e.port.Queue(now, now, f)
+		}
 	case f.Dst != e.lid:
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:

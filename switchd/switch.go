@@ -23,6 +23,7 @@ type Config struct {
 	Single bool          // an input feeds one output at a time (model M2)
 	Bypass int           // with Single: how often a frame may be bypassed
 	Lanes  []port.Event  // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
+	Manage port.Manage   // decides about management packets that come; nil: they are lost
 	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as packets enter and
@@ -43,6 +44,7 @@ type Switch struct {
 	several      bool // data lanes, or a lifetime at the head of lanes
 	countSending bool
 	delay        unit.Duration
+	manage       port.Manage
 	ingress      []ingress
 	slToVL       []port.SLToVL   // by input and output; nil: all links have one data lane
 	life         []unit.Duration // by output: how long a frame may wait for credit at the head of a lane; 0: for ever; nil: everywhere
@@ -61,7 +63,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	n := len(c.Ports)
 	s := &Switch{
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
-		delay: c.Delay, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending, fullest: c.FullAt,
+		delay: c.Delay, manage: c.Manage, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending, fullest: c.FullAt,
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, 0); err != nil {
 		return nil, err
@@ -195,6 +197,13 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	}
 	if pt.RetryPending() {
 		s.wake(now, p)
+	}
+	if a.Frame.Kind == wire.Management {
+		if out, ok := pt.Manage(now, s.manage, &a.Frame); ok && int(out) < len(s.ports) {
+			s.ports[out].Queue(now, now.Add(s.delay), &a.Frame)
+			s.wake(now, int(out))
+		}
+		return
 	}
 	output, ok := s.forward(&a.Frame)
 	if !ok {

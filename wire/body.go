@@ -272,7 +272,7 @@ func (s *Bodies) Copy(f *Frame) {
 }
 
 // packet reports whether there is a body that is in the payload: telemetry does not.
-func (b *Body) packet() bool { return b.Type > telemetryBody }
+func (b *Body) packet() bool { return b.Type > madBody }
 
 // take gives a frame a place for a body.
 func (s *Bodies) take(f *Frame) *Body {
@@ -319,7 +319,7 @@ func (s *Bodies) slot(f *Frame) *bodySlot {
 	return slot
 }
 
-// HasBody reports whether f is a data frame with a body, or a packet with telemetry.
+// HasBody reports whether f is a data frame or a MAD with a body, or a packet with telemetry.
 func (f *Frame) HasBody() bool {
-	return f.Part[0] != 0 && (f.Kind == Data || f.Kind == Ack && f.Telemetry() != NoTelemetry)
+	return f.Part[0] != 0 && (f.Kind == Data || f.Kind == Management || f.Kind == Ack && f.Telemetry() != NoTelemetry)
 }

@@ -37,6 +37,7 @@ const (
 	RCSendImmediate Opcode = 0x05 // reliable connection: the whole of a message, behind immediate data
 	RCAck           Opcode = 0x11 // reliable connection: acknowledgement
 
+	UDSendOnly       Opcode = 0x64 // unreliable datagram: the whole of a message
 	RoCENotification Opcode = 0x81 // RoCEv2: a congestion notification packet
 
 	// The opcodes of stamped packets (StampPart) of RoCEv2: manufacturers may define them.

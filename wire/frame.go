@@ -28,6 +28,7 @@ const (
 	LLRNack                       // a frame is missing
 	LLRInit                       // the sequence number of the first frame
 	LLRInitEcho                   // the answer to LLRInit
+	Management                    // on InfiniBand, a packet of QP0 or QP1 on VL15; its body is a management datagram (Bodies.PutMAD)
 )
 
 func (k Kind) String() string {
@@ -104,10 +105,10 @@ type Frame struct {
 	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474); Data and Ack of InfiniBand: service level (SL), 4 bits
 
-	Src, Dst LID    // Data, Ack, Message, Probe, TCP; of link control on Ethernet, Src is the node that sends it
-	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow
+	Src, Dst LID    // Data, Ack, Message, Probe, TCP, Management; of link control on Ethernet, Src is the node that sends it
+	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow; Management: 0 or 1
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
-	MSN      uint32 // Ack: message sequence number, 24 bits; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
+	MSN      uint32 // Ack: message sequence number, 24 bits; Management: source queue pair; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
 	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any
 
 	Window uint16     // TCP: as it is there, not scaled
@@ -119,7 +120,7 @@ type Frame struct {
 	CPID uint64
 
 	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart,
-	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame it is the number of its body, of TCP its options.
+	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame or a MAD it is the number of its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -214,6 +215,9 @@ const HeaderSize = LRHSize + BTHSize
 
 // BlockSize is the unit of InfiniBand's credits (IBTA Volume 1, 7.9.4.3).
 const BlockSize = 64
+
+// ManagementLane is VL15, which has no credits (IBTA Volume 1, 7.6.1).
+const ManagementLane = 15
 
 // Blocks returns how many blocks of credit f, a frame of InfiniBand, takes: its bytes
 // from the first of the LRH to the last of the VCRC, in units of BlockSize, rounded up.

@@ -25,7 +25,7 @@ func rewrites(t *testing.T, d wire.Delimiter, b []byte) {
 	if int(f.WireSize()) != len(b) {
 		t.Fatalf("WireSize of %+v is %d, it has %d bytes", f, f.WireSize(), len(b))
 	}
-	if f.HasBody() || f.Kind != wire.Data && body.Type != 0 {
+	if f.HasBody() || f.Kind != wire.Data && f.Kind != wire.Management && body.Type != 0 {
 		t.Fatalf("%+v comes with body %+v", f, body)
 	}
 	if got := f.AppendBody(dirty(len(b)), body); !bytes.Equal(got, b) {
@@ -40,6 +40,10 @@ func FuzzPacket(f *testing.F) {
 		if s.Kind != wire.FlowControl {
 			f.Add(s.Append(nil))
 		}
+	}
+	for qp := range uint32(2) {
+		b, _ := management(qp)
+		f.Add(b)
 	}
 	for _, n := range []int{0, 1, 6, 64} {
 		b, _ := bodied(wire.InfiniBand, n)

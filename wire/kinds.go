@@ -72,6 +72,9 @@ var kinds = [...]row{
 	LLRNack:       {"llr-nack", setFields, []form{orderedSet}},
 	LLRInit:       {"llr-init", setFields, []form{orderedSet}},
 	LLRInitEcho:   {"llr-init-echo", setFields, []form{orderedSet}},
+	Management: {"mad", madFields, []form{{
+		delimiter: DataPacket, content: HeaderSize + DETHSize + MADSize, around: ICRCSize + VCRCSize, apart: true, append: appendPacket,
+	}}},
 	TCP: {"tcp", tcpFields, []form{{
 		etherType: typeIPv4, more: (*Frame).ofSegment, apart: true, append: appendTCP, parse: parseTCP,
 	}}},
@@ -125,7 +128,7 @@ type Delimiter uint8
 
 // The delimiters.
 const (
-	DataPacket   Delimiter = iota + 1 // LRH ... VCRC: Data and Ack
+	DataPacket   Delimiter = iota + 1 // LRH ... VCRC: Data, Ack and Management
 	LinkPacket                        // FlowControl
 	StartOfFrame                      // Ethernet: DA ... FCS
 	GuestFrame                        // the same, and the frame is a guest's: no Parse reads it

@@ -2,12 +2,15 @@ package wire
 
 import "encoding/binary"
 
-// appendPacket appends a Data or Ack packet of InfiniBand: LRH, BTH, payload or AETH, ICRC, VCRC.
+// appendPacket appends a packet of InfiniBand: LRH, BTH, payload, AETH or MAD, ICRC, VCRC.
 func appendPacket(b []byte, f *Frame, body Body) []byte {
 	start := len(b)
 	n := int(f.behindBTH())
-	if f.Kind == Ack {
+	switch f.Kind {
+	case Ack:
 		n = AETHSize
+	case Management:
+		n = DETHSize + MADSize
 	}
 	b = LRH{
 		VL: f.Lane, SL: f.DSCP, LNH: NextBTH, DLID: f.Dst, SLID: f.Src, Length: uint16((HeaderSize + n + ICRCSize) / 4),
@@ -31,6 +34,8 @@ func (f *Frame) bth() BTH {
 		h.AckReq = !roce || f.Bits&bitAckReq != 0 // every packet of InfiniBand asks for its ACK
 	case Ack:
 		h.Opcode, h.BECN = RCAck, f.BECN
+	case Management:
+		h.Opcode = UDSendOnly
 	default:
 		h.Opcode, h.Migrated, h.BECN, h.PSN = RoCENotification, false, true, 0
 	}
@@ -58,6 +63,8 @@ func appendTransport(b []byte, f *Frame, body Body) []byte {
 		return appendZeros(appendImmediate(b, f), int(f.Payload))
 	case f.Kind == CNP:
 		return appendZeros(b, CNPSize)
+	case f.Kind == Management:
+		return appendMAD(b, f, body)
 	}
 	a := AETH{Syndrome: AckNoCredit, MSN: f.MSN}
 	if f.Bits&bitNAK != 0 {
@@ -135,7 +142,7 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 		return refuse("BTH.PKey", 2, ErrUnsupported)
 	case h.FECN && roce: // RoCEv2 marks by CE
 		return refuse("BTH.FECN", 4, ErrUnsupported)
-	case !sends && h.Opcode != RCAck && !(roce && h.Opcode == RoCENotification):
+	case !sends && h.Opcode != RCAck && !(roce && h.Opcode == RoCENotification) && (roce || h.Opcode != UDSendOnly):
 		return refuse("BTH.Opcode", 0, ErrUnsupported)
 	case !sends && h.Solicited:
 		return refuse("BTH.Solicited", 1, ErrUnsupported)
@@ -181,6 +188,8 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 			return refuse("AETH.Syndrome", BTHSize, ErrUnsupported)
 		}
 		f.Kind, f.BECN, f.MSN = Ack, h.BECN, aeth.MSN
+	case UDSendOnly:
+		return f.parseMAD(body, p, BTHSize)
 	default:
 		switch {
 		case h.PSN != 0:

@@ -488,7 +488,7 @@ func TestReasonsHaveWords(t *testing.T) {
 // Each kind has a row with its own word, and its frames have a delimiter.
 func TestKindsHaveRows(t *testing.T) {
 	words := map[string]wire.Kind{wire.Kind(0).String(): 0}
-	for k := wire.Data; k <= wire.LLRInitEcho; k++ {
+	for k := wire.Data; k <= wire.Management; k++ {
 		f := wire.Frame{Kind: k}
 		if k == wire.CNP {
 			f.Family = wire.RoCEv2
@@ -498,7 +498,7 @@ func TestKindsHaveRows(t *testing.T) {
 		}
 		words[k.String()] = k
 	}
-	if got := (wire.LLRInitEcho + 1).String(); got != "unknown" {
+	if got := (wire.Management + 1).String(); got != "unknown" {
 		t.Errorf("the kind behind the last one is %q", got)
 	}
 }

@@ -210,9 +210,12 @@ func checkTelemetry(b []byte, form Telemetry) error {
 	return nil
 }
 
-// Words describes telemetry for people: of each hop its time, bytes sent, bytes that wait, and the rate. Of a body
-// of another kind it is empty.
+// Words describes telemetry or a MAD for people: of each hop its time, bytes sent, bytes that wait, and the rate. Of a
+// body of another kind it is empty.
 func (b Body) Words() (words string) {
+	if mad := b.MAD(); mad != nil {
+		return madWords(mad)
+	}
 	if b.Type != telemetryBody {
 		return ""
 	}

@@ -65,6 +65,7 @@ type Event struct {
 	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
 	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
 	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: the parameters, the table or what they make; RoutesChange: a new table, which gets the index Table, or nil
+	Frame   *wire.Frame   // SendMAD: the packet, with its body in the Outbox
 	In      ID            // SLToVLChange: of a switch: the input that the table is for; AnyPort: all
 }
 
@@ -96,6 +97,7 @@ const (
 	SLToVLChange                // frames that leave by the port have the lanes of Event.Setting, an SLToVL; those that wait for it keep theirs
 	ArbitrationChange           // the lanes of the port are arbitrated as Event.Setting says, an Arbitration
 	MarkingChange               // of a switch with input buffers: it has the congestion points of Event.Setting, a cp.Maker
+	SendMAD                     // the port sends Event.Frame on VL15
 	ControlChange               // of an endpoint: its flows have the reaction points of Event.Setting, a map[uint32]rp.Controller by queue pair
 )
 
@@ -107,7 +109,7 @@ var eventWords = [...]string{
 	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
 	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
 	WatermarksChange: "watermarks-change", WatchdogChange: "watchdog-change",
-	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change", MarkingChange: "marking-change",
+	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change", MarkingChange: "marking-change", SendMAD: "send-mad",
 	ControlChange: "control-change",
 }
 

@@ -167,6 +167,7 @@ func (c *Credit) fill(f *wire.Frame, lane uint8) {
 type credits struct {
 	lanes []virtualLane // the data lanes, and then the lane of ACKs if they have one
 	acks  bool          // they do
+	mads  []mad         // packets of VL15 that wait for the link
 }
 
 // virtualLane is the flow control of a lane.
@@ -223,6 +224,10 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		return false
 	}
 	f := &a.Frame
+	if f.Kind == wire.Management {
+		p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), 0)
+		return true
+	}
 	if int(f.Lane) >= len(c.lanes) {
 		p.Lost(now, f, trace.NoSuchLane)
 		return false
@@ -285,6 +290,9 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 		next = min(next, lane.due)
 		p.Start(now, &f, p.transmitter.medium.packet, Note{})
 	}
+	if len(c.mads) > 0 {
+		again, next = min(again, c.sendMADs(p, now)), owed // of those that wait too, for Control to return when they leave
+	}
 	p.owed = next
 	return again
 }
@@ -313,7 +321,11 @@ func (c *credits) repeats(p *Port) unit.Time {
 
 func (c *credits) asked() uint8 { return 0 }
 
-func (c *credits) restart(p *Port, _ unit.Time) {
+func (c *credits) restart(p *Port, now unit.Time) {
+	for i := range c.mads {
+		p.Lost(now, &c.mads[i].frame, trace.LinkWasDown)
+	}
+	c.mads = c.mads[:0]
 	for lane := range c.lanes {
 		c.lanes[lane].restart()
 		c.lanes[lane].due = 0

@@ -5,13 +5,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"fabemu/wire"
 )
 
 // MaxDataLanes is the number of data lanes that an InfiniBand link can have at most, VL0 to VL14. ManagementLane is VL15,
 // which has no credits and carries no data (IBTA Volume 1, 7.6.1).
 const (
 	MaxDataLanes   = 15
-	ManagementLane = 15
+	ManagementLane = wire.ManagementLane
 )
 
 // ServiceLevels is the number of service levels (SLs).

@@ -200,7 +200,7 @@ func (p *Port) Down() bool { return p.since == unit.Never }
 
 // Start sends f, whose length on the link is n. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
-	left, control := -1, f.Kind.Control()
+	left, control := -1, f.Kind.Control() || f.Kind == wire.Management // acts when it is whole, without credit
 	if !control {
 		// Not by the interface: f would escape, so that each frame of flow control itself were allocated, and a run of
 		// hpl2002/fig3b would take 1 % more instructions.
@@ -335,6 +335,10 @@ func (p *Port) Apply(now unit.Time, e Event) {
 		if s, ok := p.control.(*pausing); ok {
 			s.unwarned, s.warned = s.wanted(), unit.Never
 		}
+	case SendMAD:
+		f := *e.Frame
+		p.Queue(now, now, &f)
+		return
 	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the node makes it
 	case StormStart, StormStop:
 		if p.kind == Credits {

@@ -239,6 +239,25 @@ func fabric(t *testing.T) string {
 	return save(t, b.Bytes())
 }
 
+// Wireshark decodes a MAD in a capture without the add-on.
+func TestMADInTshark(t *testing.T) {
+	u := newUser(t)
+	f := wire.Frame{Kind: wire.Management, Lane: 15, Src: 0xFFFF, Dst: 0xFFFF, PSN: 3}
+	var bodies wire.Bodies
+	bodies.PutMAD(&f, &[wire.MADSize]byte{1, 0x81, 1, 1, 6: 1, 7: 1, 17: 0x11, 32: 0xFF, 33: 0xFF, 34: 0xFF, 35: 0xFF, 129: 1})
+	var b bytes.Buffer
+	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
+	c.Sent(0, &port.Transmission{Frame: f, Start: 1e9, Note: port.Note{Credit: -1}}, bodies.Of(&f), 1e9, 0, 0)
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	got := u.tshark("-r", save(t, b.Bytes()), "-T", "fields", "-e", "infiniband.lrh.vl", "-e", "infiniband.bth.opcode", "-e", "infiniband.mad.mgmtclass", "-e", "_ws.col.Info")
+	if want := "0x0f\t100\t0x81\tUD Send Only QP=0x000000 SubnGet(NodeInfo)"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func save(t *testing.T, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample")

@@ -67,6 +67,8 @@ func (c *Checker) grant(p *Packet, at where, out bool) {
 func (c *Checker) checkCredit(p *Packet, at where) {
 	n, blocks := p.Frame.Lane, p.Frame.Blocks()
 	switch {
+	case p.Frame.Kind == wire.Management: // VL15 has no credits
+		return
 	case p.Frame.Delimiter() == wire.DataPacket:
 	case p.Headers != nil && p.Headers.Local: // another program wrote it, but a link carried it all the same
 		n, blocks = p.Headers.LRH.VL, wire.BlocksOf(unit.Size(p.Size))

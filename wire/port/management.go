@@ -1,0 +1,66 @@
+package port
+
+import (
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// Manage decides about a management packet that has come to a port of a node whole (wire.Management): it returns the port by
+// which the packet, or the answer to it, leaves, or Taken or AnyPort. It may change the frame, except its Part, and the datagram.
+type Manage func(now unit.Time, in ID, f *wire.Frame, mad *[wire.MADSize]byte) (out ID)
+
+// Taken is the result of Manage for a packet that ends at the node, and AnyPort the one for a packet that leads nowhere.
+const Taken = AnyPort - 1
+
+// Manage asks about a management packet that Receive has passed. ok reports whether it leaves, by out; otherwise it ends here.
+func (p *Port) Manage(now unit.Time, manage Manage, f *wire.Frame) (out ID, ok bool) {
+	out = AnyPort
+	if mad := p.out.Bodies.Of(f).MAD(); manage != nil && mad != nil {
+		out = manage(now, p.id, f, mad)
+	}
+	switch out {
+	case AnyPort:
+		p.Lost(now, f, trace.NoRoute)
+	case Taken:
+		p.out.Bodies.Free(f)
+	}
+	return out, out < Taken
+}
+
+// mad is a packet of VL15 that waits for the link, and when it may leave at the earliest.
+type mad struct {
+	frame wire.Frame
+	at    unit.Time
+}
+
+// madRoom is how many packets of VL15 wait for a link at most.
+const madRoom = 64
+
+// Queue has a management packet leave as soon as the link is idle, but not before an instant. Only flow control packets precede
+// it. It is lost if the link is down or too many wait. Control sends it.
+func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
+	c, ok := p.control.(*credits)
+	switch {
+	case !ok || p.Down():
+		p.Lost(now, f, trace.LinkWasDown)
+	case len(c.mads) >= madRoom:
+		p.Lost(now, f, trace.BufferFull)
+	default:
+		c.mads = append(c.mads, mad{*f, at})
+		p.owed = owed
+	}
+}
+
+// sendMADs sends the packets of VL15 that may leave, if the link is idle. It returns when to ask again.
+func (c *credits) sendMADs(p *Port, now unit.Time) unit.Time {
+	for len(c.mads) > 0 {
+		m := &c.mads[0]
+		if at := max(m.at, p.transmitter.free); at > now {
+			return at
+		}
+		p.Start(now, &m.frame, p.Framing().Length(&m.frame), Note{})
+		c.mads = append(c.mads[:0], c.mads[1:]...)
+	}
+	return unit.Never
+}
