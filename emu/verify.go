@@ -50,6 +50,12 @@ func (r *recording) verify(ctx context.Context, s assemble.Schemes, id uint32, o
 		out.Warnings = append(out.Warnings, "the run was not repeated on the virtual clock: not all measured instants were recorded")
 		return nil
 	}
+	if m := s.Management; m != nil {
+		if s.Management = m.Repeat(); s.Management == nil {
+			out.Warnings = append(out.Warnings, "the run was not repeated on the virtual clock: not all management packets were recorded")
+			return nil
+		}
+	}
 	twins, err := guest.Open(ctx, r.fabric, id, "", false, r.options.NewStack)
 	if err != nil {
 		return err

@@ -40,6 +40,14 @@ func Divided(f *fabric.Fabric, schemes Schemes, domains *drive.Domains) (*drive.
 	return out, err
 }
 
+// Quiet makes the nodes of a fabric without its traffic.
+func Quiet(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, error) {
+	b := newBuilder(f, schemes, events)
+	quiet := *f
+	quiet.Flows, b.fabric, b.work = nil, &quiet, nil
+	return b.build()
+}
+
 // Check returns an error if the nodes of a fabric cannot be made. It makes no tables of routes, which
 // are most of the work in a large fabric: the path of each flow is already known.
 func Check(f *fabric.Fabric) error {
@@ -138,6 +146,9 @@ func (b *builder) build() (*drive.Setup, error) {
 	}
 	for i := range s.Events {
 		out.Changes = append(out.Changes, b.changes(i, &s.Events[i])...)
+	}
+	if m := b.schemes.Management; m != nil {
+		out.Outside, out.Changes = m, append(out.Changes, m.Begin(out.Bodies)...)
 	}
 	slices.SortStableFunc(out.Changes, func(x, y drive.Change) int { return cmp.Compare(x.At, y.At) })
 	return out, nil
@@ -264,8 +275,16 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 	return switchd.New(switchd.Config{
 		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
 		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
-		Lanes: lanes, CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+		Manage: b.manage(i), Lanes: lanes, CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
 	}, events)
+}
+
+// manage returns what decides about management packets at a node.
+func (b *builder) manage(i int) port.Manage {
+	if b.schemes.Management == nil {
+		return nil
+	}
+	return b.schemes.Management.Manage(i)
 }
 
 // lanes returns the exceptions from the lanes of links at a node that count from the beginning, and the changes by those
@@ -310,7 +329,7 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	m := &b.fabric.Nodes[i]
 	out, events := b.outputs(i)
 	c := node.Config{
-		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes(),
+		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes(), Manage: b.manage(i),
 	}
 	lanes, _ := b.lanes(i)
 	for _, l := range lanes {

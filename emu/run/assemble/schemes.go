@@ -5,11 +5,14 @@ import (
 	"strings"
 
 	"fabemu/emu/fabric"
+	"fabemu/emu/run/drive"
 	"fabemu/emu/run/measured"
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
+	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -39,9 +42,23 @@ type Schemes struct {
 	// is repeated for comparison.
 	Listen func(f *fabric.Flow) node.Listener
 
+	// Management decides about the management packets of InfiniBand, and sends them. Nil: there are none.
+	Management Management
+
 	// Measured is the time of limiters and reaction points under actual timing: emu.Run sets
 	// it. Nil: they have the time of the model.
 	Measured *measured.Time
+}
+
+// Management decides about management packets of InfiniBand, and sends them.
+type Management interface {
+	drive.Outside
+	// Manage returns what decides about the packets that come to a node.
+	Manage(node int) port.Manage
+	// Begin takes the bodies of the frames of nodes that have been made. It returns the packets that they send, in order.
+	Begin(*wire.Bodies) []drive.Change
+	// Repeat returns a Management that decides as this one has, and sends the same packets, or nil if too much has been recorded.
+	Repeat() Management
 }
 
 // Warning names the parts of a scenario that are replaced; empty: none.

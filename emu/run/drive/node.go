@@ -77,7 +77,7 @@ type Setup struct {
 	Progress *pace.Progress
 	// Tap receives each frame. It may be nil.
 	Tap Tap
-	// Outside is the source of packets from outside the fabric, on the wall clock in one process. It may be nil.
+	// Outside is the source of packets from outside the fabric, on the wall clock in one process, or of Stepped. It may be nil.
 	Outside Outside
 	// Visitor is called between two events. It may be nil.
 	Visitor Visitor
@@ -99,12 +99,12 @@ func (f *Setup) LastChange() unit.Time {
 
 // Outside brings packets of real hosts into a fabric on the wall clock. The driver's loop
 // calls it while it waits, and from time to time when it lags behind. A node gets an offer
-// at once, as a change from outside (port.Offer): at the model time of the wall clock, or,
+// at once, as a change from outside (port.Offer, port.SendMAD): at the model time of the wall clock, or,
 // if the loop lags behind, at the time of the next event.
 type Outside interface {
 	// Look takes in packets that have arrived, without waiting, and calls offer for each node that has something
-	// to send because of them.
-	Look(offer func(node int)) error
+	// to send because of them. offer returns when the node receives the event.
+	Look(offer func(node int, e port.Event) unit.Time) error
 	// Wait returns when something has arrived, or when the given wall time has passed. With 0 it yields this
 	// processor for a moment if a program outside waits for it.
 	Wait(most time.Duration)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,11 +20,11 @@ type caller struct {
 	waits int
 }
 
-func (c *caller) Look(offer func(node int)) error {
+func (c *caller) Look(offer func(node int, e port.Event) unit.Time) error {
 	if c.at > 0 && *c.clock >= c.at {
 		c.at = 0
-		offer(1)
-		offer(0)
+		offer(1, port.Event{Kind: port.Offer})
+		offer(0, port.Event{Kind: port.Offer})
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package drive
 
-import "fabemu/wire/port"
+import (
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
 
 // Virtual runs a fabric on the virtual clock: from event to event, as fast as the processor can. The same fabric
 // always gives the same events.
@@ -35,4 +38,31 @@ func (o *order) pass(t *port.Transmission, slot int32, p *path) {
 	f := o.push(p)
 	f.take(t)
 	o.expect(slot, p, f, t.Due)
+}
+
+// Stepped runs a fabric on the virtual clock for programs outside: model time passes only while step returns true. It ends with
+// the error of step, which is called before each event, or when the time of f is over. The result is the time of the last event.
+func Stepped(f *Setup, step func() (bool, error)) (unit.Time, error) {
+	o, err := newOrder(f, true)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		if err = f.Outside.Look(func(node int, e port.Event) unit.Time {
+			o.insert(Change{At: o.now + 1, Node: node, Event: e})
+			return o.now + 1
+		}); err != nil {
+			return o.now, err
+		}
+		passes, err := step()
+		if err == nil && passes {
+			if _, t := o.next(); t >= f.End {
+				return o.now, nil
+			}
+			err = o.run(f.End, 1)
+		}
+		if err != nil {
+			return o.now, err
+		}
+	}
 }

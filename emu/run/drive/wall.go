@@ -294,9 +294,14 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now
 		at := max(r.order.now, min(t, r.at(r.now)))
-		err := r.fabric.Outside.Look(func(node int) {
+		err := r.fabric.Outside.Look(func(node int, e port.Event) unit.Time {
 			r.found = r.now
-			r.insert(Change{At: at, Node: node, Event: port.Event{Kind: port.Offer}})
+			when := at
+			if e.Kind == port.SendMAD { // in a repetition it has its place among the events of the instant
+				when = max(at, r.order.now+1)
+			}
+			r.insert(Change{At: when, Node: node, Event: e})
+			return when
 		})
 		if err != nil || r.found == r.now {
 			return cmp.Or(err, errOffered)

@@ -23,6 +23,7 @@ import (
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
+	ports "fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -331,7 +332,7 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
-func (g *Guests) Look(offer func(node int)) error {
+func (g *Guests) Look(offer func(node int, e ports.Event) unit.Time) error {
 	g.now = g.clock()
 	g.watch()
 	if len(g.keeping) > 0 {
@@ -344,7 +345,7 @@ func (g *Guests) Look(offer func(node int)) error {
 		}
 		if x.offers {
 			x.offers = false
-			offer(x.node)
+			offer(x.node, ports.Event{Kind: ports.Offer})
 		}
 	}
 	err := g.failed

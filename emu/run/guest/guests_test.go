@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
+	ports "fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -111,7 +112,7 @@ func packet(t *testing.T, to [4]byte, dscp, size int, ether ...layers.Ethernet) 
 // look calls Look, and returns the nodes that have something.
 func look(t *testing.T, g *Guests) (nodes []string) {
 	t.Helper()
-	if err := g.Look(func(m int) { nodes = append(nodes, g.fabric.Nodes[m].Name) }); err != nil {
+	if err := g.Look(func(m int, _ ports.Event) unit.Time { nodes = append(nodes, g.fabric.Nodes[m].Name); return 0 }); err != nil {
 		t.Fatal(err)
 	}
 	return nodes

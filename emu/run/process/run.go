@@ -79,9 +79,10 @@ func (p *Plan) here(ctx context.Context, f *drive.Setup) (out Outcome, err error
 	}
 	defer disconnect(l, &out)
 	f.Secret = newSecret()
+	_, real := p.Fabric.Scenario.Guests()
 	w := drive.Wall{
 		Dilation: p.Fabric.Scenario.Wall.Dilation, Links: l.Ends, Trunk: l.Trunk, Longest: p.Fabric.Longest(),
-		Measured: p.Measured, Fixed: fixed(p.Hold, f.Outside != nil), Clock: p.Hooks.Clock,
+		Measured: p.Measured, Fixed: fixed(p.Hold, real > 0), Clock: p.Hooks.Clock,
 		Epoch: func() {
 			out.Began = time.Now()
 			if p.Epoch != nil {
