@@ -40,9 +40,12 @@ var umad2sim = []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2si
 // are its forwarding tables.
 func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.Options) (*subnet.Server, *scenario.Scenario, error) {
 	patience, err := time.ParseDuration(f.Subnet)
+	_, real := s.Guests()
 	switch {
 	case err != nil || patience <= 0:
 		return nil, nil, fmt.Errorf("--subnet %s: give the longest time to wait for a subnet manager, such as 10m", f.Subnet)
+	case s.Subnet.InBand && real > 0:
+		return nil, nil, errors.New("subnet: {in-band: true} and real hosts exclude each other: remove one of them")
 	case s.Routing.Recompute > 0:
 		return nil, nil, fmt.Errorf("routing.recompute and --subnet exclude each other: the subnet manager finds new routes")
 	}
@@ -72,6 +75,9 @@ func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.
 	if err := server.Wait(late); err != nil {
 		closeSubnet(server, o.Directory)
 		return nil, nil, failure{errors.Join(err, ctx.Err())}
+	}
+	if s.Subnet.InBand && o.Clock != emu.VirtualClock {
+		o.Schemes.Management = server.InBand()
 	}
 	o.Observe = append(o.Observe, observe.Request{Observer: server, Every: subnetEvery})
 	return server, server.Scenario(), nil

@@ -385,7 +385,7 @@ func awaitModel(t *testing.T, dir string, ps int64) {
 }
 
 // A cable breaks, or ibportstate disables a port: the switches report it, opensm sweeps again, and the traffic takes the other
-// spine. Only frames on that link are lost, and the run is that of its resolved scenario.
+// spine. Only frames on that link are lost, and the run is that of its resolved scenario, even if MADs cross the links.
 func TestSubnetResweep(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibportstate")
 	text, err := os.ReadFile("../../emu/scenario/builtin/infiniband/opensm.yaml")
@@ -394,15 +394,18 @@ func TestSubnetResweep(t *testing.T) {
 	}
 	whole := strings.Replace(string(text), "duration: 60ms", "duration: 40ms", 1)
 	intact, _, _ := strings.Cut(whole, "events:")
-	for _, by := range []string{"event", "ibportstate"} {
+	for _, by := range []string{"event", "ibportstate", "in-band"} {
 		t.Run(by, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			file := map[string]string{"event": whole, "ibportstate": intact}[by]
+			file, ports := intact, by != "event"
+			if !ports {
+				file = whole
+			}
 			if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), []byte(file), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			run, on := underSubnet(t, dir, "on", "lab.yaml", "--link", "pipe")
+			run, on := underSubnet(t, dir, "on", "lab.yaml", "--link", "pipe", "--set", fmt.Sprint("subnet.in-band=", by == "in-band"))
 			swept := func(times int) {
 				t.Helper()
 				runtest.Await(t, fmt.Sprint("sweep ", times), func() bool {
@@ -416,7 +419,7 @@ func TestSubnetResweep(t *testing.T) {
 					t.Errorf("ibportstate: %v\n%s", err, out)
 				}
 			}
-			if by == "ibportstate" {
+			if ports {
 				set("disable")
 			}
 			runtest.Await(t, "the link is down", func() bool {
@@ -424,14 +427,14 @@ func TestSubnetResweep(t *testing.T) {
 				return strings.Contains(said, "link up11 down")
 			})
 			swept(2)
-			if by == "ibportstate" {
+			if ports {
 				set("enable")
 				swept(3)
 			}
 			r := resultOf(t, dir, run)
 			text, err := os.ReadFile(filepath.Join(dir, "results/lab", report.ResolvedFile))
 			if err != nil || !regexp.MustCompile(`at: L1, to: h\d, over: up12, since: `).Match(text) ||
-				by == "ibportstate" && !strings.Contains(string(text), "link: up11, state: up}") {
+				ports && !strings.Contains(string(text), "link: up11, state: up}") {
 				t.Errorf("the routes have not changed: %v\n%s", err, text)
 			}
 			for _, l := range r.Losses {

@@ -30,6 +30,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	if routing := of("routing"); s.Routing != param.Defaults(Routing{}) {
 		p.inline("routing", routing, s.Routing)
 	}
+	if s.Subnet != (Subnet{}) {
+		p.inline("subnet", of("subnet"), s.Subnet)
+	}
 	p.switches(s.Switches)
 	p.endpoints(s)
 	writeList(p, "links", s.Links)

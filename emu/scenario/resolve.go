@@ -59,7 +59,7 @@ func (r *resolver) resolveHead() {
 	r.s.Model, r.s.Wall = build[Model](model), build[Wall](top.sub("wall"))
 	r.s.Model.DSCP = dscpOf(model)
 	r.cut = place{set: model.node("duration").at.set}
-	r.s.Routing = build[Routing](top.sub("routing"))
+	r.s.Routing, r.s.Subnet = build[Routing](top.sub("routing")), build[Subnet](top.sub("subnet"))
 	r.resolveWindow(top)
 }
 

@@ -42,6 +42,7 @@ type Scenario struct {
 	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
 	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths: ecmp}.
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
+	Subnet  Subnet  `key:"subnet" doc:"InfiniBand: how a subnet manager reaches the nodes of a run with --subnet."`
 	// Exceptions from the shortest path.
 	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
 	// InfiniBand: exceptions from lanes of links, for frames that leave a node.
@@ -122,6 +123,12 @@ type Wall struct {
 	UDPPort int `key:"udp-port" def:"0" low:"0" high:"65535" also:"port"`
 	// Receive buffer of each socket.
 	Buffer unit.Size `key:"socket-buffer" def:"128KiB" low:"4186B" also:"buffer|rcvbuf"`
+}
+
+// Subnet is how the packets of subnet managers and diagnostic programs cross the fabric.
+type Subnet struct {
+	// Management packets cross the links on VL15, and take time and bandwidth. Otherwise they take neither.
+	InBand bool `key:"in-band" def:"false" also:"inband|vl15"`
 }
 
 // Switch is a switch: where frames wait in it, and how it marks. The fields of the other kind

@@ -95,13 +95,14 @@ type Result struct {
 
 // Subnet is what a run had to do with its subnet manager.
 type Subnet struct {
-	UpSeconds Number `json:"up_seconds"` // wall time from the first MAD until all ports were active and all routes set
-	MADs      int64  `json:"mads"`       // received
-	Refused   int64  `json:"refused"`    // of them, those that were no MAD, or that nothing answered
-	Strange   int64  `json:"strange"`    // datagrams of a wrong size, of another user, or under a foreign name
-	Slowed    int64  `json:"slowed"`     // MADs after which their client had to wait, because it sent too many
-	Unsent    int64  `json:"unsent"`     // MADs for clients that did not take them
-	Levels    int64  `json:"levels"`     // flows whose service level is that of a path record
+	UpSeconds Number `json:"up_seconds"`      // wall time from the first MAD until all ports were active and all routes set
+	UpPs      int64  `json:"up_ps,omitempty"` // model time of the same, if management packets cross the links
+	MADs      int64  `json:"mads"`            // received
+	Refused   int64  `json:"refused"`         // of them, those that were no MAD, or that nothing answered
+	Strange   int64  `json:"strange"`         // datagrams of a wrong size, of another user, or under a foreign name
+	Slowed    int64  `json:"slowed"`          // MADs after which their client had to wait, because it sent too many
+	Unsent    int64  `json:"unsent"`          // MADs for clients that did not take them
+	Levels    int64  `json:"levels"`          // flows whose service level is that of a path record
 	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a port.
 	Unadopted []string `json:"unadopted,omitempty"`
 	// DuplicateLIDs are those that two nodes had when the run adopted forwarding tables, with the nodes.

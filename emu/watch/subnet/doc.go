@@ -11,8 +11,11 @@
 // /dev/infiniband with datagram sockets. The server listens on abstract Unix sockets whose names have 64 random bits, and
 // refuses clients of other users.
 //
-// Management takes no model time, and its MADs no bandwidth, because managers run in wall time: at a dilation of 200 their MADs would
-// be 200 times as dense on the links as they are on hardware. A subnet manager sets LIDs, port states, forwarding tables and the
+// By default management takes no model time, and its MADs no bandwidth, because managers run in wall time: at a dilation of 200 their
+// MADs would be 200 times as dense on the links as they are on hardware. In-band (InBand) they are packets on VL15: the nodes of the
+// model carry them, and ask the agents where they lead. What the agents decided is recorded, for the repetition of a run.
+//
+// A subnet manager sets LIDs, port states, forwarding tables and the
 // tables of lanes; Scenario returns them as routes and rules, flows with the service levels of the manager's path records, and changes
 // of congestion control as events. Limitations: multicast tables, partitions, and leases of M_Key and CC_Key are stored without effect.
 package subnet

@@ -64,6 +64,7 @@ const (
 func (m *mad) class() byte       { return m[1] }
 func (m *mad) method() byte      { return m[3] &^ methodResponse }
 func (m *mad) sets() bool        { return m.method() == methodSet }
+func (m *mad) asks() bool        { return (m.method() == methodGet || m.sets()) && !m.response() }
 func (m *mad) response() bool    { return m[3]&methodResponse != 0 || m[3] == methodRepress }
 func (m *mad) attribute() uint16 { return be.Uint16(m[16:]) }
 func (m *mad) modifier() uint32  { return be.Uint32(m[20:]) }
@@ -78,7 +79,27 @@ func (m *mad) back() []byte      { return m[192:256] }
 // client is the client whose request was passed on to another: the high 16 bits of the transaction
 // identifier, which managers leave to the channel adapter.
 func (m *mad) client() int     { return int(be.Uint16(m[8:])) }
+func (m *mad) id() uint64      { return be.Uint64(m[8:]) }
 func (m *mad) setClient(c int) { be.PutUint16(m[8:], uint16(c)) }
+
+// hop moves the hop pointer of a directed-route SMP at the node where it begins, or where it has come in by a port (14.2.2). It
+// returns the port by which the SMP leaves. ends reports that it is for this node.
+func (m *mad) hop(in int, begins bool) (out int, ends bool) {
+	at := &m[6]
+	switch {
+	case m.response() && begins:
+		*at = m[7]
+	case m.response():
+		*at--
+	default:
+		if m.back()[*at%64] = byte(in); *at < m[7] {
+			*at++
+			return int(m.path()[*at%64]), false
+		}
+		*at = 0
+	}
+	return int(m.back()[*at%64]), *at == 0
+}
 
 // answer turns the MAD into its own response.
 func (m *mad) answer(status uint16) {

@@ -34,7 +34,7 @@ func (s *Subnet) Missing() string {
 	}
 	for i, dst := range s.pairs() {
 		lid := s.own(dst).lid()
-		if at, ok := s.routed(place{i, 0}, lid, true); !ok || at.node != dst {
+		if at, ok := s.lead(place{i, 0}, lid, nil); !ok || at.node != dst {
 			return fmt.Sprintf("the forwarding tables do not lead from %s to %s (LID %d)", s.nodes[i].Name, s.nodes[dst].Name, lid)
 		}
 	}
@@ -128,6 +128,10 @@ func (s *Subnet) Rerouted() (routes []scenario.Route) {
 // Switched returns the events that make the links follow what managers have disabled, or enabled and activated, since
 // the last call.
 func (s *Subnet) Switched() (events []string) {
+	carries := byte(stateActive)
+	if s.inBand { // the MADs that make it active cross it
+		carries = stateInit
+	}
 	for w := range s.fabric.Wires {
 		ends, state := s.ends(w), scenario.Down
 		switch {
@@ -135,7 +139,7 @@ func (s *Subnet) Switched() (events []string) {
 			continue
 		case !s.cut[w]:
 			s.cut[w] = true
-		case s.at(ends[0]).state() == stateActive && s.at(ends[1]).state() == stateActive:
+		case min(s.at(ends[0]).state(), s.at(ends[1]).state()) >= carries:
 			s.cut[w], s.lifted[w], state = false, true, scenario.Up
 		default:
 			continue

@@ -48,6 +48,8 @@ type Server struct {
 	done    chan struct{}
 	wg      sync.WaitGroup
 
+	incoming, outgoing chan struct{} // have room for one: MADs in-band wait for a node, or for a client
+
 	mu      sync.Mutex
 	subnet  *Subnet
 	clients [mostClients]client
@@ -74,7 +76,8 @@ func Listen(s *Subnet) (*Server, error) {
 	}
 	var secret [8]byte
 	rand.Read(secret[:])
-	v := &Server{name: fmt.Sprintf("fabemu-%x", secret), subnet: s, done: make(chan struct{})}
+	v := &Server{name: fmt.Sprintf("fabemu-%x", secret), subnet: s, done: make(chan struct{}),
+		incoming: make(chan struct{}, 1), outgoing: make(chan struct{}, 1)}
 	var err error
 	v.ctl, err = v.bind("ctl")
 	for slot := 0; slot < mostClients && err == nil; slot++ {
@@ -129,7 +132,9 @@ func (v *Server) do(f func()) {
 func (v *Server) locked(f func()) []Delivery {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	f()
+	if f(); len(v.subnet.launched) > 0 {
+		signal(v.incoming)
+	}
 	return v.subnet.Outbox()
 }
 
@@ -141,6 +146,10 @@ func (v *Server) tick() {
 		select {
 		case <-v.done:
 			return
+		case <-v.outgoing:
+			v.do(func() {})
+			n--
+			continue
 		case <-t.C:
 		}
 		v.adopt()
@@ -356,16 +365,13 @@ func (c *client) charge(now time.Time) time.Duration {
 // Wait returns when all ports are active, all switches have routes to all endpoints, and the manager has told the service
 // levels of paths, or with an error that says what is missing.
 func (v *Server) Wait(ctx context.Context) error {
+	if v.subnet.fabric.Scenario.Subnet.InBand {
+		return v.InBand().up(ctx)
+	}
 	t := time.NewTicker(settled)
 	defer t.Stop()
 	for {
-		var why string
-		v.do(func() {
-			v.subnet.Counts.UpSeconds = report.Number(time.Since(v.began).Seconds())
-			if why = v.subnet.Missing(); why == "" {
-				why = v.subnet.Levels()
-			}
-		})
+		why := v.lacks()
 		if why == "" {
 			return nil
 		}
@@ -375,6 +381,17 @@ func (v *Server) Wait(ctx context.Context) error {
 		case <-t.C:
 		}
 	}
+}
+
+// lacks returns what the subnet still lacks.
+func (v *Server) lacks() (why string) {
+	v.do(func() {
+		v.subnet.Counts.UpSeconds = report.Number(time.Since(v.began).Seconds())
+		if why = v.subnet.Missing(); why == "" {
+			why = v.subnet.Levels()
+		}
+	})
+	return why
 }
 
 // Scenario returns the scenario of the run as the manager has set it up.
@@ -396,6 +413,10 @@ func (v *Server) Follow(c *observe.Changes) {
 func (v *Server) Observe(s *observe.Snapshot) {
 	v.do(func() {
 		v.running = !s.Last && v.changes != nil
+		if s.Last {
+			v.subnet.inBand = false
+			v.subnet.lost()
+		}
 		v.subnet.Observe(s.Figures, s.Ports)
 		for w := range v.subnet.fabric.Wires {
 			end := v.subnet.fabric.Wires[w].Ends[0]

@@ -25,6 +25,7 @@ type Subnet struct {
 	nodes       []node
 	clients     map[int]*attached
 	out         []Delivery
+	traps       []trap
 	routes      map[[2]int]int        // by switch and destination, the wire of the run's route
 	lanes       [][]scenario.LaneRule // by node, of the run
 	levels      map[[2]int]int        // by source and destination of a path, its service level: see Levels
@@ -37,6 +38,10 @@ type Subnet struct {
 	now         unit.Time             // of the run
 	ack         int64                 // bytes of an ACK on the link
 	stirred     bool                  // a forwarding table has changed since this was last read
+	inBand      bool                  // MADs cross the links of a model
+	launched    []launched            // in-band, by nodes
+	asked       map[uint64]request    // those that await an answer, by mad.id
+	number      uint32                // of the last packet in-band
 	quiet       map[int]int           // by switch, how many times an unacknowledged trap has yet to be repeated
 }
 
@@ -50,6 +55,13 @@ type Delivery struct {
 type attached struct {
 	place
 	sm bool // it is the subnet manager at this node
+}
+
+// request is a request of a client that awaits an answer: one in-band, or an SMP that was passed on to another client.
+type request struct {
+	Packet
+	to    int // the client that is to answer; -1: an agent
+	tries int
 }
 
 // place is a port of a node: 0 is the management port of a switch.
@@ -87,7 +99,7 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	if len(f.Nodes) > mostLID {
 		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
 	}
-	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, levels: map[[2]int]int{}, quiet: map[int]int{},
+	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, levels: map[[2]int]int{}, quiet: map[int]int{}, asked: map[uint64]request{},
 		down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires))}
 	framing := f.Framing()
 	s.ack = int64(framing.Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand}))
@@ -149,6 +161,14 @@ func (s *Subnet) Attach(client, node int, sm bool) error {
 func (s *Subnet) Detach(client int) {
 	s.SetManager(client, false)
 	delete(s.clients, client)
+	for id, r := range s.asked {
+		switch client {
+		case r.Packet.mad().client():
+			delete(s.asked, id)
+		case r.to:
+			s.refuse(id)
+		}
+	}
 }
 
 // SetManager sets whether a client is a subnet manager; the port reports the change by trap 144.
@@ -188,22 +208,30 @@ func (s *Subnet) trap(i int, kind byte, number uint16, atLID int, mask []byte) {
 	copy(d[6:], lid)
 	copy(d[atLID:], lid)
 	copy(d[20:], mask)
-	s.tell(i, &p)
+	s.traps = append(s.traps, trap{i, p})
+}
+
+// trap is a trap that a node is to send.
+type trap struct {
+	node int
+	Packet
+}
+
+// flush sends the traps, which the handling of a MAD may cause.
+func (s *Subnet) flush() {
+	for i := range s.traps {
+		s.tell(s.traps[i].node, &s.traps[i].Packet)
+	}
+	s.traps = s.traps[:0]
 }
 
 // tell sends a packet of a node to its subnet manager. It reports whether there is one.
 func (s *Subnet) tell(i int, p *Packet) bool {
 	own := s.own(i)
-	at, ok := s.routed(s.home(i), be.Uint16(own.info[18:]), false)
-	client := s.manager(at.node)
-	if !ok || client < 0 {
-		return false
-	}
 	copy(p[atDLID:], own.info[18:20])
 	copy(p[atSLID:], own.info[16:18])
 	be.PutUint64(p[atLength:], uint64(len(p.mad())))
-	s.send(client, p)
-	return true
+	return be.Uint16(p[atDLID:]) != 0 && s.post(s.home(i), p)
 }
 
 // mostTraps is how many times a trap is repeated that no manager acknowledges.
@@ -220,8 +248,25 @@ func (s *Subnet) changed(i int) {
 
 func (s *Subnet) notice(i int) { s.trap(i, 1, 128, 10, nil) } // urgent
 
-// Repeat sends the traps again that no manager has acknowledged. Call it about once a second.
+// mostTries is how many times an SMP is sent to a client that does not answer. Drivers of channel adapters do the same, and
+// libumad2sim does not. OpenSM relies on it: it ignores SMInfo requests until it has discovered its own port, and never asks twice.
+const mostTries = 4
+
+// Repeat sends the traps again that no manager has acknowledged, and the SMPs that no client has answered. Call it about once a
+// second.
 func (s *Subnet) Repeat() {
+	for id, r := range s.asked {
+		if r.to < 0 {
+			continue
+		}
+		if r.tries++; r.tries > mostTries {
+			s.refuse(id)
+			continue
+		}
+		if s.asked[id] = r; r.tries > 1 { // the first call is less than a second later
+			s.send(r.to, &r.Packet)
+		}
+	}
 	for i, left := range s.quiet {
 		if s.quiet[i] = left - 1; left <= 1 || s.nodes[i].info[11]&stateChange == 0 {
 			delete(s.quiet, i)
@@ -262,6 +307,7 @@ func (s *Subnet) train(wire int) {
 
 // Outbox returns the MADs to send, and empties the outbox.
 func (s *Subnet) Outbox() []Delivery {
+	s.flush()
 	all := s.out
 	s.out = nil
 	return all
@@ -279,149 +325,151 @@ func (s *Subnet) Handle(client int, p *Packet) {
 	m := p.mad()
 	be.PutUint64(p[atLength:], uint64(len(m)))
 	be.PutUint32(p[atStatus:], 0)
-	if !s.handle(client, c, p, m) {
-		s.Counts.Refused++
-		be.PutUint32(p[atStatus:], timedOut)
-		s.send(client, p)
-	}
-}
-
-// handle reports whether a packet has been answered, or needs no answer.
-func (s *Subnet) handle(client int, c *attached, p *Packet, m *mad) bool {
-	if m.wrong() {
-		return false
+	was := *p
+	was.mad().setClient(client)
+	if m.response() && m.client() == self && !c.sm {
+		return // only managers know service levels
 	}
 	if !m.directed() && be.Uint16(p[atSLID:]) == 0 {
 		copy(p[atSLID:], s.at(c.place).info[16:18])
 	}
-	at, ok := s.lead(c.place, be.Uint16(p[atDLID:]), m)
-	if !ok {
-		return false
+	if !m.response() {
+		m.setClient(client)
 	}
+	id := was.mad().id()
+	if s.inBand && m.asks() && len(s.asked) < mostAsked {
+		s.asked[id] = request{Packet: was, to: -1}
+	}
+	if m.wrong() || !s.post(c.place, p) {
+		s.asked[id] = request{Packet: was}
+		s.refuse(id)
+	}
+}
+
+// refuse returns a request to its client because nothing answers it.
+func (s *Subnet) refuse(id uint64) {
+	r := s.asked[id]
+	delete(s.asked, id)
+	s.Counts.Refused++
+	m := r.Packet.mad()
+	client := m.client()
+	m.setClient(0)
+	be.PutUint32(r.Packet[atStatus:], timedOut)
+	s.send(client, &r.Packet)
+}
+
+// post sends a packet from a place. It reports whether it arrives where it is taken in, and its answer too.
+func (s *Subnet) post(at place, p *Packet) bool {
+	if s.inBand {
+		return s.launch(at, p)
+	}
+	to, ok := s.lead(at, be.Uint16(p[atDLID:]), p.mad())
+	return ok && s.arrive(to, p)
+}
+
+// arrive takes in a packet at the node for which it is. It reports whether the packet needs no answer, or is answered.
+func (s *Subnet) arrive(at place, p *Packet) bool {
+	m, to := p.mad(), -1
 	agent := m.smp() && m.attribute() != attrSMInfo && m.method() != methodTrap || m.class() == classPerf || m.class() == classCC
-	switch {
+	switch c := s.clients[m.client()]; {
 	case m[3] == methodRepress:
 		delete(s.quiet, at.node)
-		s.pass(client, at, p, m) // the trap may be one of a manager
-		return true
-	case m.response() || !agent:
-		return s.pass(client, at, p, m)
-	case m.method() != methodGet && !m.sets():
-		m.answer(statusMethod)
-	default:
-		var status uint16
-		if status, ok = s.serve(at, m); !ok {
-			return false
+		if c == nil || c.node != at.node {
+			return true
 		}
-		m.answer(status)
-	}
-	return s.reply(client, c, at, p, m)
-}
-
-// reply sends an answer back from the place where the request arrived.
-func (s *Subnet) reply(client int, c *attached, at place, p *Packet, m *mad) bool {
-	p.turn()
-	if back, ok := s.lead(at, be.Uint16(p[atDLID:]), m); !ok || back.node != c.node {
-		p.turn()
-		return false // the return path is interrupted
-	}
-	s.send(client, p)
-	return true
-}
-
-// pass passes a MAD on to the client at a place. If no client there accepts a request, the answer is a status.
-func (s *Subnet) pass(client int, at place, p *Packet, m *mad) bool {
-	to := -1
-	switch {
+		to = m.client() // it was the trap of a manager
 	case m.response() && m.client() == self:
-		if s.clients[client].sm && m.class() == classSA {
+		if m.class() == classSA {
 			s.learn(m)
 		}
 		return true
 	case m.response():
-		if c := s.clients[m.client()]; c != nil && c.node == at.node {
-			to = m.client()
+		if c == nil || c.node != at.node {
+			return false
 		}
+		to = m.client()
+		delete(s.asked, m.id())
+		m.setClient(0)
+	case agent && m.method() != methodGet && !m.sets():
+		return s.reply(at, p, statusMethod)
+	case agent:
+		status, ok := s.serve(at, m)
+		return ok && s.reply(at, p, status)
 	case m.smp() || m.class() == classSA:
 		to = s.manager(at.node)
 	default:
 		for id, c := range s.clients {
-			if c.node == at.node && id != client && (to < 0 || id < to) {
+			if c.node == at.node && id != m.client() && (to < 0 || id < to) {
 				to = id
 			}
 		}
 	}
 	switch {
 	case to >= 0:
-		if !m.response() {
-			m.setClient(client)
+		if delete(s.asked, m.id()); m.smp() && m.asks() && len(s.asked) < mostAsked {
+			s.asked[m.id()] = request{Packet: *p, to: to}
 		}
 		s.send(to, p)
 		return true
-	case m.response() || slices.Contains([]byte{methodSend, methodTrap, methodReport}, m.method()):
+	case slices.Contains([]byte{methodSend, methodTrap, methodReport}, m.method()):
 		return false
 	case m.smp():
-		m.answer(statusAttribute)
-	default:
-		m.answer(statusVersion)
+		return s.reply(at, p, statusAttribute)
 	}
-	return s.reply(client, s.clients[client], at, p, m)
+	return s.reply(at, p, statusVersion)
 }
 
-// lead returns the place where a MAD arrives. It fills in the return path of a directed route.
-func (s *Subnet) lead(at place, lid uint16, m *mad) (place, bool) {
-	if !m.directed() {
-		return s.routed(at, lid, !m.smp())
-	}
-	hops, ok := m.hops(), true
-	if m.response() {
-		for i := hops; i > 0 && ok; i-- {
-			at, ok = s.cross(place{at.node, int(m.back()[i])}, i < hops)
-		}
-		return at, ok
-	}
-	for i := 1; i <= hops && ok; i++ {
-		m.back()[i-1] = byte(at.port)
-		at, ok = s.cross(place{at.node, int(m.path()[i])}, i > 1)
-	}
-	m.back()[hops] = byte(at.port)
-	return at, ok
-}
-
-// cross returns the other end of the link at a port, if it is up. Only switches pass MADs on.
-func (s *Subnet) cross(p place, passing bool) (place, bool) {
-	n := &s.nodes[p.node]
-	if passing && !n.isSwitch || p.port < 1 || p.port >= len(n.ports) || n.ports[p.port].state() < stateInit {
-		return p, false
-	}
-	return n.ports[p.port].peer, true
+// reply answers a packet with a status.
+func (s *Subnet) reply(at place, p *Packet, status uint16) bool {
+	p.mad().answer(status)
+	p.turn()
+	return s.post(at, p)
 }
 
 // mostHops is how many links a MAD crosses at most, in case the forwarding tables form a loop.
 const mostHops = 64
 
-// routed returns the place to which the forwarding tables lead. Links that carry data must be active.
-func (s *Subnet) routed(at place, lid uint16, data bool) (place, bool) {
-	for hop := 0; hop < mostHops && lid != 0; hop++ {
-		n := &s.nodes[at.node]
-		if first, end := s.lids(at.node); uint32(lid) >= first && uint32(lid) < end && first != 0 {
-			if n.isSwitch && hop == 0 {
-				at.port = 0
-			}
-			return at, true
+// lead returns the place where a MAD arrives; without one, where packets of data do.
+func (s *Subnet) lead(at place, lid uint16, m *mad) (place, bool) {
+	for hop := range mostHops + 1 {
+		out := s.next(at, lid, m, hop == 0)
+		if out <= here {
+			return at, out == here
 		}
-		out, ok := place{at.node, 1}, n.isSwitch || hop == 0
-		if n.isSwitch {
-			out.port = n.forward(lid)
-		}
-		if !ok || data && out.port < len(n.ports) && n.ports[out.port].state() != stateActive {
-			break
-		}
-		if at, ok = s.cross(out, hop > 0); !ok {
-			break
-		}
+		at = s.nodes[at.node].ports[out].peer
 	}
 	return at, false
+}
+
+// Results of next.
+const here, nowhere = 0, -1
+
+// next returns the port by which a MAD leaves the node where it begins, or where it has come in by a port; here: it is for
+// that node. Only switches pass MADs on, over links that are up. Links that carry data must be active.
+func (s *Subnet) next(at place, lid uint16, m *mad, begins bool) int {
+	n, out, least := &s.nodes[at.node], 1, byte(stateInit)
+	if m == nil || !m.smp() {
+		least = stateActive
+	}
+	if m != nil && m.directed() {
+		var ends bool
+		if out, ends = m.hop(at.port, begins); ends {
+			return here
+		}
+	} else {
+		if first, end := s.lids(at.node); first != 0 && uint32(lid) >= first && uint32(lid) < end {
+			return here
+		}
+		if lid == 0 {
+			out = nowhere
+		} else if n.isSwitch {
+			out = n.forward(lid)
+		}
+	}
+	if !begins && !n.isSwitch || out < 1 || out >= len(n.ports) || n.ports[out].state() < least {
+		return nowhere
+	}
+	return out
 }
 
 // forward returns the port for a LID in the forwarding table of a switch; 255 if it has none.

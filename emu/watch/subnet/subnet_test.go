@@ -1,6 +1,7 @@
 package subnet_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -12,6 +13,9 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/watch/subnet"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
 var be = binary.BigEndian
@@ -301,6 +305,43 @@ func TestTrapOfAManager(t *testing.T) {
 	}
 }
 
+// A manager that does not answer an SMInfo is asked again, four times in all, because OpenSM ignores requests at its start. Then the
+// request is returned with ETIMEDOUT. An answer ends that.
+func TestManagerThatIsSlow(t *testing.T) {
+	for _, answers := range []bool{false, true} {
+		s := open(t)
+		s.SetManager(1, true)
+		s.Outbox()
+		s.Handle(0, request(0x81, 1, 0x20, 0, 1, 5, 3, 1)) // by S11, S31 and S33 to h33
+		out := s.Outbox()
+		if len(out) != 1 || out[0].Client != 1 {
+			t.Fatalf("%+v", out)
+		}
+		if answers {
+			p := out[0].Packet
+			p[subnet.AtMAD+3], p[subnet.AtMAD+4] = 0x81, 0x80
+			s.Handle(1, &p)
+			s.Outbox()
+		}
+		var clients []int
+		status := uint32(0)
+		for range 10 {
+			s.Repeat()
+			for _, d := range s.Outbox() {
+				clients = append(clients, d.Client)
+				status = be.Uint32(d.Packet[16:])
+			}
+		}
+		want, last := []int{1, 1, 1, 0}, uint32(110)
+		if answers {
+			want, last = nil, 0
+		}
+		if !slices.Equal(clients, want) || status != last {
+			t.Errorf("answers %v: sent to clients %v, status %d", answers, clients, status)
+		}
+	}
+}
+
 // Congestion control (Annex A10): LID 10 is endpoint h11, which has a flow, and LID 1 a switch, both without congestion control
 // at first. What Set changes is read back, and becomes events.
 func TestCongestionControl(t *testing.T) {
@@ -516,7 +557,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, the agents answer or refuse it: nothing panics, and at most one packet is returned.
+// Whatever a client sends, or comes by a link, the agents answer or refuse it: nothing panics, and at most one packet is returned.
 func FuzzHandle(f *testing.F) {
 	for _, p := range []*subnet.Packet{
 		request(0x81, 1, 0x11, 0), request(0x81, 1, 0x10, 0, 1, 2), request(0x81, 2, 0x15, 1, 1), request(0x81, 2, 0x19, 0, 1),
@@ -543,5 +584,21 @@ func FuzzHandle(f *testing.F) {
 		s.Scenario()
 		s.Repeat()
 		s.Outbox()
+		b, send := subnet.Local(s)
+		bodies := &wire.Bodies{}
+		b.Begin(bodies)
+		for _, data := range [][]byte{one, two} {
+			var p subnet.Packet
+			copy(p[:], data)
+			mad := (*[wire.MADSize]byte)(bytes.Clone(p[subnet.AtMAD:]))
+			frame := wire.Frame{Kind: wire.Management, Lane: 15, Src: wire.LID(be.Uint16(p[4:])), Dst: wire.LID(be.Uint16(p[0:]))}
+			for node := range torus.Nodes {
+				if out := b.Manage(node)(0, 0, &frame, mad); out < port.Taken && int(out) >= len(torus.Nodes[node].Ports) {
+					t.Fatalf("it leaves %s by port %d", torus.Nodes[node].Name, out)
+				}
+			}
+			send(0, &p)
+		}
+		b.Look(func(int, port.Event) unit.Time { return 0 })
 	})
 }

@@ -1,0 +1,263 @@
+package subnet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fabemu/emu/run/assemble"
+	"fabemu/emu/run/drive"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// This file has management in-band: MADs as packets on VL15, which the nodes of a model carry (assemble.Management).
+
+const (
+	// longestUp is the model time within which a manager must bring the subnet up.
+	longestUp = unit.Time(10 * unit.Second)
+	// react is how long model time stands still for a client to react to a MAD, in wall time.
+	react = time.Millisecond
+	// mostAsked is how many requests of clients are remembered at once, and mostRecorded how many decisions are kept for a
+	// repetition of the run.
+	mostAsked, mostRecorded = 4096, 1 << 20
+)
+
+// launched is a packet that a node is to send.
+type launched struct {
+	node  int
+	out   port.ID
+	frame wire.Frame
+	mad   mad
+}
+
+// launch sends a packet from a place over the links.
+func (s *Subnet) launch(at place, p *Packet) bool {
+	out := s.next(at, be.Uint16(p[atDLID:]), p.mad(), true)
+	if out <= here {
+		return out == here && s.arrive(at, p)
+	}
+	s.number++
+	s.launched = append(s.launched, launched{at.node, port.ID(out - 1), wire.Frame{
+		Kind: wire.Management, Lane: port.ManagementLane, Src: wire.LID(be.Uint16(p[atSLID:])), Dst: wire.LID(be.Uint16(p[atDLID:])),
+		QP: min(be.Uint32(p[atDQP:]), 1), MSN: be.Uint32(p[atSQP:]) & 0xFFFFFF, PSN: s.number & 0xFFFFFF,
+	}, *p.mad()})
+	return true
+}
+
+// manage decides about a packet that has come to a place.
+func (s *Subnet) manage(at place, f *wire.Frame, m *mad) port.ID {
+	switch out := s.next(at, uint16(f.Dst), m, false); out {
+	case nowhere:
+		return port.AnyPort
+	case here:
+	default:
+		return port.ID(out - 1)
+	}
+	var p Packet
+	be.PutUint16(p[atDLID:], uint16(f.Dst))
+	be.PutUint16(p[atSLID:], uint16(f.Src))
+	be.PutUint32(p[atDQP:], f.QP)
+	be.PutUint32(p[atSQP:], f.MSN)
+	be.PutUint64(p[atLength:], uint64(len(m)))
+	*p.mad() = *m
+	before := len(s.launched)
+	s.arrive(at, &p)
+	for i := before; i < len(s.launched); i++ {
+		if l := s.launched[i]; l.node == at.node { // the answer
+			s.launched = slices.Delete(s.launched, i, i+1)
+			l.frame.Part = f.Part
+			*f, *m = l.frame, l.mad
+			return l.out
+		}
+	}
+	return port.Taken
+}
+
+// lost returns the requests to their clients that are not on the way any more.
+func (s *Subnet) lost() {
+	for id, r := range s.asked {
+		if r.to < 0 {
+			s.refuse(id)
+		}
+	}
+}
+
+// InBand is the management of a server whose packets cross the links of a model.
+type InBand struct {
+	*Server
+	bodies  *wire.Bodies
+	sent    []drive.Change
+	decided []decision
+	told    bool // a client has got a MAD since model time last stood still for it
+}
+
+// decision is a result of manage.
+type decision struct {
+	out   port.ID
+	frame wire.Frame
+}
+
+// InBand returns the management of a run.
+func (v *Server) InBand() *InBand { return &InBand{Server: v} }
+
+// Begin implements assemble.Management.
+func (b *InBand) Begin(bodies *wire.Bodies) []drive.Change {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bodies, b.subnet.inBand = bodies, true
+	return nil
+}
+
+// Manage implements assemble.Management.
+func (b *InBand) Manage(node int) port.Manage {
+	return func(_ unit.Time, in port.ID, f *wire.Frame, m *[wire.MADSize]byte) port.ID {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		out := b.subnet.manage(place{node, int(in) + 1}, f, (*mad)(m))
+		if len(b.decided) <= mostRecorded {
+			b.decided = append(b.decided, decision{out, *f})
+		}
+		b.tell()
+		return out
+	}
+}
+
+// tell has the MADs in the outbox sent to clients.
+func (b *InBand) tell() {
+	if len(b.subnet.out) > 0 {
+		b.told = true
+		signal(b.outgoing)
+	}
+}
+
+// Look implements drive.Outside.
+func (b *InBand) Look(offer func(node int, e port.Event) unit.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.subnet.flush()
+	for i := range b.subnet.launched {
+		l := &b.subnet.launched[i]
+		b.bodies.PutMAD(&l.frame, (*[wire.MADSize]byte)(&l.mad))
+		e := port.Event{Kind: port.SendMAD, Port: l.out, Frame: &l.frame}
+		b.sent = append(b.sent, drive.Change{At: offer(l.node, e), Node: l.node, Event: e})
+	}
+	if b.subnet.launched = nil; b.bodies.Held() == 0 {
+		b.subnet.lost()
+		b.tell()
+	}
+	return nil
+}
+
+// Wait implements drive.Outside.
+func (b *InBand) Wait(most time.Duration) { b.wait(most) }
+
+// wait waits for a client to send a MAD, and reports whether one has.
+func (b *InBand) wait(most time.Duration) bool {
+	select {
+	case <-b.incoming:
+		return true
+	case <-b.done:
+	case <-time.After(most):
+	}
+	return false
+}
+
+// Repeat implements assemble.Management.
+func (b *InBand) Repeat() assemble.Management {
+	if len(b.decided) > mostRecorded {
+		return nil
+	}
+	return &repetition{sent: b.sent, decided: b.decided}
+}
+
+// repetition is management as it was recorded.
+type repetition struct {
+	sent    []drive.Change
+	decided []decision
+}
+
+// Begin implements assemble.Management. The content of a MAD decides nothing here.
+func (r *repetition) Begin(bodies *wire.Bodies) []drive.Change {
+	for i := range r.sent {
+		f := *r.sent[i].Event.Frame
+		bodies.PutMAD(&f, new([wire.MADSize]byte))
+		r.sent[i].Event.Frame = &f
+	}
+	return r.sent
+}
+
+// Manage implements assemble.Management.
+func (r *repetition) Manage(int) port.Manage {
+	return func(_ unit.Time, _ port.ID, f *wire.Frame, _ *[wire.MADSize]byte) port.ID {
+		if len(r.decided) == 0 {
+			return port.AnyPort
+		}
+		d, part := r.decided[0], f.Part
+		r.decided = r.decided[1:]
+		*f = d.frame
+		f.Part = part
+		return d.out
+	}
+}
+
+// Look implements drive.Outside, and Wait and Repeat do the rest of assemble.Management. A repetition needs none of them.
+func (*repetition) Look(func(int, port.Event) unit.Time) error { return nil }
+
+// Wait implements drive.Outside.
+func (*repetition) Wait(time.Duration) {}
+
+// Repeat implements assemble.Management.
+func (*repetition) Repeat() assemble.Management { return nil }
+
+// up has a manager bring the subnet up in-band, before the flows begin: in a model without them, whose time passes only while MADs
+// are on the way. So clients take no model time.
+func (b *InBand) up(ctx context.Context) error {
+	f, err := assemble.Quiet(b.subnet.fabric, assemble.Schemes{Management: b}, nil)
+	if err != nil {
+		return err
+	}
+	f.End, f.Watch, f.Changes = longestUp, nil, nil
+	why, over := "no manager has sent a MAD", fmt.Errorf("the subnet is up")
+	now, err := drive.Stepped(f, func() (bool, error) {
+		b.mu.Lock()
+		told, flying := b.told, b.bodies.Held() > 0
+		b.told = false
+		b.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return false, fmt.Errorf("the subnet is not up: %s", why)
+		case told:
+			b.wait(react)
+			return false, nil
+		case flying:
+			return true, nil
+		case b.wait(settled):
+			return false, nil
+		}
+		if why = b.lacks(); why == "" {
+			return false, over
+		}
+		return false, nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.subnet.inBand = false
+	switch b.subnet.Counts.UpPs = int64(now); err {
+	case over:
+		return nil
+	case nil:
+		err = fmt.Errorf("the subnet is not up after %v of model time: %s", longestUp, why)
+	}
+	return err
+}
+
+// signal wakes whoever waits at a channel with room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
