@@ -38,7 +38,7 @@ emu               1258  .
 emu/study        12102  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5314  fabemu
+cmd               5320  fabemu
 scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `

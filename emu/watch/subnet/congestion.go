@@ -231,9 +231,6 @@ var settingFields = [...][2]int{{4, 36}, {36, 68}, {68, 70}, {70, 74}, {74, 76}}
 // switchSetting serves SwitchCongestionSetting.
 func (s *Subnet) switchSetting(at place, m, r *mad) uint16 {
 	c, d := &s.nodes[at.node].cc, m.data()
-	if c.fixed {
-		return statusAttribute
-	}
 	if m.sets() {
 		for bit, f := range settingFields {
 			if d[3]>>bit&1 == 1 {
@@ -250,10 +247,7 @@ func (s *Subnet) switchSetting(at place, m, r *mad) uint16 {
 // switchPortSetting serves SwitchPortCongestionSetting, a block of ports.
 func (s *Subnet) switchPortSetting(at place, m, r *mad) uint16 {
 	n, first := &s.nodes[at.node], int(m.modifier())*portsInBlock
-	switch {
-	case n.cc.fixed:
-		return statusAttribute
-	case first >= len(n.ports):
+	if first >= len(n.ports) {
 		return statusValue
 	}
 	ports := n.cc.ports[first:min(first+portsInBlock, len(n.ports))]
@@ -270,9 +264,6 @@ func (s *Subnet) switchPortSetting(at place, m, r *mad) uint16 {
 // adapterSetting serves CACongestionSetting. Set changes nothing if a value is invalid.
 func (s *Subnet) adapterSetting(at place, m, r *mad) uint16 {
 	c, d := &s.nodes[at.node].cc, m.data()
-	if c.fixed {
-		return statusAttribute
-	}
 	if m.sets() {
 		next := c.setting
 		for sl := range serviceLevels {
@@ -299,8 +290,6 @@ func (s *Subnet) adapterSetting(at place, m, r *mad) uint16 {
 func (s *Subnet) congestionTable(at place, m, r *mad) uint16 {
 	c, d, first, limit := &s.nodes[at.node].cc, m.data(), int(m.modifier())*cctBlock, be.Uint16(m.data())
 	switch {
-	case c.fixed:
-		return statusAttribute
 	case m.modifier() >= cctBlocks, m.sets() && limit >= cctBlocks*cctBlock:
 		return statusValue
 	case m.sets():

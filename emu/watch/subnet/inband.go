@@ -85,13 +85,14 @@ func (s *Subnet) lost() {
 	}
 }
 
-// InBand is the management of a server whose packets cross the links of a model.
+// InBand is the management of a server whose packets cross the links of a model (assemble.Management).
 type InBand struct {
 	*Server
 	bodies  *wire.Bodies
 	sent    []drive.Change
 	decided []decision
 	told    bool // a client has got a MAD since model time last stood still for it
+	repeats bool // it is a repetition
 }
 
 // decision is a result of manage.
@@ -103,19 +104,43 @@ type decision struct {
 // InBand returns the management of a run.
 func (v *Server) InBand() *InBand { return &InBand{Server: v} }
 
-// Begin implements assemble.Management.
+// Repeat returns management that sends and decides as this has, or nil if that was too much to record.
+func (b *InBand) Repeat() assemble.Management {
+	if len(b.decided) > mostRecorded {
+		return nil
+	}
+	return &InBand{Server: b.Server, sent: b.sent, decided: b.decided, repeats: true}
+}
+
+// Begin takes the bodies of the frames of a model. In a repetition it returns what is sent; there the content of a MAD decides nothing.
 func (b *InBand) Begin(bodies *wire.Bodies) []drive.Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bodies, b.subnet.inBand = bodies, true
-	return nil
+	if !b.repeats {
+		b.bodies, b.subnet.inBand = bodies, true
+	}
+	all := slices.Clone(b.sent)
+	for i := range all {
+		f := *all[i].Event.Frame
+		bodies.PutMAD(&f, new([wire.MADSize]byte))
+		all[i].Event.Frame = &f
+	}
+	return all
 }
 
-// Manage implements assemble.Management.
+// Manage returns what decides about the packets that come to a node.
 func (b *InBand) Manage(node int) port.Manage {
 	return func(_ unit.Time, in port.ID, f *wire.Frame, m *[wire.MADSize]byte) port.ID {
 		b.mu.Lock()
 		defer b.mu.Unlock()
+		if b.repeats && len(b.decided) > 0 {
+			d, part := b.decided[0], f.Part
+			b.decided, *f = b.decided[1:], d.frame
+			f.Part = part
+			return d.out
+		} else if b.repeats {
+			return port.AnyPort
+		}
 		out := b.subnet.manage(place{node, int(in) + 1}, f, (*mad)(m))
 		if len(b.decided) <= mostRecorded {
 			b.decided = append(b.decided, decision{out, *f})
@@ -133,7 +158,7 @@ func (b *InBand) tell() {
 	}
 }
 
-// Look implements drive.Outside.
+// Look has nodes send what clients and agents have (drive.Outside).
 func (b *InBand) Look(offer func(node int, e port.Event) unit.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,10 +176,10 @@ func (b *InBand) Look(offer func(node int, e port.Event) unit.Time) error {
 	return nil
 }
 
-// Wait implements drive.Outside.
+// Wait waits for a client to send a MAD (drive.Outside).
 func (b *InBand) Wait(most time.Duration) { b.wait(most) }
 
-// wait waits for a client to send a MAD, and reports whether one has.
+// wait does what Wait does, and reports whether a client has sent one.
 func (b *InBand) wait(most time.Duration) bool {
 	select {
 	case <-b.incoming:
@@ -164,53 +189,6 @@ func (b *InBand) wait(most time.Duration) bool {
 	}
 	return false
 }
-
-// Repeat implements assemble.Management.
-func (b *InBand) Repeat() assemble.Management {
-	if len(b.decided) > mostRecorded {
-		return nil
-	}
-	return &repetition{sent: b.sent, decided: b.decided}
-}
-
-// repetition is management as it was recorded.
-type repetition struct {
-	sent    []drive.Change
-	decided []decision
-}
-
-// Begin implements assemble.Management. The content of a MAD decides nothing here.
-func (r *repetition) Begin(bodies *wire.Bodies) []drive.Change {
-	for i := range r.sent {
-		f := *r.sent[i].Event.Frame
-		bodies.PutMAD(&f, new([wire.MADSize]byte))
-		r.sent[i].Event.Frame = &f
-	}
-	return r.sent
-}
-
-// Manage implements assemble.Management.
-func (r *repetition) Manage(int) port.Manage {
-	return func(_ unit.Time, _ port.ID, f *wire.Frame, _ *[wire.MADSize]byte) port.ID {
-		if len(r.decided) == 0 {
-			return port.AnyPort
-		}
-		d, part := r.decided[0], f.Part
-		r.decided = r.decided[1:]
-		*f = d.frame
-		f.Part = part
-		return d.out
-	}
-}
-
-// Look implements drive.Outside, and Wait and Repeat do the rest of assemble.Management. A repetition needs none of them.
-func (*repetition) Look(func(int, port.Event) unit.Time) error { return nil }
-
-// Wait implements drive.Outside.
-func (*repetition) Wait(time.Duration) {}
-
-// Repeat implements assemble.Management.
-func (*repetition) Repeat() assemble.Management { return nil }
 
 // up has a manager bring the subnet up in-band, before the flows begin: in a model without them, whose time passes only while MADs
 // are on the way. So clients take no model time.

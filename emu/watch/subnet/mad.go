@@ -120,14 +120,14 @@ func (m *mad) wrong() bool {
 
 // An attribute is what the agents of nodes know by a class and a number.
 type attribute struct {
-	on       byte // onSwitches, onAdapters
+	on       byte // onSwitches, onAdapters; ofCCA: not with another algorithm
 	writable bool
 	// serve stores what m sets, and writes the attribute into r, which is empty.
 	serve func(s *Subnet, at place, m, r *mad) (status uint16)
 }
 
 // Bits of attribute.on.
-const onSwitches, onAdapters, onAll = 1, 2, 3
+const onSwitches, onAdapters, onAll, ofCCA = 1, 2, 3, 4
 
 var attributes = map[[2]uint16]attribute{
 	{classSMP, 0x10}:              {onAll, false, (*Subnet).nodeDescription},
@@ -153,10 +153,10 @@ var attributes = map[[2]uint16]attribute{
 	{classCC, 0x11}:              {onAll, false, (*Subnet).congestionInfo},
 	{classCC, attrCongestionKey}: {onAll, true, (*Subnet).congestionKey},
 	{classCC, 0x13}:              {onAll, false, (*Subnet).congestionLog},
-	{classCC, 0x14}:              {onSwitches, true, (*Subnet).switchSetting},
-	{classCC, 0x15}:              {onSwitches, true, (*Subnet).switchPortSetting},
-	{classCC, 0x16}:              {onAdapters, true, (*Subnet).adapterSetting},
-	{classCC, 0x17}:              {onAdapters, true, (*Subnet).congestionTable},
+	{classCC, 0x14}:              {onSwitches | ofCCA, true, (*Subnet).switchSetting},
+	{classCC, 0x15}:              {onSwitches | ofCCA, true, (*Subnet).switchPortSetting},
+	{classCC, 0x16}:              {onAdapters | ofCCA, true, (*Subnet).adapterSetting},
+	{classCC, 0x17}:              {onAdapters | ofCCA, true, (*Subnet).congestionTable},
 	{classCC, 0x18}:              {onAll, false, (*Subnet).timeStamp},
 }
 
@@ -179,7 +179,7 @@ func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
 		}
 	}
 	a := attributes[[2]uint16{uint16(class), m.attribute()}]
-	if a.on&on == 0 || m.sets() && !a.writable {
+	if a.on&on == 0 || m.sets() && !a.writable || a.on&ofCCA != 0 && s.nodes[at.node].cc.fixed {
 		return statusAttribute, true
 	}
 	var r mad

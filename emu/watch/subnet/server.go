@@ -109,7 +109,15 @@ func (v *Server) begin(run func()) {
 
 // do calls f with exclusive use of the subnet, and then sends the resulting MADs.
 func (v *Server) do(f func()) {
-	for _, d := range v.locked(f) {
+	locked := func() []Delivery {
+		v.mu.Lock()
+		defer v.mu.Unlock() // also after a panic
+		if f(); len(v.subnet.launched) > 0 {
+			signal(v.incoming)
+		}
+		return v.subnet.Outbox()
+	}
+	for _, d := range locked() {
 		v.mu.Lock()
 		c := v.clients[d.Client]
 		v.mu.Unlock()
@@ -126,16 +134,6 @@ func (v *Server) do(f func()) {
 			v.mu.Unlock()
 		}
 	}
-}
-
-// locked calls f with exclusive use of the subnet, and returns the MADs to send.
-func (v *Server) locked(f func()) []Delivery {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if f(); len(v.subnet.launched) > 0 {
-		signal(v.incoming)
-	}
-	return v.subnet.Outbox()
 }
 
 // tick makes the run adopt changes, repeats traps, and looks for clients that have died.
