@@ -42,7 +42,7 @@ type Scenario struct {
 	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
 	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths: ecmp}.
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
-	Subnet  Subnet  `key:"subnet" doc:"InfiniBand: how a subnet manager reaches the nodes of a run with --subnet."`
+	Subnet  Subnet  `key:"subnet" doc:"InfiniBand: management packets."`
 	// Exceptions from the shortest path.
 	Routes []Route `key:"routes" values:"a list of routes, such as {at: S, to: \"B[1-10]\", over: trunk}"`
 	// InfiniBand: exceptions from lanes of links, for frames that leave a node.
@@ -127,7 +127,7 @@ type Wall struct {
 
 // Subnet is how the packets of subnet managers and diagnostic programs cross the fabric.
 type Subnet struct {
-	// Management packets cross the links on VL15, and take time and bandwidth. Otherwise they take neither.
+	// They take time and bandwidth (VL15).
 	InBand bool `key:"in-band" def:"false" also:"inband|vl15"`
 }
 

@@ -25,7 +25,7 @@ var pages = []struct {
 	{"docs/guide/limiters.md", 1330},
 	{"docs/guide/wireshark.md", 1300},
 	{"docs/guide/workloads.md", 840},
-	{"docs/reference/*.md", 15160},
+	{"docs/reference/*.md", 15195},
 	{"docs/notes/*.md", 2000},
 	{"docs/papers/*.md", 39350},
 	{"cmd/fabemu/help.txt", 3200},

@@ -406,8 +406,10 @@ func (s *Subnet) arrive(at place, p *Packet) bool {
 	}
 	switch {
 	case to >= 0:
-		if delete(s.asked, m.id()); m.smp() && m.asks() && len(s.asked) < mostAsked {
-			s.asked[m.id()] = request{Packet: *p, to: to}
+		if m.asks() {
+			if delete(s.asked, m.id()); m.smp() && len(s.asked) < mostAsked {
+				s.asked[m.id()] = request{Packet: *p, to: to}
+			}
 		}
 		s.send(to, p)
 		return true

@@ -323,6 +323,8 @@ func TestManagerThatIsSlow(t *testing.T) {
 			s.Handle(1, &p)
 			s.Outbox()
 		}
+		s.Handle(1, request(0x81, 1, 0x11, 0)) // the other manager has a request with the same number
+		s.Outbox()
 		var clients []int
 		status := uint32(0)
 		for range 10 {
