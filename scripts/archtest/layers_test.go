@@ -23,19 +23,19 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             12979  unit | agenda, param, link | . | retry, fault | trace | port
-node             11082  rp, tcp, traffic, schedule | .
-switchd           4494  cp | .
+wire             13182  unit | agenda, param, link | . | retry, fault | trace | port
+node             11088  rp, tcp, traffic, schedule | .
+switchd           4503  cp | .
 emu/base          1667  errs, files, spelling, terminal | document
-emu/scenario     12055  paths, schema, builtin | . | generate
+emu/scenario     12065  paths, schema, builtin | . | generate
 emu/fabric        2219  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14569  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14642  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .
-emu/result        8037  plot | report | seeds | summary, compare
-emu/watch        11179  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1258  .
-emu/study        12102  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/result        8038  plot | report | seeds | summary, compare
+emu/watch        11507  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu               1264  .
+emu/study        12101  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5320  fabemu
