@@ -20,8 +20,8 @@ const (
 	longestUp = unit.Time(10 * unit.Second)
 	// react is how long model time stands still for a client to react to a MAD, in wall time.
 	react = time.Millisecond
-	// mostAsked is how many requests of clients are remembered at once, and mostRecorded how many decisions are kept for a
-	// repetition of the run.
+	// mostAsked is how many requests of clients are remembered at once, and mostRecorded how many packets and decisions are
+	// kept for a repetition of the run.
 	mostAsked, mostRecorded = 4096, 1 << 20
 )
 
@@ -106,7 +106,7 @@ func (v *Server) InBand() *InBand { return &InBand{Server: v} }
 
 // Repeat returns management that sends and decides as this has, or nil if that was too much to record.
 func (b *InBand) Repeat() assemble.Management {
-	if len(b.decided) > mostRecorded {
+	if max(len(b.decided), len(b.sent)) > mostRecorded {
 		return nil
 	}
 	return &InBand{Server: b.Server, sent: b.sent, decided: b.decided, repeats: true}
@@ -167,7 +167,9 @@ func (b *InBand) Look(offer func(node int, e port.Event) unit.Time) error {
 		l := &b.subnet.launched[i]
 		b.bodies.PutMAD(&l.frame, (*[wire.MADSize]byte)(&l.mad))
 		e := port.Event{Kind: port.SendMAD, Port: l.out, Frame: &l.frame}
-		b.sent = append(b.sent, drive.Change{At: offer(l.node, e), Node: l.node, Event: e})
+		if at := offer(l.node, e); len(b.sent) <= mostRecorded {
+			b.sent = append(b.sent, drive.Change{At: at, Node: l.node, Event: e})
+		}
 	}
 	if b.subnet.launched = nil; b.bodies.Held() == 0 {
 		b.subnet.lost()

@@ -165,6 +165,20 @@ func TestOpenSM(t *testing.T) {
 	}
 }
 
+// In-band, the model time until the subnet is up depends on the latency of links.
+func TestOpenSMInBandTakesModelTime(t *testing.T) {
+	runtest.NeedTools(t, "opensm")
+	up := map[string]int64{}
+	for _, latency := range []string{"10ns", "10us"} {
+		v := serve(t, runtest.Load(t, strings.NewReplacer("propagation: 1us", "propagation: "+latency, "window: 8", "window: 8, sl: 1").Replace(row)))
+		v.sweep(t)
+		up[latency] = counts(v.Server).UpPs
+	}
+	if up["10ns"] < 10_000_000 || up["10us"] < 5*up["10ns"] { // 10 us; a link takes 0.3 us, or 10.3
+		t.Errorf("%v ps", up)
+	}
+}
+
 var (
 	seenNode = regexp.MustCompile(`(?m)^(?:Switch|Ca)\s+(\d+) "[^"]+"\s+# "([^"]+)"(?: base port 0 lid (\d+))?`)
 	seenPort = regexp.MustCompile(`^\[(\d+)\](?:\([0-9a-f]+\))?\s+"[^"]+"\[(\d+)\](?:\([0-9a-f]+\))?\s+#(?: lid (\d+) lmc 0)? "([^"]+)"(?: lid \d+)? (\d+x\w+)`)
