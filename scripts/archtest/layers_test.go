@@ -33,7 +33,7 @@ emu/host          4346  ., netns | doctor, fleet
 emu/run          14642  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .
 emu/result        8038  plot | report | seeds | summary, compare
-emu/watch        11507  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/watch        11509  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1264  .
 emu/study        12101  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
