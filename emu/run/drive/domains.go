@@ -124,6 +124,9 @@ func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 		if d.end(); !v.SkipCodec && f.Domains == nil {
 			d.buf = make([]byte, 0, MaxDatagram)
 		}
+		if d.buf != nil || f.Tap != nil {
+			d.carry = d.handOver
+		}
 	}
 	r.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())
 	r.awake.L = &r.mutex

@@ -172,7 +172,7 @@ func (o *order) lay(share bool) error {
 	} else if o.fabric.End > last {
 		return fmt.Errorf("a run of %v is too long for %d nodes and %d wires: at most %v", unit.Duration(o.fabric.End), len(o.nodes), len(o.fabric.Wires), unit.Duration(last))
 	}
-	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time
+	o.flights = newFlights(2 * len(o.paths)) // most never have more at a time; what is not used takes no memory
 	o.soon = agenda.NewNow(len(o.nodes))
 	return nil
 }
@@ -245,13 +245,13 @@ func (o *order) push(p *path) *flight {
 func (o *order) pop(p *path, slot int) *flight {
 	i := p.head
 	f := &o.flights.all[i]
+	p.head = f.next
 	p.count--
 	p.seq++
 	o.flights.put(i)
 	if p.count == 0 {
 		o.agenda.Unset(slot)
 	} else {
-		p.head = f.next
 		o.agenda.Set(slot, o.flights.all[p.head].due)
 	}
 	return f

@@ -13,13 +13,18 @@ type Virtual struct {
 	SkipCodec bool
 }
 
-// send sends a frame of a node by the path that begins at its port: as a value, through its bytes, or as the driver
-// carries it.
+// send sends a frame of a node by the path that begins at its port.
 func (o *order) send(s *slotted, t *port.Transmission) error {
 	slot := o.leaving[int(s.first)+int(t.Port)]
 	if o.carry != nil {
 		return o.carry(slot, t)
 	}
+	o.pass(t, slot, &o.paths[slot])
+	return nil
+}
+
+// handOver carries a frame that a Tap sees, as a value or through its bytes.
+func (o *order) handOver(slot int32, t *port.Transmission) error {
 	p := &o.paths[slot]
 	if o.fabric.Tap != nil {
 		o.fabric.Tap.Sent(int(p.number), t, o.fabric.Bodies.Of(&t.Frame), o.now, 0, 0)
