@@ -76,8 +76,7 @@ func (f *Fabric) LinkName(h Hop) string {
 
 // Table returns the routes of a switch to all endpoints, in a state of the links.
 func (f *Fabric) Table(node, state int) switchd.Routes {
-	t := switchd.Routes{To: slices.Repeat([]port.ID{switchd.NoRoute}, len(f.Nodes)+1)}
-	toward := slices.Repeat([]port.ID{unknown}, len(f.Nodes)) // by root
+	t := switchd.Routes{To: slices.Repeat([]port.ID{unknown}, len(f.Nodes)+1)}
 	var steps []paths.Step
 	for dst := range f.Nodes {
 		if f.Nodes[dst].Switch != nil {
@@ -88,15 +87,22 @@ func (f *Fabric) Table(node, state int) switchd.Routes {
 			t.To[dst+1] = f.portTo(root, node)
 			continue
 		}
-		if toward[root.To] == unknown {
+		toward := &t.To[root.To+1] // of a switch, until all endpoints behind it are known
+		if *toward == unknown {
 			to := dst
 			if f.Nodes[root.To].Switch != nil {
 				to = root.To
 			}
 			steps = f.Paths.Steps(steps[:0], state, node, to)
-			toward[root.To] = f.entry(&t, node, steps)
+			*toward = f.entry(&t, node, steps)
 		}
-		t.To[dst+1] = toward[root.To]
+		t.To[dst+1] = *toward
+	}
+	t.To[0] = switchd.NoRoute
+	for i := range f.Nodes {
+		if f.Nodes[i].Switch != nil {
+			t.To[i+1] = switchd.NoRoute
+		}
 	}
 	return t
 }

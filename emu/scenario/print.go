@@ -44,7 +44,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	writeList(p, "programs", s.Programs)
 	p.inline("measure", of("measure"), s.Measure)
 	writeList(p, "expect", based(s.Expect))
-	out := p.Bytes()
+	out := bytes.Clone(p.Bytes()) // without the rest of the buffer: it is kept
 	if s.loaded.is(s) {
 		return out, nil
 	}

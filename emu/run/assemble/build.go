@@ -75,6 +75,7 @@ type builder struct {
 	begin      [][]int                     // by node, the flows that begin there
 	end        [][]int                     // and those that end there
 	reroutes   []drive.Change              // of routes
+	ports      []port.Config               // of the switch that is made
 	outs       []outbox                    // by domain, of all its nodes: the driver empties it after each call
 	domains    *drive.Domains              // nil: there is one
 	here       func(node int) bool         // which nodes are made; nil: all
@@ -257,10 +258,11 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 	s := m.Switch
 	out, events := b.outputs(i)
 	routes, seed, points := b.routes(i), b.fabric.Paths.Seed(i), b.congestionPoints(m, i)
-	var ports []port.Config
+	ports := b.ports[:0]
 	for _, p := range m.Ports {
 		ports = append(ports, b.port(p))
 	}
+	b.ports = ports
 	if s.Kind == scenario.OutputQueued {
 		return switchd.NewOutputQueued(switchd.OutputQueuedConfig{
 			Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed,
