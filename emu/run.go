@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"time"
 
 	"fabemu/emu/base/errs"
@@ -135,7 +136,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.guests.Attach(f)
 	begin := time.Now()
 	figures, err := r.drive(ctx, f)
-	end, broken := f.End, err
+	end, watch, broken := f.End, f.Watch, err
 	if err != nil {
 		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
 			broken = nil
@@ -145,7 +146,10 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		end = f.Progress.Now()
 	}
 	took := time.Since(begin)
-	out := r.record.end(end, took, r.timing, f.Watch)
+	if len(r.fabric.Nodes) >= manyNodes {
+		runtime.GC() // of the nodes, which nothing uses any more: otherwise the result would come on top of them
+	}
+	out := r.record.end(end, took, r.timing, watch)
 	if r.resolved, err = r.record.resolved(r.resolved); err != nil {
 		return nil, err
 	}
@@ -156,7 +160,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.guests != nil {
 		out.TakeGuests(r.record.collector, end, r.guests)
 	}
-	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, f.Watch), int64(f.Watch.Ended)
+	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, watch), int64(watch.Ended)
 	broken = errors.Join(broken, r.verify(ctx, out))
 	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
 	if broken != nil {
@@ -165,6 +169,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.record.close(out)
 	return &Result{Result: out, Metrics: r.record.collector, Resolved: r.resolved}, broken
 }
+
+// manyNodes is the number of nodes from which on their memory is freed before the result is made.
+const manyNodes = 4000
 
 // verify has the record compare the run with the virtual clock.
 func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
