@@ -28,13 +28,13 @@ node             11088  rp, tcp, traffic, schedule | .
 switchd           4503  cp | .
 emu/base          1667  errs, files, spelling, terminal | document
 emu/scenario     12065  paths, schema, builtin | . | generate
-emu/fabric        2219  . | draw
+emu/fabric        2225  . | draw
 emu/host          4346  ., netns | doctor, fleet
-emu/run          14642  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14605  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .
 emu/result        8038  plot | report | seeds | summary, compare
 emu/watch        11509  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1264  .
+emu               1271  .
 emu/study        12101  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
