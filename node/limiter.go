@@ -62,7 +62,7 @@ func (l *InterPacketDelay) Sent(now unit.Time, n unit.Size) {
 	l.last, l.next = now, now.Add(l.delay)
 }
 
-// SetRate changes the current delay and those to come.
+// SetRate changes the current delay and all later ones.
 func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
 	if r == l.rate {
 		return

@@ -24,7 +24,7 @@ func (r Routes) Equals(other Routes) bool {
 	return slices.Equal(r.To, other.To) && slices.EqualFunc(r.Equal, other.Equal, slices.Equal)
 }
 
-// Check refuses a table that names a port that a switch with so many ports does not have.
+// Check refuses a table that names a port that the switch does not have.
 func (r *Routes) Check(ports int) error {
 	if ports+len(r.Equal) > int(NoRoute) {
 		return fmt.Errorf("%d ports, and %d choices among them, are more than a table can name", ports, len(r.Equal))

@@ -242,9 +242,8 @@ type bodySlot struct {
 	uses uint32 // counts the bodies that it has had
 }
 
-// Put makes b, which is copied, the body of a Data frame, and gives the frame the payload
-// that b needs; a frame of Ethernet becomes one of a guest. It panics if b is no body, or longer than a frame of that
-// family can carry.
+// Put makes b, which is copied, the body of a Data frame, and gives the frame the payload that b needs; a frame of
+// Ethernet becomes one of a guest. It panics if b is not a body, or longer than a frame of that family can carry.
 //
 // The telemetry of a packet leaves its payload as it is.
 func (s *Bodies) Put(f *Frame, b Body) {

@@ -19,7 +19,7 @@ const (
 	maxCCTMultiplier = 1<<14 - 1
 )
 
-// Delay returns the pause behind a packet that takes so long on the link: (packet >> shift) x
+// Delay returns the pause after a packet, given its duration on the link: (packet >> shift) x
 // multiplier (drivers/infiniband/hw/hfi1/init.c of Linux, set_link_ipg).
 func (e CCTEntry) Delay(packet unit.Duration) unit.Duration {
 	return packet >> e.Shift * unit.Duration(e.Multiplier)

@@ -6,7 +6,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Kind is the kind of a frame. The zero value is no frame.
+// Kind is the kind of a frame. The zero value is not a frame.
 type Kind uint8
 
 // The kinds of frames.
@@ -74,7 +74,7 @@ func (f Family) String() string { return unit.Word(f, familyWords[:]) }
 const leastSend = 16
 
 // Fit returns the payload nearest to n bytes that a Data frame of a flow of the family can have,
-// not less than n where there is such a one.
+// and not less than n if possible.
 func (f Family) Fit(n uint32) uint32 {
 	switch f {
 	case Ethernet, Guest:

@@ -90,7 +90,8 @@ func (t Telemetry) Size() int {
 	return telemetryHead + MaxHops*t.entry()
 }
 
-// Since returns the time and the length of all that has left since an entry before of the same output.
+// Since returns the time since an earlier entry of the same output, and the length of everything that
+// has left since.
 func (h *Hop) Since(before *Hop, form Telemetry) (time unit.Duration, sent unit.Size) {
 	time, sent = h.Time.Sub(before.Time), h.Sent-before.Sent
 	if form == Rounded && time < 0 {

@@ -49,9 +49,9 @@ func (a *Ideal) stages(src, dst int, qp uint32) []stage {
 	return all
 }
 
-// Time returns the ideal time of a flow of this many bytes of payload, from its arrival at one node to the
-// delivery of its last byte at another: all packets leave back to back at the rate of the link. Windows, limiters and
-// flow control take no time of it. 0: there is no path.
+// Time returns the ideal time of a flow of this many bytes of payload, from its arrival at one node to the delivery
+// of its last byte at another: all packets leave back to back at the rate of the link. Windows, limiters and flow
+// control add nothing. It is 0 if there is no path.
 func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
 	frame, payload := a.fabric.Frame(flow), flow.Packet
 	if flow.Transport.Streams() {

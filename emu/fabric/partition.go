@@ -9,11 +9,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Partition shares the nodes between so many parts, and returns the part of each node. The
-// parts get about the same work, and few links, above all few that many flows cross, lead from one
-// part to another. A switch and its endpoints stay together, unless they are more than a part
-// should have: then they are shared one by one. With fewer of these than parts some parts are
-// empty. The same fabric gives the same parts, always.
+// Partition divides the nodes into a number of parts, and returns the part of each node. The parts
+// get about the same work, and few links, above all few that many flows cross, lead from one part
+// to another. A switch and its endpoints stay together, unless they are more than a part should
+// have: then they are shared one by one. With fewer of these than parts some parts are empty. The
+// same fabric gives the same parts, always.
 //
 // The work of a node is counted as its ports, which repeat their flow control, and the
 // flows that cross them.

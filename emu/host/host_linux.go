@@ -65,8 +65,8 @@ func AddressRoom() (free unit.Size, limited bool) {
 	return unit.Size(int64(most.Cur) - pages*int64(os.Getpagesize())), err == nil
 }
 
-// GiveWay gives this thread's processor to another thread that waits for it, for a moment. It returns at once where none
-// does.
+// GiveWay gives this thread's processor to another thread that waits for it, for a moment. It returns at once if none
+// waits.
 func GiveWay() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // OwnCPU returns the seconds of processor time that this process has used.

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unread reports whether a file is a pipe, a socket or a terminal that has no reader any
-// more.
+// Unread reports whether a file is a pipe, a socket or a terminal whose reader is gone.
 func Unread(f *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(f.Fd())}}
 	n, err := unix.Poll(fds, 0)

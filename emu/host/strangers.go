@@ -15,10 +15,10 @@ type Strangers struct {
 	all []net.Conn // the oldest first
 }
 
-// NewStrangers returns room for so many connections, at least one.
+// NewStrangers returns room for a number of connections, at least one.
 func NewStrangers(most int) *Strangers { return &Strangers{most: most} }
 
-// Add takes a connection in as the newest. Where there is no room it closes the oldest.
+// Add adds a connection as the newest. If there is no room it closes the oldest.
 func (s *Strangers) Add(c net.Conn) {
 	s.mu.Lock()
 	var oldest net.Conn

@@ -169,9 +169,8 @@ func (c *Collector) countPauses() {
 	}
 }
 
-// Record counts e. It is a trace.Sink. Events should come in the order of time;
-// one that comes late is counted where it belongs all the same, only slower.
-// An event at or after the end of the run falls into no bin.
+// Record counts e. It is a trace.Sink. Events should come in the order of time; a late one is
+// counted correctly, but more slowly. An event at or after the end of the run falls into no bin.
 func (c *Collector) Record(e *trace.Event) {
 	if e.At >= c.next && !c.advance(e.At) {
 		if e.Kind == trace.Violation { // no promise is kept only until the end

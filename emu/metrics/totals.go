@@ -17,8 +17,8 @@ func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 // Scenario returns the scenario that is run.
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
 
-// Stalls is the time spent waiting, by its cause (port.Block). Open and
-// Idle are no stalls; of links they are 0.
+// Stalls is the time spent waiting, by its cause (port.Block). Open and Idle are not stalls; for
+// links they are 0.
 type Stalls [port.Blocks]unit.Duration
 
 // LinkTotals are the totals of one direction of a link in the whole run.

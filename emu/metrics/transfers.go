@@ -151,7 +151,7 @@ func (t taken) busBandwidth() float64 {
 	return float64(c.Size) * c.BusFactor() * float64(len(all)) / sum
 }
 
-// Mean returns the mean of values; not a number where there are none.
+// Mean returns the mean of values, or NaN if there are none.
 func Mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -160,8 +160,7 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Rank returns the value that a share of sorted values does not exceed, the nearest rank; not a number where there are
-// none.
+// Rank returns the value that a share of sorted values does not exceed, the nearest rank, or NaN if there are none.
 func Rank(sorted []float64, share float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -284,8 +284,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 // Violations returns how many promises of the fabric were broken.
 func (m *Mirror) Violations() int64 { return m.copied.violated }
 
-// Happen gives the collector the events of the scenario that have come to it during the run:
-// the rest of the run is measured with them.
+// Happen gives the collector the events that were added to the scenario during the run: the rest of
+// the run is measured with them.
 func (c *Collector) Happen(s *scenario.Scenario) {
 	c.scenario, c.capacities = s, capacitiesOf(c.fabric, s)
 	if !c.lost {

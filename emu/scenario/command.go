@@ -125,7 +125,7 @@ func inFlow(word string) string {
 }
 
 // CommandWords returns the words that can come after some words of a command, for a shell to complete; none
-// where a name or a value is wanted.
+// if a name or a value comes next.
 func CommandWords(words []string) []string {
 	kind, rest := first(words)
 	switch {

@@ -172,7 +172,7 @@ func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	return steps[0], true
 }
 
-// Shared reports whether paths to one destination that meet go on together: they do if flows do not choose.
+// Shared reports whether paths to one destination that meet stay together: they do unless flows choose.
 func (w *PathTable) Shared() bool { return !w.ecmp }
 
 // Leap is the distance of the hops at which paths are remembered. Short paths are not remembered, and long
@@ -255,8 +255,8 @@ func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err 
 	return at, nil
 }
 
-// Used reports for each of so many links whether frames of flows may cross it, in any state of the
-// links and with any choice among equal paths.
+// Used reports for each link whether frames of flows may cross it, in any state of the links and
+// with any choice among equal paths.
 func (w *PathTable) Used(flows []Key, links int) []bool {
 	used := make([]bool, links)
 	sources := map[int][]int{} // by root

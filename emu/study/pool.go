@@ -13,9 +13,9 @@ import (
 // others: model time by flows.
 func Cost(s *scenario.Scenario) float64 { return float64(s.Model.Duration) * float64(1+len(s.Flows)) }
 
-// Each does all items, in their order, so many at a time; 0 workers are as many as there
-// are processors. The first error ends it, as the end of ctx does: the context that the
-// others were handed is done then, and Each returns that error when they have returned.
+// Each does all items, in their order, with a number of workers; 0 means one per processor. The
+// first error ends it, as the end of ctx does: the context that the others were handed is done
+// then, and Each returns that error when they have returned.
 func Each[T any](ctx context.Context, workers int, items []T, do func(context.Context, T) error) error {
 	if workers == 0 {
 		workers = runtime.GOMAXPROCS(0)

@@ -61,7 +61,7 @@ func (n *NotificationPoint) Deadline() unit.Time {
 	return n.at
 }
 
-// Send returns a CNP that is to leave.
+// Send returns a CNP to send now.
 func (n *NotificationPoint) Send(now unit.Time) (wire.Frame, bool) {
 	if n.at <= now {
 		if n.next == len(n.made) || len(n.made) == cap(n.made) { // those that have left make room

@@ -239,7 +239,7 @@ func (d *DCQCN) Active() bool { return d.current < d.line }
 // a period.
 func (d *DCQCN) Deadline() unit.Time { return min(d.expires, d.waiting) }
 
-// Refuses returns why a frame is no feedback: it is no CNP.
+// Refuses returns why a frame is not feedback: it is not a CNP.
 func (d *DCQCN) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
 	if f.Kind != wire.CNP {
 		return trace.NotAwaited
@@ -434,8 +434,8 @@ func (d *DCQCN) up(past int) float64 {
 func (d *DCQCN) set() { d.rate = unit.Rate(math.Round(d.current)) }
 
 // InPackets returns quantities of the algorithm in packets of a length on a link, and seconds: the link's
-// capacity and the active increase in packets per second, and the byte counter in packets, infinite
-// where there is none.
+// capacity and the active increase in packets per second, and the byte counter in packets, infinite if
+// there is none.
 func (p *DCQCNParams) InPackets(link unit.Rate, packet unit.Size) (capacity, increase, bytes float64) {
 	size := float64(packet)
 	bytes = math.Inf(1)

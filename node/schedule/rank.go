@@ -174,7 +174,7 @@ func (r *Rank) Message() (Message, bool) {
 }
 
 // Sent ends the send of a message that Message returned: where the transport acknowledges, it is
-// acknowledged; elsewhere its last packet has begun to leave. It panics where there is no such message.
+// acknowledged; elsewhere its last packet has begun to leave. It panics if there is no such message.
 func (r *Rank) Sent(now unit.Time, id uint32) {
 	if r.err != nil {
 		return
@@ -187,7 +187,7 @@ func (r *Rank) Sent(now unit.Time, id uint32) {
 	r.Advance(now)
 }
 
-// Received hands over a message that has come whole. It may come before its receive begins.
+// Received takes a message that has arrived completely, which may be before its receive begins.
 func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	if r.read > 0 { // the program has begun
 		r.Advance(now)
@@ -215,7 +215,7 @@ func (r *Rank) Received(now unit.Time, from int, tag uint32) {
 	}
 }
 
-// Done reports whether the program has come to its end.
+// Done reports whether the program has ended.
 func (r *Rank) Done() bool { return r.err == nil && r.whole && r.open == 0 }
 
 // Err returns the *Error that stopped the rank, or nil.
@@ -248,8 +248,8 @@ func (r *Rank) Waiting() (ops []Wait) {
 	return ops
 }
 
-// Unclaimed returns the messages that have come and that no receive has taken, by peer and tag,
-// as receives that the program lacks, since the first of them has come. Untagged ones have the tag 0. It is for reports.
+// Unclaimed returns the messages that have arrived and that no receive has taken, by peer and tag: as the receives that
+// the program lacks, each with the arrival of its first message. Untagged ones have the tag 0. It is for reports.
 func (r *Rank) Unclaimed() (lacking []Wait) {
 	for k, c := range r.calls {
 		for range c.early {

@@ -266,7 +266,7 @@ func (r *Receiver) room() uint64 {
 	return scaled(free, r.shift)
 }
 
-// Next returns the segment that is to leave now, if there is one, which then has left.
+// Next returns the segment to send now, if there is one, and counts it as sent.
 func (r *Receiver) Next(now unit.Time) (g wire.Segment, ok bool) {
 	if !r.answer && !r.hello {
 		return g, false

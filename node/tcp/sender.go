@@ -75,7 +75,7 @@ func (s *Sender) Agree(now unit.Time) {
 	s.changed(now)
 }
 
-// Greedy has the application write without end, or no more.
+// Greedy makes the application write forever, or stop.
 func (s *Sender) Greedy(on bool) {
 	if s.greedy && !on {
 		s.written = max(s.written, s.top)

@@ -282,7 +282,7 @@ func NewCCA(p CCAParams, s Site) (*CCA, error) {
 // Enqueue marks nothing: frames are marked as they leave.
 func (c *CCA) Enqueue(now unit.Time, f *wire.Frame, q Queue) { c.outputs[q.Output].note(now, f, &q) }
 
-// Dequeue marks f if that is to be.
+// Dequeue marks f if it should be marked.
 func (c *CCA) Dequeue(now unit.Time, f *wire.Frame, q Queue) trace.Reason {
 	o := &c.outputs[q.Output]
 	if !o.note(now, f, &q) || q.Switch.Blocked(q.Output) && !o.victim || f.Blocks() < o.size || !c.turn(o) {

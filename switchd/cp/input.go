@@ -215,7 +215,7 @@ func (m *InputMarking) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason
 	return m.why[q.Output]
 }
 
-// Reset forgets the frames that are to be marked.
+// Reset forgets which frames to mark.
 func (m *InputMarking) Reset() {
 	clear(m.cnt2)
 	clear(m.why)

@@ -81,8 +81,8 @@ func (a *Agenda) instant(key int64) unit.Time {
 	return unit.Time(key >> (a.shift & 63))
 }
 
-// First returns the slot that is due first and its instant: unit.Never when no
-// slot is due, and then there is no such slot.
+// First returns the slot that is due first and its instant. If no slot is due the instant is
+// unit.Never, and the slot means nothing.
 func (a *Agenda) First() (slot int, due unit.Time) {
 	return int(a.first & a.mask), a.due
 }
@@ -143,7 +143,7 @@ func (a *Agenda) Set(slot int, t unit.Time) {
 	}
 }
 
-// Unset makes a slot due no more: Set to Never, in fewer steps where the slot is due first.
+// Unset cancels the instant of a slot: Set to Never, in fewer steps where the slot is due first.
 func (a *Agenda) Unset(slot int) {
 	if slot != int(a.first&a.mask) {
 		a.Set(slot, unit.Never)

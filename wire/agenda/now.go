@@ -35,7 +35,7 @@ func (s *Now) Add(i int) {
 	}
 }
 
-// Remove makes a number due no more.
+// Remove removes a number, which is then not due.
 func (s *Now) Remove(i int) {
 	if i < 64 {
 		s.low &^= 1 << (uint(i) % 64)

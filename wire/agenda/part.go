@@ -35,7 +35,7 @@ func (p *Part) Clear() {
 // Set makes a slot due at t.
 func (p *Part) Set(slot int, t unit.Time) { p.all.Set(int(p.base)+slot, t) }
 
-// Unset makes a slot due no more.
+// Unset cancels the instant of a slot.
 func (p *Part) Unset(slot int) { p.all.Unset(int(p.base) + slot) }
 
 // Due returns the instant of a slot.

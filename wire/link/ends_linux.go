@@ -57,8 +57,8 @@ func (u *UDP) Connect(to netip.AddrPort) (whole int, err error) {
 	return mtu - u.headers(), err
 }
 
-// AdoptUDP makes an end of a file descriptor that another process has opened with
-// UDPPair or UDPEnd and handed over. The end owns it from then on.
+// AdoptUDP makes an end of a file descriptor that another process has opened with UDPPair or UDPEnd
+// and passed on. The end owns it from then on.
 func AdoptUDP(fd int) (*UDP, error) {
 	name, err := unix.Getsockname(fd)
 	if err != nil {
@@ -78,9 +78,9 @@ func AdoptUDP(fd int) (*UDP, error) {
 	return u, err
 }
 
-// AdoptVeth makes an end of a file descriptor that another process has opened with
-// OpenVeth, with the same options but for the interface and the buffer, and handed
-// over. The end owns it from then on.
+// AdoptVeth makes an end of a file descriptor that another process has opened with OpenVeth, with
+// the same options except the interface and the buffer, and passed on. The end owns it from then
+// on.
 func AdoptVeth(fd int, opts VethOptions) (*Veth, error) {
 	name, err := unix.Getsockname(fd)
 	if err != nil {

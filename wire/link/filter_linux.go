@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EtherType is the type of the Ethernet header in front of a datagram that is no
-// Ethernet frame itself: the first of the two that IEEE 802 leaves for local
-// experiments.
+// EtherType is the type of the Ethernet header in front of a datagram that is not an Ethernet frame
+// itself: the first of the two that IEEE 802 leaves for local experiments.
 const EtherType = 0x88B6
 
 // wholeFrame is how much of a frame a filter lets pass: all of it.

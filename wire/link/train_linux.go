@@ -75,8 +75,8 @@ func newTrain(p packets, front []byte, room int) *Train {
 	return t
 }
 
-// Room returns how many bytes a packet with several datagrams has at most. Less than two datagrams and six bytes
-// take means that each leaves by itself.
+// Room returns how many bytes a packet with several datagrams has at most. If that is less than two datagrams
+// and six bytes take, each leaves in its own packet.
 func (t *Train) Room() int { return cap(t.packet) - t.front }
 
 // Put adds b to the datagrams that Flush sends, and keeps it until then.

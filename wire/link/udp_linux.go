@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UDP is one end of a UDP link: a non-blocking socket that is bound to an address
-// of this host and connected to its peer, so that the kernel refuses all that
-// anyone else sends to it. It is no net.UDPConn, because a socket of package net
-// also wakes the poller of the Go runtime with every datagram.
+// UDP is one end of a UDP link: a non-blocking socket that is bound to an address of this host and
+// connected to its peer, so that the kernel refuses all that anyone else sends to it. It is not a
+// net.UDPConn, because a socket of package net also wakes the poller of the Go runtime with every
+// datagram.
 type UDP struct {
 	plain
 	port int

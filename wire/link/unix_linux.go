@@ -42,8 +42,8 @@ func UnixPair(buffer unit.Size, largest int) (a, b *Unix, err error) {
 	return a, b, nil
 }
 
-// AdoptUnix makes an end of a file descriptor that another process of the same user has opened with UnixPair and handed
-// over. The end owns it from then on.
+// AdoptUnix makes an end of a file descriptor that another process of the same user has opened with UnixPair and passed
+// on. The end owns it from then on.
 func AdoptUnix(fd int) (*Unix, error) {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil || kind != unix.SOCK_SEQPACKET {

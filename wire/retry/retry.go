@@ -287,8 +287,8 @@ func (e *End) Deadline() unit.Time {
 	return e.due
 }
 
-// Bound returns an instant that is no later than Deadline and takes fewer steps: an ACK that frees frames puts the
-// timer off, and that is only noted once the timer has come.
+// Bound returns an instant that is no later than Deadline, in fewer steps: an ACK that frees frames postpones the
+// timer, which is noted only once the timer has come.
 func (e *End) Bound() unit.Time { return e.due }
 
 // Due reports whether Deadline is no later than t.

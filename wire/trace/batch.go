@@ -2,11 +2,10 @@ package trace
 
 import "fabemu/wire/unit"
 
-// Batch takes the events of recorders that are used one at a time, and hands them on
-// when there are enough of them: all to the first sink, then all to the next. So a sink
-// is met again while its memory is near, and where it waits for memory, it waits for
-// with one event for many. Each sink has all events, in their order, but only once Flush
-// was called.
+// Batch takes the events of recorders that are used one at a time, and hands them on when there are
+// enough of them: all to the first sink, then all to the next. So the memory of a sink is still in
+// the cache, and a wait for memory is shared by many events. Each sink has all events, in their
+// order, but only once Flush was called.
 type Batch struct {
 	sinks []Bulk
 	keys  []Since // where the key changes
@@ -76,7 +75,8 @@ func (b *Batch) Record(e *Event) {
 	b.placed(n)
 }
 
-// Flush hands on the events that wait. It belongs at the end of a run; a nil Batch has nothing.
+// Flush passes on the events that wait. Call it at the end of a run; it does nothing for a nil
+// Batch.
 func (b *Batch) Flush() {
 	if b != nil {
 		b.handOn(int(b.n))

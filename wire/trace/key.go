@@ -43,6 +43,6 @@ func (b *Batch) Enter(k Key) {
 	b.keys = append(b.keys, Since{k, int(b.n)})
 }
 
-// Keys returns the drivers' events of the events that a sink is being handed, in their order;
-// there are none where none are given.
+// Keys returns the drivers' events of the events that a sink is receiving, in their order, if there
+// are any.
 func (b *Batch) Keys() []Since { return b.keys }

@@ -38,7 +38,7 @@ var sizes = [8]int{8, 8, 4, 4, 4, 4, 8, 8}
 // errPacked is the error of Next for a size or a time that no event has.
 var errPacked = errors.New("trace: these bytes are no event")
 
-// NewPacker returns one for the events of so many nodes.
+// NewPacker returns a Packer for the events of a number of nodes.
 func NewPacker(nodes int) *Packer { return &Packer{next: make([]uint32, nodes)} }
 
 // Append appends e to b. Its bytes are never all 0.

@@ -133,8 +133,8 @@ func (f Fold) HTML() (template.HTML, error) { return parts("fold", f) }
 // Drawing is a picture that this program draws.
 type Drawing interface{ SVG(io.Writer) error }
 
-// Picture is a drawing in a report. A picture that was read from a file has no place there, since it may
-// hold a script.
+// Picture is a drawing in a report. A picture that was read from a file is left out there, because it
+// may hold a script.
 type Picture struct {
 	Drawing
 	Name  string // by which a document links to it

@@ -152,8 +152,8 @@ func (c *Column) broken(words string, wide int) []string {
 	return lines
 }
 
-// Text writes the table with an indent of so many columns. A column is as wide as its widest cell, or
-// has the room that is left.
+// Text writes the table with an indent, a number of columns. A column is as wide as its widest cell,
+// or has the room that is left.
 func (t *Table) Text(p *terminal.Page, indent int) {
 	all := len(t.Rows)
 	if t.Most > 0 && all > t.Most {

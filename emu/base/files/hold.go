@@ -14,8 +14,8 @@ import (
 // ErrHeld is the error of a folder of results into which another process writes.
 var ErrHeld = errors.New("another run is active there")
 
-// Hold is the lock of a folder of results. The system gives it back when the process
-// ends, for whatever reason.
+// Hold is the lock of a folder of results. The system releases it when the process ends, for
+// whatever reason.
 type Hold struct {
 	folder *os.File
 	alone  bool // the file system has locks, and no other process has this one
@@ -142,9 +142,8 @@ func (h *Hold) Retire(names ...string) error {
 	return nil
 }
 
-// Tidy removes files that Write has begun and not finished, of files with these names. Their
-// writers are dead: otherwise they would have the lock. Where there are no locks, nothing is
-// removed.
+// Tidy removes unfinished files that Write has begun under these names. Their writers are dead,
+// because otherwise they would have the lock. Where there are no locks, nothing is removed.
 func (h *Hold) Tidy(names ...string) error {
 	if !h.alone {
 		return nil

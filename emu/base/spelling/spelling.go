@@ -54,7 +54,7 @@ func Sort(word string, words []string, part func(string) string) {
 	})
 }
 
-// Some lists so many words at most, and how many more there are.
+// Some lists at most n words, and says how many more there are.
 func Some(words []string, most int) string {
 	if more := len(words) - most; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), more)

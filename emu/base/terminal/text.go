@@ -13,13 +13,13 @@ import (
 // Columns returns how many columns s has.
 func Columns(s string) int { return utf8.RuneCountInString(s) }
 
-// Left returns s at the left of so many columns, or s if it is longer.
+// Left pads s to a number of columns; it returns s if that is longer.
 func Left(s string, columns int) string {
 	return s + strings.Repeat(" ", max(0, columns-Columns(s)))
 }
 
-// Wrap breaks text between words into lines of at most so many columns; a longer word
-// has its own line. It returns one line at least.
+// Wrap breaks text between words into lines with a maximum number of columns; a longer word has its
+// own line. It returns at least one line.
 func Wrap(s string, columns int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(s) {
@@ -36,7 +36,7 @@ func Wrap(s string, columns int) []string {
 	return lines
 }
 
-// Shorten cuts s to so many columns, between two words where one ends near.
+// Shorten cuts s to a number of columns, between two words if one ends near there.
 func Shorten(s string, columns int) string {
 	r := []rune(s)
 	if len(r) <= columns {
@@ -91,7 +91,7 @@ func (p *Page) Heading(c Color, s string) {
 	}
 }
 
-// Paragraph writes text, indented by so many columns and broken between words.
+// Paragraph writes text, indented by a number of columns and broken between words.
 func (p *Page) Paragraph(indent int, s string) {
 	for _, l := range Wrap(s, p.Columns()-indent) {
 		p.Line("%*s%s", indent, "", l)

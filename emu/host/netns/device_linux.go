@@ -333,8 +333,8 @@ func NewPoll(devices []*Device) (*Poll, error) {
 	return p, nil
 }
 
-// Wait calls ready with the number of each device to which packets have come since the call before, after
-// the first of them or after so much time.
+// Wait calls ready with the number of each device that has received packets since the previous call. It
+// waits for the first of them, at most for the given time.
 func (p *Poll) Wait(most time.Duration, ready func(device int)) {
 	timeout, call := unix.NsecToTimespec(int64(most)), unix.RawSyscall6
 	if most > 0 {

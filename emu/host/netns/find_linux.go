@@ -149,8 +149,8 @@ func (r *Run) Remove(ctx context.Context) error {
 // cleaning is how long a run may wait for processes that hold the locks of dead runs.
 const cleaning = time.Second
 
-// RemoveDead removes the traces of dead runs. It returns no error, since a trace that stays
-// is in no run's way; Find and Run.Remove report it.
+// RemoveDead removes the traces of dead runs. It returns no error, because a trace that stays
+// disturbs no run; Find and Run.Remove report it.
 func RemoveDead(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, cleaning)
 	defer stop()

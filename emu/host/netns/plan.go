@@ -98,7 +98,7 @@ func (r *Run) Interfaces() (names []string) {
 // Change is a change of a guest's device, or of its namespace, that another process has made.
 type Change struct{ Name, Text string }
 
-// ErrGone reports that the device of a guest is no more.
+// ErrGone reports that the device of a guest no longer exists.
 var ErrGone = errors.New("the device is gone")
 
 // Host is a name in /etc/hosts.

@@ -149,8 +149,8 @@ func ByBasis[T any, P interface {
 	return sourced, ours
 }
 
-// Result prints the value of a check, with so many digits that it does not look
-// like a bound that it only comes near to.
+// Result prints the value of a check, with enough digits to distinguish it from a bound that it is
+// close to.
 func (k *Check) Result() string {
 	if k.Outcome == NotMeasured {
 		return "-"

@@ -12,16 +12,15 @@ import (
 // the events of different nodes come mixed: two runs have the same sum when
 // every node saw and did the same in both.
 //
-// Every field of an event counts. It is no cryptographic hash: a difference is
-// missed by chance in one of 2^64 cases, and one that is missed can be made on
-// purpose.
+// Every field of an event counts. It is not a cryptographic hash: a difference is missed by chance
+// in one of 2^64 cases, and one that is missed can be made on purpose.
 type Digest struct{ nodes []state }
 
 // state is the digest of one node's log.
 type state struct{ a, b, events uint64 }
 
-// NewDigest returns the digest of a fabric of so many nodes. Events of others
-// must not be recorded.
+// NewDigest returns the digest of a fabric with a number of nodes. Events of other nodes must not
+// be recorded.
 func NewDigest(nodes int) *Digest {
 	d := &Digest{nodes: make([]state, nodes)}
 	for i := range d.nodes {

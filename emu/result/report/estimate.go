@@ -14,7 +14,7 @@ type Estimate struct {
 	Missing   int    `json:"missing"`   // how many repetitions have none
 }
 
-// EstimateOf returns the estimate of values; those that are no figures are missing.
+// EstimateOf returns the estimate of values; NaN counts as missing.
 func EstimateOf(values []float64) Estimate {
 	e := Estimate{Mean: Missing(), Interval: Missing()}
 	var known []float64

@@ -36,12 +36,11 @@ func (f LogForm) File() string {
 
 // EventLog is a trace.Sink that writes the log of a run, in the order of (time, node, number in the node).
 //
-// A run in one process reports its events in the order of time, but the events of one
-// instant in the order in which they were run, where a node may come twice.
-// So only the events of the current instant are kept, sorted, and written when
-// time moves on: memory is bounded by the events of one instant. An event of
-// an earlier instant cannot be put in its place any more. It is an error, which
-// Close returns.
+// A run in one process reports its events in the order of time, but the events of one instant in
+// the order in which they were run, where a node may come twice. So only the events of the current
+// instant are kept, sorted, and written when time moves on: memory is bounded by the events of one
+// instant. An event of an earlier instant can then no longer be put in its place. It is an error,
+// which Close returns.
 //
 // A line has time_ps, node, seq and event, always; port (the direction of the
 // link that leaves there) where the event has one; then the content of the event,

@@ -43,7 +43,7 @@ func (n Number) Print(format string) string {
 	return fmt.Sprintf(format, float64(n))
 }
 
-// Cell prints a figure to so many digits for programs, or nothing for a missing one.
+// Cell prints a figure with a number of digits for programs, or nothing if it is missing.
 func (n Number) Cell(digits int) string {
 	if !n.Known() {
 		return ""
@@ -59,8 +59,8 @@ func (n Number) Short() string {
 	return Significant(float64(n), 2)
 }
 
-// Significant prints v with so many digits that mean something, never in powers
-// of ten; those before the point are all printed.
+// Significant prints v with a number of significant digits, never in powers of ten; all digits
+// before the point are printed.
 func Significant(v float64, digits int) string {
 	if v == 0 {
 		return "0"

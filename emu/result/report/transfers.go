@@ -113,7 +113,8 @@ const (
 	bandPart = 20
 )
 
-// Bands returns into how many bands of sizes so many transfers are divided: at least two with a p99, or more without it.
+// Bands returns the number of bands of sizes into which n flows are divided: at least two with a p99, or more without
+// it.
 func Bands(n int) int {
 	each := bandFull
 	if n < 2*bandFull {
@@ -164,8 +165,8 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 	return all
 }
 
-// Transfers returns the figures of the transfers that have ended whole, of which there are n or nearly: the times that
-// they took, in seconds, their slowdown, and that by size.
+// Transfers returns the figures of the flows that have ended completely, about n of them: the times that they took, in
+// seconds, their slowdown, and that by size.
 func Transfers(ended iter.Seq[*metrics.Done], n int) (completion, slowdown Spread, sizes []SizeBand) {
 	return spreadOf(wholeOf(ended, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })),
 		spreadOf(wholeOf(ended, n, (*metrics.Done).Slowdown)),

@@ -105,7 +105,8 @@ type Silent struct {
 	Seconds Number `json:"seconds"` // of wall time, all times together that were longer than a second
 }
 
-// Order counts what a run has handed over, and what its processes have exchanged to keep the order of the model.
+// Order counts the frames that a run has passed to nodes, and the messages that its processes have exchanged to
+// keep the order of the model.
 type Order struct {
 	Frames     int64 `json:"frames"`               // handed to nodes
 	Statements int64 `json:"statements,omitempty"` // of processes: how far they are
@@ -133,10 +134,10 @@ func noPercentiles() Percentiles {
 	return Percentiles{n, n, n, n, n, n}
 }
 
-// Judge returns the level of a run's figures, and the reason in a sentence. A run is
-// void where a datagram was lost, a frame left early, a promise broke, or the log
-// differs from the virtual clock's. Otherwise it is of the first level whose limits
-// it keeps (limitsOf), and degraded where there is none.
+// Judge returns the level of a run's figures, and the reason in a sentence. A run is void where a
+// datagram was lost, a frame left early, a promise broke, or the log differs from the virtual
+// clock's. Otherwise it is of the first level whose limits it keeps (limitsOf), and degraded if it
+// keeps none.
 //
 // A figure that is missing cannot lift a run.
 func Judge(f Figures) (Level, string) {

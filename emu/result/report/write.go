@@ -53,11 +53,11 @@ type Picture struct {
 	document.Drawing
 }
 
-// WriteDir writes the results of a run to a directory, which is made where it
-// does not exist: series.csv, resolved.yaml (unless resolved is nil), rates.svg,
-// and result.json last, so that if it exists the others do too. Each file
-// appears whole or not at all; series.csv takes the place of the one by WritePartial. It
-// sets r.Directory. The pictures are the caller's (package summary); draw may be nil.
+// WriteDir writes the results of a run to a directory, which it makes if it does not exist:
+// series.csv, resolved.yaml (unless resolved is nil), rates.svg, and result.json last, so that if
+// it exists the others do too. Each file appears whole or not at all; series.csv takes the place of
+// the one by WritePartial. It sets r.Directory. The pictures are the caller's (package summary);
+// draw may be nil.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)

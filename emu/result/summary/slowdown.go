@@ -14,7 +14,7 @@ import (
 )
 
 // Slowdowns draws, for each workload with flows of several sizes, how the slowdown depends on the size: the
-// median and the 95th and 99th percentile of each band of sizes. It is empty where there is no such workload.
+// median and the 95th and 99th percentile of each band of sizes. It is empty if there is no such workload.
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]

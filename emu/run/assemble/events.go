@@ -160,14 +160,14 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 	return all
 }
 
-// Happen returns the changes by an event that comes to f during a run, and the watch for
+// Happen returns the changes by an event that is added to f during a run, and the watch for
 // deadlock from then on. The scenario of f has the event.
 func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watch) {
 	b := newBuilder(f, Schemes{}, nil)
 	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
 }
 
-// Reroute returns the changes by routes and lanes that come to f during a run, and count since an instant. The scenario of
+// Reroute returns the changes by routes and lanes that are added to f during a run, from an instant on. The scenario of
 // f has them.
 func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 	b := newBuilder(f, Schemes{}, nil)

@@ -18,7 +18,7 @@ type Waiter interface {
 	Waits(now unit.Time, yield func(port.Wait) bool)
 }
 
-// Expecter is a node to which something may happen by itself, an endpoint.
+// Expecter is a node at which something may happen without a frame: an endpoint.
 type Expecter interface {
 	// Expects returns when that will be at the soonest: a packet comes to be sent, or one
 	// is taken in. A packet that flow control keeps does not count. unit.Never:

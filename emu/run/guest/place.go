@@ -125,7 +125,7 @@ func processOf(ctx context.Context, container string) (pid string, err error) {
 	return pid, nil
 }
 
-// PlaceOf describes the place of a guest that is no new namespace, for people.
+// PlaceOf describes the place of a guest that is not a new namespace, for people.
 func PlaceOf(g *scenario.Guest) string {
 	switch {
 	case g.PID > 0:

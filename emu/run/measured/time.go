@@ -107,7 +107,7 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Pacing returns the time of one limiter, whose packets take so long on the link.
+// Pacing returns the time of one limiter, whose packets have a duration on the link.
 func (t *Time) Pacing(k Key, packet unit.Duration) *Pacing {
 	p := t.of[k]
 	if p == nil {

@@ -158,7 +158,7 @@ func (p *Part) Sent(path int, t *port.Transmission, body wire.Body, now unit.Tim
 	}
 }
 
-// Received reports to the conductor a frame that is handed over to its node.
+// Received reports to the conductor a frame that is passed to its node.
 func (p *Part) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if p.sends(path^1, &a.Frame, true) {
 		p.sendFrame(&frame{

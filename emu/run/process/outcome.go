@@ -24,7 +24,7 @@ type Outcome struct {
 	Warnings    []string
 }
 
-// Died is the error of a run in which a part has ended by itself.
+// Died is the error of a run in which the process of a part has ended unexpectedly.
 type Died struct {
 	Part  string
 	State string // how it ended: "exit status 2", "signal: killed"

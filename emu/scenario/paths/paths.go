@@ -151,8 +151,8 @@ func (g *Graph) Root(dst int) (root int, last Step) {
 	return dst, Step{}
 }
 
-// Fix sets the first step on the path from a node to another. It also counts for paths
-// over that node, so that they may go round without end.
+// Fix sets the first step on the path from a node to another. It also applies to paths over that
+// node, which may thus be loops.
 func (g *Graph) Fix(from, dst int, s Step) {
 	if g.fixed == nil {
 		g.fixed = make(map[int]map[int]Step)

@@ -77,9 +77,9 @@ func (s Share) String() string {
 	return "all cells"
 }
 
-// Pick returns the cells of a share, which are in the order of the plan. Shards are of the
-// same cost as nearly as may be: the dearest cell goes first, each to the shard that has
-// least. An ID of which there is no cell is an error.
+// Pick returns the cells of a share, which are in the order of the plan. Shards are of the same
+// cost as nearly as may be: the dearest cell goes first, each to the shard that has least. An ID
+// without a cell is an error.
 func (s Share) Pick(cells []Cell) ([]Cell, error) {
 	switch {
 	case s.Cell != "":

@@ -61,7 +61,7 @@ type Curve struct {
 	Solved func() (x, y []float64)
 }
 
-// Point is a point that is measured by itself.
+// Point is a point with its own measurement.
 type Point struct {
 	X float64
 	Y Quantity

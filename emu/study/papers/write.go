@@ -40,9 +40,9 @@ func Files(figures []*Figure) []string {
 	return names
 }
 
-// WriteDir writes the result into a directory, which is made where it does not exist:
-// pictures in a style, claims.csv, claims.md, report.html, and
-// claims.json last, so that if it exists the others do too. It sets r.Directory.
+// WriteDir writes the result into a directory, which it makes if it does not exist: pictures in a
+// style, claims.csv, claims.md, report.html, and claims.json last, so that if it exists the others
+// do too. It sets r.Directory.
 func (r *Result) WriteDir(dir string, style plot.Style) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)

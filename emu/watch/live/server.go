@@ -141,8 +141,8 @@ func (s *Server) Show(m *Moment) {
 	s.wake()
 }
 
-// End notifies all pages and programs, present and future, that no more moments come, in a line of words. The
-// first words are kept.
+// End notifies all pages and programs, present and future, that no more moments come, with a line of text.
+// The first words are kept.
 func (s *Server) End(words string) {
 	if s.options.Control != nil {
 		s.options.Control.End()

@@ -492,7 +492,7 @@ func (t *Trace) Sent(path int, x *port.Transmission, body wire.Body, now unit.Ti
 		Notes: []note{{Key: "late_ns", Value: late}}})
 }
 
-// Received hands a frame that has come on.
+// Received passes on a frame that has arrived.
 func (t *Trace) Received(path int, a *port.Arrival, body wire.Body, now unit.Time, wall int64) {
 	if t.next != nil {
 		t.next.Received(path, a, body, now, wall)

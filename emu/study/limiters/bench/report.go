@@ -143,7 +143,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Plain prints a figure with so many significant digits, and without an exponent.
+// Plain prints a figure with a number of significant digits, and without an exponent.
 func Plain(v float64, digits int) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 	if err != nil || math.IsInf(rounded, 0) || math.IsNaN(rounded) {

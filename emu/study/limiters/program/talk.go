@@ -283,8 +283,8 @@ func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
 // Limiter is a node.RateLimiter in another program.
 type Limiter struct{ talk *Talk }
 
-// Burst returns how much the program may let go in addition to its rate, 0 where it does not
-// state that.
+// Burst returns how much the program may let go in addition to its rate, 0 if it does not state
+// that.
 func (l *Limiter) Burst() unit.Size { return max(0, l.talk.Burst) }
 
 // Next asks the program.
