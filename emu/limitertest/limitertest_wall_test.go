@@ -52,7 +52,7 @@ func TestWallFailureShowsThePackets(t *testing.T) {
  +limitertest.go:\d+: a rate that stays, and always a packet
  +burst: at [^\n]* bytes more have started than the rate permits, want at most 3000
  +start +bytes +rate +gap before +at this rate
- +[0-9.]+[mu]s +1500 +700Mb/s`); !want.Match(out) {
+ +[0-9.]+[mµ]s +1500 +700Mb/s`); !want.Match(out) {
 		t.Errorf("the output does not match:\n%s", out)
 	}
 }

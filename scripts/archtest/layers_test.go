@@ -35,7 +35,7 @@ emu/metrics       4719  .
 emu/result        8038  plot | report | seeds | summary, compare
 emu/watch        11509  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1271  .
-emu/study        12101  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12111  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5320  fabemu

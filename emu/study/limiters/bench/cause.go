@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"fmt"
-
 	"fabemu/wire/unit"
 )
 
@@ -111,7 +109,7 @@ func Causes(cases []*Report) (all []Cause) {
 		}
 	}
 	add := func(text, evidence string, args ...any) {
-		all = append(all, Cause{text, fmt.Sprintf(evidence, args...)})
+		all = append(all, Cause{text, sentence(evidence, args...)})
 	}
 	for i, g := range s.gaps {
 		if g.most() {

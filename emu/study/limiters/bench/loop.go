@@ -100,10 +100,10 @@ func (r *LoopReport) String() string {
 	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v",
 		r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)
 	if r.Reaction >= 0 {
-		s += fmt.Sprintf(", reaction %v", r.Reaction)
+		s += sentence(", reaction %v", r.Reaction)
 	}
 	if r.Recovery >= 0 {
-		s += fmt.Sprintf(", recovery %v", r.Recovery)
+		s += sentence(", recovery %v", r.Recovery)
 	}
 	return s
 }
@@ -395,7 +395,7 @@ func (p *loop) follow(s *looped) {
 
 // fault records a fault with the latest packets of the source.
 func (p *loop) fault(what Criterion, s *looped, format string, args ...any) {
-	f := Fault{Criterion: what, At: p.now, Text: fmt.Sprintf(format, args...)}
+	f := Fault{Criterion: what, At: p.now, Text: sentence(format, args...)}
 	if s != nil {
 		f.Starts = s.recent[max(0, around-int(s.packets)):]
 	}

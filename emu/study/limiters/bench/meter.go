@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -121,7 +120,7 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, a
 		return nil
 	}
 	f := &m.out.Faults[i]
-	f.bad, f.At, f.Text = bad, at, fmt.Sprintf(format, args...)
+	f.bad, f.At, f.Text = bad, at, sentence(format, args...)
 	f.Starts = append(f.Starts[:0], m.recent[max(0, around-m.out.Starts):]...)
 	return f
 }

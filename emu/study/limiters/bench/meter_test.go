@@ -16,10 +16,10 @@ func TestMeterTellsBreaches(t *testing.T) {
 		calls   func(m *meter)
 	}{
 		{"", nil, func(m *meter) { m.Sent(m.Next(0, 1500), 1500) }},
-		{"Next is called at 1us, after a call at 2us: time runs backwards", nil, func(m *meter) { m.Next(2*us, 1); m.Next(us, 1) }},
-		{"Sent is called at 1us, after a call at 2us", nil, func(m *meter) { m.Next(2*us, 1); m.Sent(us, 1) }},
-		{"SetRate is called at 1us, after a call at 2us", nil, func(m *meter) { m.Next(2*us, 1); m.SetRate(us, 1e9) }},
-		{"1500 bytes start at 2us, and the limiter has not let them", nil, func(m *meter) { m.Sent(m.Next(0, 1500), 1500); m.Next(us, 1500); m.Sent(2*us, 1500) }},
+		{"Next is called at 1µs, after a call at 2µs: time runs backwards", nil, func(m *meter) { m.Next(2*us, 1); m.Next(us, 1) }},
+		{"Sent is called at 1µs, after a call at 2µs", nil, func(m *meter) { m.Next(2*us, 1); m.Sent(us, 1) }},
+		{"SetRate is called at 1µs, after a call at 2µs", nil, func(m *meter) { m.Next(2*us, 1); m.SetRate(us, 1e9) }},
+		{"1500 bytes start at 2µs, and the limiter has not let them", nil, func(m *meter) { m.Sent(m.Next(0, 1500), 1500); m.Next(us, 1500); m.Sent(2*us, 1500) }},
 		{"which is before", moody{}, func(m *meter) { m.Next(us, 1) }},
 		{"asked then", putOff{}, func(m *meter) { m.Next(us, 1); m.Next(2*us, 1) }},
 	} {

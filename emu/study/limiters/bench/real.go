@@ -182,7 +182,7 @@ func (s *Starts) punctual() bool {
 // faults compares the limiter with the ideal one. The calls of a limiter that waits take long on any machine.
 func (r *Real) faults() (faults []Fault) {
 	if most := r.Ideal.Calls + mostCalls; r.Apart == nil && r.Limiter.Calls > most {
-		faults = append(faults, Fault{Criterion: Blocks, Text: fmt.Sprintf(
+		faults = append(faults, Fault{Criterion: Blocks, Text: sentence(
 			"the calls for a packet take %v, want at most %v: an ideal limiter on this machine needs %v now; a limiter returns an instant and does not wait for it",
 			r.Limiter.Calls, most, r.Ideal.Calls)})
 	}
@@ -191,12 +191,12 @@ func (r *Real) faults() (faults []Fault) {
 	}
 	of, ideal := r.judged(), &r.Ideal
 	if math.Abs(of.Gap/ideal.Gap-1) > mostRealGap {
-		faults = append(faults, Fault{Criterion: RealTime, Text: fmt.Sprintf(
+		faults = append(faults, Fault{Criterion: RealTime, Text: sentence(
 			"in real time packets start %.3g times as far apart as at the rate, want no more than %v %% off the %.3g of an ideal limiter on this machine now",
 			of.Gap, 100*mostRealGap, ideal.Gap)})
 	}
 	if most := ideal.LateP99 + mostRealLate; of.LateP99 > most {
-		faults = append(faults, Fault{Criterion: Late, Text: fmt.Sprintf(
+		faults = append(faults, Fault{Criterion: Late, Text: sentence(
 			"99 %% of the packets start up to %v later than the limiter's instant, want at most %v: it is %v with an ideal limiter on this machine now",
 			of.LateP99, most, ideal.LateP99)})
 	}

@@ -94,10 +94,23 @@ type Fault struct {
 	bad       float64   // the size of the error, for comparison with faults of the same criterion
 }
 
+// sentence formats a sentence of a report, whose times are in µs.
+func sentence(format string, args ...any) string {
+	for i, a := range args {
+		switch t := a.(type) {
+		case unit.Time:
+			args[i] = unit.Text(t)
+		case unit.Duration:
+			args[i] = unit.Text(t)
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
+
 // String returns the fault and its packets, a line each.
 func (f Fault) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: at %v %s", f.Criterion, f.At, f.Text)
+	b.WriteString(sentence("%s: at %v %s", f.Criterion, f.At, f.Text))
 	if f.Criterion == RateError && len(f.Starts) > 0 {
 		b.WriteString("; the worst stretch of them:")
 	}
@@ -107,10 +120,10 @@ func (f Fault) String() string {
 	for i, p := range f.Starts {
 		gap, ideal := "", ""
 		if i > 0 {
-			gap = p.At.Sub(f.Starts[i-1].At).String()
-			ideal = p.Rate.Serialise(f.Starts[i-1].Size).String()
+			gap = unit.Text(p.At.Sub(f.Starts[i-1].At))
+			ideal = unit.Text(p.Rate.Serialise(f.Starts[i-1].Size))
 		}
-		fmt.Fprintf(&b, "\n%20v %7d %14v %16s %16s", p.At, p.Size, p.Rate, gap, ideal)
+		fmt.Fprintf(&b, "\n%20s %7d %14v %16s %16s", unit.Text(p.At), p.Size, p.Rate, gap, ideal)
 	}
 	return b.String()
 }
@@ -128,7 +141,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, ", after a rest %v at once", r.Credit)
 	}
 	if r.Reaction > 0 {
-		fmt.Fprintf(&b, ", reaction %v", r.Reaction)
+		fmt.Fprintf(&b, ", reaction %s", unit.Text(r.Reaction))
 	}
 	if r.Lowered {
 		fmt.Fprintf(&b, ", overshoot %v", r.Overshoot)
