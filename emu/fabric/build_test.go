@@ -211,6 +211,33 @@ func TestRoutesProperty(t *testing.T) {
 	}
 }
 
+// A table has for each endpoint the ports of all first steps, also where switches with links to the same switches share
+// an entry.
+func TestTablesHaveAllSteps(t *testing.T) {
+	for seed := range uint64(60) {
+		s := randomFabric(rand.New(rand.NewPCG(seed, 2)))
+		s.Routing.Paths = scenario.ECMP
+		f := build(t, s)
+		for node := range s.Switches {
+			table := f.Table(node, 0)
+			for dst := len(s.Switches); dst < len(f.Nodes); dst++ {
+				var want []port.ID
+				for _, step := range f.Paths.Steps(nil, 0, node, dst) {
+					p := slices.IndexFunc(f.Nodes[node].Ports, func(p fabric.Port) bool { return p.Wire == step.Link })
+					want = append(want, port.ID(p))
+				}
+				got := []port.ID{table.To[f.Nodes[dst].LID]}
+				if k := int(got[0]) - len(f.Nodes[node].Ports); k >= 0 && got[0] != switchd.NoRoute {
+					got = table.Equal[k]
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("seed %d: from %s to %s by ports %v, want %v", seed, f.Nodes[node].Name, f.Nodes[dst].Name, got, want)
+				}
+			}
+		}
+	}
+}
+
 // checkPorts checks that ports and wires name each other.
 func checkPorts(t *testing.T, f *fabric.Fabric) {
 	t.Helper()

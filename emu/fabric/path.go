@@ -77,6 +77,7 @@ func (f *Fabric) LinkName(h Hop) string {
 // Table returns the routes of a switch to all endpoints, in a state of the links.
 func (f *Fabric) Table(node, state int) switchd.Routes {
 	t := switchd.Routes{To: slices.Repeat([]port.ID{unknown}, len(f.Nodes)+1)}
+	twins := slices.Repeat([]port.ID{unknown}, len(f.Scenario.Switches)) // the entries towards switches and their twins
 	var steps []paths.Step
 	for dst := range f.Nodes {
 		if f.Nodes[dst].Switch != nil {
@@ -89,12 +90,18 @@ func (f *Fabric) Table(node, state int) switchd.Routes {
 		}
 		toward := &t.To[root.To+1] // of a switch, until all endpoints behind it are known
 		if *toward == unknown {
-			to := dst
+			to, twin := dst, toward
 			if f.Nodes[root.To].Switch != nil {
 				to = root.To
+				twin = &twins[f.Paths.Twin(state, to)]
 			}
-			steps = f.Paths.Steps(steps[:0], state, node, to)
-			*toward = f.entry(&t, node, steps)
+			if *toward = *twin; *toward == unknown {
+				steps = f.Paths.Steps(steps[:0], state, node, to)
+				*toward = f.entry(&t, node, steps)
+				if len(steps) > 0 && steps[0].To != to {
+					*twin = *toward
+				}
+			}
 		}
 		t.To[dst+1] = *toward
 	}

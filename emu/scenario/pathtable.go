@@ -140,6 +140,15 @@ func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	return w.graphs[0].Root(dst)
 }
 
+// Twin returns a switch to which Steps are the same as to another one, unless they begin at a switch with a link to it
+// (paths.Graph.Twin).
+func (w *PathTable) Twin(state, dst int) int {
+	if twin := w.graphs[0].Twin(dst); w.graphs[state].Twin(dst) == twin {
+		return twin
+	}
+	return dst
+}
+
 // Steps appends the steps from a node towards another; wire.Choose takes one of them. If no path is
 // left, they are the steps in a fabric with all its links: frames wait for one of these.
 func (w *PathTable) Steps(steps []paths.Step, state, at, dst int) []paths.Step {

@@ -27,8 +27,8 @@ wire             13182  unit | agenda, param, link | . | retry, fault | trace | 
 node             11088  rp, tcp, traffic, schedule | .
 switchd           4503  cp | .
 emu/base          1667  errs, files, spelling, terminal | document
-emu/scenario     12065  paths, schema, builtin | . | generate
-emu/fabric        2225  . | draw
+emu/scenario     12093  paths, schema, builtin | . | generate
+emu/fabric        2232  . | draw
 emu/host          4346  ., netns | doctor, fleet
 emu/run          14605  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4719  .

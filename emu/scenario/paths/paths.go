@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ type Graph struct {
 	switches int                       // how many of the nodes are switches
 	ends     [][]Step                  // for each node, its links and where they lead, by the names of the nodes there
 	inner    [][]Step                  // for each switch, the links that lead to switches
+	twins    []int                     // for each switch, the first one with links to the same switches
 	tables   []atomic.Pointer[[]int32] // for each node, the number of links between it and each switch
 	fixed    map[int]map[int]Step      // to a node, from others, also if another is shorter
 }
@@ -44,13 +46,30 @@ func New(names []string, switches int, links [][2]int) *Graph {
 
 // connect finds the links between switches.
 func (g *Graph) connect() {
+	first, key := map[string]int{}, []byte{}
 	for i := range g.inner {
+		key = key[:0]
 		for _, s := range g.ends[i] {
 			if s.To < g.switches {
 				g.inner[i] = append(g.inner[i], s)
+				key = binary.AppendUvarint(key, uint64(s.To))
 			}
 		}
+		twin, known := first[string(key)]
+		if !known {
+			twin, first[string(key)] = i, i
+		}
+		g.twins = append(g.twins, twin)
 	}
+}
+
+// Twin returns the first switch with links to the same switches as another one, such as the leaves of a pod: from a
+// switch without a link to the two, the first steps to both are the same.
+func (g *Graph) Twin(dst int) int {
+	if len(g.fixed) > 0 {
+		return dst
+	}
+	return g.twins[dst]
 }
 
 // Without returns the graph without some links, and without the fixed steps over them.
