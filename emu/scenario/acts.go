@@ -181,11 +181,11 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 			if s.Kind == OutputQueued {
 				q.priority = f.Priority
 			}
-			comes := into[o.node]
 			if r.paths.ecmp { // other flows of a workload may come by any link
-				comes = r.nodes[s.Name].links
+				inputs[q] = r.nodes[s.Name].links
+			} else {
+				inputs[q] = append(inputs[q], into[o.node]...)
 			}
-			inputs[q] = append(inputs[q], comes...)
 			of[from.index] = append(of[from.index], q)
 		}
 	}
