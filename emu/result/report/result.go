@@ -454,7 +454,11 @@ func phasesOf(c *metrics.Collector) []Phase {
 			out.Rates = append(out.Rates, Rate{"group", g.Name, Number(rate), Number(share)})
 		}
 		for _, g := range groups {
-			if active := both(g.Flows, p.Flows); len(active) > 1 {
+			active := slices.DeleteFunc(slices.Clone(g.Flows), func(i int) bool {
+				_, in := slices.BinarySearch(p.Flows, i)
+				return !in
+			})
+			if len(active) > 1 {
 				out.Fairness = append(out.Fairness,
 					Fairness{"group", g.Name, len(active), Number(c.Jain(active, p.From, p.To))})
 			}
@@ -480,20 +484,6 @@ func aggregates(f *fabric.Fabric) []fabric.Hop {
 		}
 	}
 	return hops
-}
-
-// both returns the numbers in a and in b, each of which is in rising order.
-func both(a, b []int) []int {
-	var out []int
-	for _, x := range a {
-		for len(b) > 0 && b[0] < x {
-			b = b[1:]
-		}
-		if len(b) > 0 && b[0] == x {
-			out = append(out, x)
-		}
-	}
-	return out
 }
 
 func flowsOf(c *metrics.Collector) []Flow {

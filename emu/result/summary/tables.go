@@ -18,7 +18,8 @@ import (
 
 // lists returns the tables that follow the verdict, in their order. Many are empty.
 func lists(r *report.Result) []*document.Table {
-	all := []*document.Table{violations(r), losses(r), retries(r), credits(r), storms(r), guests(r), kernelTimes(r), programs(r)}
+	all := []*document.Table{violations(r), losses(r), countersOf("Link layer retry", r.Retries),
+		countersOf("Credits of channels", r.Credits), storms(r), guests(r), kernelTimes(r), programs(r)}
 	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
 }
 
@@ -91,12 +92,7 @@ func losses(r *report.Result) *document.Table {
 		})
 }
 
-// retries are the counters of the retry of links, by the end that counts.
-func retries(r *report.Result) *document.Table { return countersOf("Link layer retry", r.Retries) }
-
-// credits are the counters of credits of channels, by the end that counts.
-func credits(r *report.Result) *document.Table { return countersOf("Credits of channels", r.Credits) }
-
+// countersOf are the counters of links, by the end that counts.
 func countersOf(caption string, all []report.RetryCount) *document.Table {
 	return listOf(document.Table{Label: caption, Color: terminal.Bold, Most: 16}, "at/8|towards/10|counter|>count/8", all,
 		func(x *report.RetryCount) []string { return []string{x.Node, x.Link, x.Counter, fmt.Sprint(x.Count)} })

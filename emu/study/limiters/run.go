@@ -151,8 +151,14 @@ func casesOf(clock mode.Clock) (all []situation) {
 		cases []bench.Case
 		situation
 	}{
-		{bench.Cases(), situation{clock: mode.VirtualClock, measure: onVirtualClock}},
-		{bench.RealCases(), situation{clock: mode.WallClock, measure: inRealTime}},
+		{bench.Cases(), situation{clock: mode.VirtualClock,
+			measure: func(_ context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+				return bench.Measure(s.New, c, each), nil
+			}}},
+		{bench.RealCases(), situation{clock: mode.WallClock, // over a socket
+			measure: func(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
+				return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
+			}}},
 	} {
 		for _, c := range kind.cases {
 			if kind.Case = c; clock == "" || clock == kind.clock {
@@ -161,15 +167,6 @@ func casesOf(clock mode.Clock) (all []situation) {
 		}
 	}
 	return all
-}
-
-func onVirtualClock(_ context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
-	return bench.Measure(s.New, c, each), nil
-}
-
-// inRealTime measures over a socket.
-func inRealTime(ctx context.Context, s *Subject, c bench.Case, each func(bench.Start)) (*bench.Report, error) {
-	return bench.MeasureReal(ctx, s.New, c, s.program != nil, each)
 }
 
 // pick returns the elements whose names match patterns.

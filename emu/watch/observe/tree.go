@@ -219,11 +219,9 @@ func (t *Tree) words(f *fabric.Fabric) string {
 	default:
 		fmt.Fprintf(&b, "%s has just made room", m.Name)
 	}
-	switch n := len(t.Flows); n {
-	case 0:
-	case 1:
+	if n := len(t.Flows); n == 1 {
 		b.WriteString("; 1 flow waits")
-	default:
+	} else if n > 1 {
 		fmt.Fprintf(&b, "; %d flows wait", n)
 	}
 	const most = 5

@@ -1,6 +1,7 @@
 package openmetrics
 
 import (
+	"bufio"
 	"io"
 	"math"
 	"slices"
@@ -28,7 +29,7 @@ const (
 
 // Write writes a snapshot under the names of n.
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
-	w := newWriter(to)
+	w := &writer{Writer: bufio.NewWriter(to)}
 	w.run(s)
 	w.faults(s)
 	if n == NodeExporter {

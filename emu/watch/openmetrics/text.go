@@ -4,7 +4,6 @@ import (
 	"bufio"
 	_ "embed"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -64,31 +63,15 @@ func (w *writer) sample(value float64, labels ...label) {
 	if math.IsNaN(value) {
 		return
 	}
-	w.WriteString(w.family.name)
-	switch w.family.kind {
-	case "counter":
-		w.WriteString("_total")
-	case "info":
-		w.WriteString("_info")
-	}
-	sep := byte('{')
+	w.WriteString(w.family.name + map[string]string{"counter": "_total", "info": "_info"}[w.family.kind])
+	before, end := "{", ""
 	for _, l := range labels {
-		if l.value == "" {
-			continue
+		if l.value != "" {
+			fmt.Fprintf(w, `%s%s="%s"`, before, l.name, escaped(l.value))
+			before, end = ",", "}"
 		}
-		w.WriteByte(sep)
-		sep = ','
-		w.WriteString(l.name)
-		w.WriteString(`="`)
-		w.WriteString(escaped(l.value))
-		w.WriteByte('"')
 	}
-	if sep == ',' {
-		w.WriteByte('}')
-	}
-	w.WriteByte(' ')
-	w.WriteString(number(value))
-	w.WriteByte('\n')
+	fmt.Fprintf(w, "%s %s\n", end, number(value))
 }
 
 // end ends the text.
@@ -97,18 +80,8 @@ func (w *writer) end() error {
 	return w.Flush()
 }
 
-func newWriter(to io.Writer) *writer { return &writer{Writer: bufio.NewWriter(to)} }
-
-// number returns a value in the form of the format.
-func number(v float64) string {
-	switch {
-	case math.IsInf(v, 1):
-		return "+Inf"
-	case math.IsInf(v, -1):
-		return "-Inf"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
-}
+// number returns a value in the form of the format, an infinite one with its sign.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // escaped returns a text in the form for quotes, and for HELP.
 func escaped(s string) string {

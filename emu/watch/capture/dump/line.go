@@ -62,11 +62,10 @@ func (p *Packet) Append(b []byte, names Names) []byte {
 
 // seconds prints ns as seconds.
 func seconds(ns int64) string {
-	s := strconv.FormatInt(ns/1e9, 10)
 	if ns < 0 {
 		return unit.Duration(ns * 1000).String()
 	}
-	return s + "." + fmt.Sprintf("%09d", ns%1e9)
+	return fmt.Sprintf("%d.%09d", ns/1e9, ns%1e9)
 }
 
 // appendFrame appends a frame in words.
@@ -104,15 +103,7 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 // appendHeaders appends a packet that others wrote.
 func (p *Packet) appendHeaders(b []byte) []byte {
 	h := p.Headers
-	switch p.RoCE {
-	case 1:
-		b = append(b, "roce "...)
-	case 2:
-		b = append(b, "roce-v2 "...)
-	default:
-		b = append(b, "infiniband "...)
-	}
-	b = fmt.Appendf(b, "opcode=%#02x qp=%d psn=%d", uint8(h.BTH.Opcode), h.BTH.DestQP, h.BTH.PSN)
+	b = fmt.Appendf(b, "%s opcode=%#02x qp=%d psn=%d", [...]string{"infiniband", "roce", "roce-v2"}[p.RoCE], uint8(h.BTH.Opcode), h.BTH.DestQP, h.BTH.PSN)
 	if h.Local {
 		b = fmt.Appendf(b, " lane=%d src=%d dst=%d", h.LRH.VL, h.LRH.SLID, h.LRH.DLID)
 	}
