@@ -26,9 +26,6 @@ type Judged struct {
 	Why     string         `json:"why,omitempty"`    // the reason for low and high
 }
 
-// basis returns the basis of the claim.
-func (j *Judged) basis() scenario.Basis { return j.Basis }
-
 // JudgeClaim judges a claim by the value of its metric. unmeasured is the reason why there
 // may be no value, empty where there should be one.
 func JudgeClaim(c *scenario.Check, value float64, unmeasured string) Judged {
@@ -132,21 +129,6 @@ func (t Tally) String() string {
 		return "no claims"
 	}
 	return strings.Join(parts, "; ")
-}
-
-// ByBasis splits claims into those that a source makes or supports, and our own.
-func ByBasis[T any, P interface {
-	*T
-	basis() scenario.Basis
-}](claims []T) (sourced, ours []T) {
-	for i := range claims {
-		if P(&claims[i]).basis() == scenario.Ours {
-			ours = append(ours, claims[i])
-		} else {
-			sourced = append(sourced, claims[i])
-		}
-	}
-	return sourced, ours
 }
 
 // Result prints the value of a check, with enough digits to distinguish it from a bound that it is

@@ -7,11 +7,13 @@ import (
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/scenario"
 )
 
 // Row is a claim in a report.
 type Row struct {
 	report.Judged
+	Claim     string // of a run
 	Statement string // the claim with its source, as scenario.Basis prints it
 	Measured  string
 	Value     string
@@ -23,30 +25,41 @@ type Row struct {
 }
 
 // Claims makes a table of the claims of a source and one of our own: a row each, and below it the reasons.
-func Claims(rows []Row) (tables []document.Part) {
-	sourced, ours := report.ByBasis(rows)
+func Claims(rows []Row) []document.Part {
 	null := slices.ContainsFunc(rows, func(r Row) bool { return r.Null != "" })
-	for _, x := range []struct {
-		head string
-		rows []Row
-	}{{"claim of the source", sourced}, {"our expectation", ours}} {
-		if len(x.rows) == 0 {
-			continue
-		}
-		t := &document.Table{Label: "Claims: " + x.head, Words: true, Columns: []document.Column{{Head: x.head, Wrap: true},
+	var both [2]*document.Table
+	for i, head := range []string{"claim of the source", "our expectation"} {
+		both[i] = &document.Table{Label: "Claims: " + head, Words: true, Columns: []document.Column{{Head: head, Wrap: true},
 			{Head: "accepted range"}, {Head: "result"}, {Head: "null result"}, {Head: "outcome"}}}
-		for i := range x.rows {
-			t.Rows = append(t.Rows, x.rows[i].cells())
-		}
-		if !null {
-			t = t.Pick(0, 1, 2, 4)
-		}
-		if tables != nil {
-			tables = append(tables, document.Only{In: document.Terminal, Part: document.Line("")})
-		}
-		tables = append(tables, t)
 	}
-	return tables
+	all := byBasis(rows, both, (*Row).cells)
+	for i, t := range all {
+		if !null {
+			all[i] = t.(*document.Table).Pick(0, 1, 2, 4)
+		}
+	}
+	if len(all) > 1 {
+		all = slices.Insert(all, 1, document.In(document.Terminal, document.Line(""))...)
+	}
+	return all
+}
+
+// byBasis adds claims to the first of two tables if a source makes or supports them, and our own to the second. It returns
+// those with rows.
+func byBasis(rows []Row, both [2]*document.Table, cells func(*Row) []document.Cell) (all []document.Part) {
+	for i := range rows {
+		t := both[0]
+		if rows[i].Basis == scenario.Ours {
+			t = both[1]
+		}
+		t.Rows = append(t.Rows, cells(&rows[i]))
+	}
+	for _, t := range both {
+		if t.Rows != nil {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // notes is a note, unless there is none.
@@ -57,33 +70,24 @@ func notes(lead, text string) []string {
 	return []string{lead + text}
 }
 
-// brief makes tables of the first checks of a run for a terminal, with a column for IDs. A claim has two lines at most, and
-// columns are as wide as all checks need.
-func brief(all []report.Check, shown int) (tables []document.Part) {
+// brief makes tables of the first claims for a terminal, with a column for IDs. A claim has two lines at most, and columns
+// are as wide as all claims need.
+func brief(rows []Row, shown int) []document.Part {
 	id, accepted, result := len("id"), 0, 0
-	for i := range all {
-		k := &all[i]
-		id, accepted, result = max(id, len(k.ID)), max(accepted, len(k.Accepted())), max(result, len(k.Result()))
+	for i := range rows {
+		r := &rows[i]
+		id, accepted, result = max(id, len(r.ID)), max(accepted, len(r.Accepted)), max(result, len(r.Value))
 	}
-	sourced, ours := report.ByBasis(all[:shown])
-	for _, x := range []struct {
-		caption, says string
-		checks        []report.Check
-	}{{"Claims", "claim of the source", sourced}, {"Checks", "expectation", ours}} {
-		if len(x.checks) == 0 {
-			continue
-		}
-		t := &document.Table{Label: x.caption, Color: terminal.Bold, Hang: id + 2, Columns: []document.Column{{Head: "id", Least: id},
-			{Head: x.says, Wrap: true, Fill: true, Lines: 2, Least: 20}, {Head: "accepted", Right: true, Least: accepted},
+	table := func(caption, says string) *document.Table {
+		return &document.Table{Label: caption, Color: terminal.Bold, Hang: id + 2, Columns: []document.Column{{Head: "id", Least: id},
+			{Head: says, Wrap: true, Fill: true, Lines: 2, Least: 20}, {Head: "accepted", Right: true, Least: accepted},
 			{Head: "result", Right: true, Least: result}, {Least: len("UNEXPECTED PASS")}}}
-		for i := range x.checks {
-			k := &x.checks[i]
-			t.Rows = append(t.Rows, []document.Cell{{Text: k.ID}, {Text: k.Claim}, {Text: k.Accepted()}, {Text: k.Result()},
-				{Text: k.Outcome.Word(), Color: k.Outcome.Color(), Notes: notes("", because(k))}})
-		}
-		tables = append(tables, t)
 	}
-	return tables
+	both := [2]*document.Table{table("Claims", "claim of the source"), table("Checks", "expectation")}
+	return byBasis(rows[:shown], both, func(r *Row) []document.Cell {
+		return []document.Cell{{Text: r.ID}, {Text: r.Claim}, {Text: r.Accepted}, {Text: r.Value},
+			{Text: r.Outcome.Word(), Color: r.Outcome.Color(), Notes: notes("", r.Because)}}
+	})
 }
 
 // cells are the row in a table.
@@ -130,12 +134,4 @@ func checksOf(r *report.Result) (sorted []report.Check, shown int, tally report.
 		}
 	}
 	return sorted, max(shown, min(document.Listed, len(sorted))), tally
-}
-
-// because returns the reason for the outcome of a check.
-func because(k *report.Check) string {
-	if k.Outcome == report.UnexpectedPass {
-		return "It was expected to differ: " + k.Reason
-	}
-	return k.Reason
 }

@@ -143,13 +143,13 @@ func (p page) addClaims(sorted []report.Check, shown int, tally report.Tally) {
 	if len(sorted) == 0 {
 		return
 	}
-	parts := Claims(cellsOf(sorted[:shown], rowOf))
-	more := document.Section{}
-	if rest := sorted[shown:]; len(rest) > 0 {
-		parts = append(parts, document.Fold{Title: fmt.Sprintf("%d more that pass", len(rest)), Parts: Claims(cellsOf(rest, rowOf))})
-		more.Line("  ... %d more that pass", len(rest))
+	rows := cellsOf(sorted, rowOf)
+	parts, text := Claims(rows[:shown]), brief(rows, shown)
+	if rest := rows[shown:]; len(rest) > 0 {
+		more := fmt.Sprintf("%d more that pass", len(rest))
+		parts, text = append(parts, document.Fold{Title: more, Parts: Claims(rest)}), append(text, document.Line("  ... "+more))
 	}
-	text := append(append(brief(sorted, shown), more.Parts...), document.List{Items: []string{tally.String()}})
+	text = append(text, document.List{Items: []string{tally.String()}})
 	p.add("Claims", append(document.In(document.Browser, parts...), document.In(document.Terminal, text...)...)...)
 }
 
@@ -218,9 +218,13 @@ func cellsOf[T, R any](list []T, row func(*T) R) []R {
 
 // rowOf returns a check as a row of a page.
 func rowOf(k *report.Check) Row {
-	return Row{Judged: k.Judged, Statement: k.Basis.Statement(k.Claim, k.Source),
+	because := k.Reason
+	if k.Outcome == report.UnexpectedPass {
+		because = "It was expected to differ: " + because
+	}
+	return Row{Judged: k.Judged, Claim: k.Claim, Statement: k.Basis.Statement(k.Claim, k.Source),
 		Measured: fmt.Sprintf("%s from %v to %v", k.Metric, unit.Text(unit.Duration(k.DuringPs[0])), unit.Text(unit.Duration(k.DuringPs[1]))),
-		Value:    k.Result(), Accepted: k.Accepted(), Because: because(k)}
+		Value:    k.Result(), Accepted: k.Accepted(), Because: because}
 }
 
 // WritePage writes the report of a results directory into it, and returns its
