@@ -203,10 +203,7 @@ func showHelp(c *cobra.Command, _ []string) {
 				p.Line("%s", part.name)
 				part.name = ""
 			}
-			for _, line := range terminal.Wrap(part.text, p.Columns()-column) {
-				p.Line("%s%s", terminal.Left(part.name, column), line)
-				part.name = ""
-			}
+			p.Hang(terminal.Left(part.name, column), strings.Repeat(" ", column), part.text)
 		}
 	}
 	fmt.Fprint(c.OutOrStdout(), p.String())

@@ -162,11 +162,7 @@ type Remark struct{ Word, Text string }
 func (x Remark) HTML() (template.HTML, error) { return Paragraph(x.Text).HTML() }
 
 func (x Remark) text(p *terminal.Page) {
-	head := p.Paint(terminal.Yellow, x.Word)
-	for _, l := range terminal.Wrap(x.Text, p.Columns()-len(x.Word)) {
-		p.Line("%s%s", head, l)
-		head = strings.Repeat(" ", len(x.Word))
-	}
+	p.Hang(p.Paint(terminal.Yellow, x.Word), strings.Repeat(" ", len(x.Word)), x.Text)
 }
 
 func (x Remark) markdown(func(string) string) string { return x.Word + x.Text }

@@ -93,8 +93,15 @@ func (p *Page) Heading(c Color, s string) {
 
 // Paragraph writes text, indented by a number of columns and broken between words.
 func (p *Page) Paragraph(indent int, s string) {
-	for _, l := range Wrap(s, p.Columns()-indent) {
-		p.Line("%*s%s", indent, "", l)
+	margin := strings.Repeat(" ", indent)
+	p.Hang(margin, margin, s)
+}
+
+// Hang writes text, broken between words: the first line begins with first, all others with next, which is as wide.
+func (p *Page) Hang(first, next, s string) {
+	for _, l := range Wrap(s, p.Columns()-Columns(next)) {
+		p.Line("%s%s", first, l)
+		first = next
 	}
 }
 

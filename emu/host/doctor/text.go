@@ -19,22 +19,15 @@ func (r *Report) WriteText(w io.Writer, look terminal.Look) error {
 		names = max(names, len(f.Name))
 	}
 	indent := strings.Repeat(" ", 2+len(Warning)+2+names+2)
-	hang := func(first, next, text string, room int) {
-		for _, line := range terminal.Wrap(text, room) {
-			p.Line("%s%s", first, line)
-			first = next
-		}
-	}
-	room := p.Columns() - len(indent)
 	for _, f := range r.Findings {
 		if f.Group != group {
 			group = f.Group
 			p.Title(strings.ToUpper(group[:1]) + group[1:])
 		}
 		grade := p.Paint(colors[f.Grade], string(f.Grade)) + strings.Repeat(" ", len(Warning)-len(f.Grade))
-		hang(fmt.Sprintf("  %s  %-*s  ", grade, names, f.Name), indent, f.Value, room)
+		p.Hang(fmt.Sprintf("  %s  %-*s  ", grade, names, f.Name), indent, f.Value)
 		if f.Advice != "" {
-			hang(indent+"-> ", indent+"   ", f.Advice, room-3)
+			p.Hang(indent+"-> ", indent+"   ", f.Advice)
 		}
 	}
 	p.Line("")
