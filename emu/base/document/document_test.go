@@ -192,3 +192,55 @@ for readers
 		}
 	}
 }
+
+// A terminal shows of a table what it says: its name, its columns in another order, some of its rows, cells of so many lines
+// with the notes behind them, and parts as wide as the terminal, each with its name.
+func TestWhatATerminalShows(t *testing.T) {
+	few := sample()
+	few.Bare, few.Color, few.Order, few.Most = true, terminal.Bold, []int{2, 0}, 1
+	named := sample()
+	named.Color, named.Fixed = terminal.Bold, 1
+	named.Add("a remark that is wider than the columns")
+	claims := &Table{Hang: 4, Columns: []Column{{Head: "id"}, {Head: "claim", Wrap: true, Fill: true, Lines: 2, Least: 9}, {Head: "result", Right: true}}}
+	claims.Add("C-1", "the link is never idle, and the queue is short and stays so", "97 %")
+	claims.Add("C-2", "short", "3")
+	claims.Rows[0][2].Notes = []string{"a reason that needs two lines here"}
+	more := sample()
+	more.Bare, more.Most, more.More = true, 1, "... and others"
+	p := Page{Title: "T", Lead: "Verdict: ", Verdict: "void.", Color: terminal.Red, Reason: "Why.", Claims: "0 of 1 hold", Sections: []Section{
+		{Title: "for browsers", Untitled: true, Parts: []Part{Remark{"Note: ", "this goes on in a line below the first one"}, few, claims}},
+		{Judged: true, Parts: []Part{Line("  figures"), named, more}}}}
+	var text strings.Builder
+	if err := p.WriteText(&text, terminal.Look{Wide: 30, Color: true}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `*T#
+^Note: #this goes on in a line
+      below the first one
+
+*Ports#
+       !3#  a
+  ... 2 in all
+  id   claim            result
+  C-1  the link is        97 %
+       never idle,...
+      a reason that needs two
+      lines here
+  C-2  short                 3
+
+*Verdict: #!void#. Why.
+  figures
+
+*Ports#
+  port          rate   marks
+  a           1 Gb/s       !3#
+  long|name  10 Gb/s       –
+  a remark that is wider than the columns
+  a  1 Gb/s       !3#
+  ... and others
+`
+	got := strings.NewReplacer("\x1b[1m", "*", "\x1b[33m", "^", "\x1b[31m", "!", "\x1b[0m", "#").Replace(text.String())
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
