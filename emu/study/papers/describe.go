@@ -10,7 +10,6 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
-	"fabemu/emu/result/plot"
 	"fabemu/wire/unit"
 )
 
@@ -148,12 +147,8 @@ func (p *paperWords) queues() float64 { return 1 / cmp.Or(p.Queues, 1) }
 
 // plot makes the picture of an item.
 func (x *plotWords) plot(item scope, p *paperWords) Plot {
-	out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, Panels: x.Panels}
-	out.References = x.References
+	out := Plot{Name: item.fill(x.Name), Title: item.fill(x.Title), X: x.X, Y: x.Y, References: x.References, Panels: x.Panels}
 	out.X.Label = cmp.Or(x.X.Label, "model time (ms)")
-	if x.Level != nil {
-		out.References = []plot.Reference{{Name: x.Level.Name, Low: x.Level.At, High: x.Level.At}}
-	}
 	for i := range x.Curves {
 		c := &x.Curves[i]
 		for _, item := range item.items(c.Each) {

@@ -197,8 +197,8 @@ func (c *CellResult) beside() (words []string) {
 	return words
 }
 
-// title is the name of a column with its unit.
-func (c *Column) title() string {
+// Title is the name of a column with its unit.
+func (c *Column) Title() string {
 	if c.Unit == Plain {
 		return c.Name
 	}

@@ -22,7 +22,7 @@ func (r *Result) overview() *Picture {
 	var rows []*MatrixRowResult
 	for n, f := range figures {
 		c, ranks := &f.Matrix.Columns[f.Matrix.Overview], f.Matrix.ranks()
-		p.Columns = append(p.Columns, plot.RankColumn{Name: path.Base(f.Name), Figure: cmp.Or(f.Matrix.OverviewSays, c.title()), Best: "first: " + string(c.Best)})
+		p.Columns = append(p.Columns, plot.RankColumn{Name: path.Base(f.Name), Figure: cmp.Or(f.Matrix.OverviewSays, c.Title()), Best: "first: " + string(c.Best)})
 		for i := range f.Matrix.Rows {
 			row := &f.Matrix.Rows[i]
 			if row.Command == "" { // it was not run

@@ -268,7 +268,7 @@ func (r *Result) runsSection() document.Section {
 func (m *MatrixResult) table() document.Part {
 	t := &document.Table{Fixed: 2, Columns: []document.Column{{Head: "family"}, {Head: "scheme"}}}
 	for i := range m.Columns {
-		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].title(), Right: true})
+		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].Title(), Right: true})
 	}
 	for _, row := range m.Rows {
 		cells := []string{row.Kind, row.Name}
@@ -299,12 +299,6 @@ type matrixPart struct {
 	*FigureResult
 	Number int
 }
-
-// Columns returns the columns of its matrix.
-func (f matrixPart) Columns() []Column { return f.Matrix.Columns }
-
-// Title returns the name of a column with its unit.
-func (c Column) Title() string { return c.title() }
 
 // Order is the sort key of a cell: empty without a value, and behind all others where a level was never
 // reached.

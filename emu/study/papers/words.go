@@ -55,13 +55,9 @@ type plotWords struct {
 	Each        any
 	Name, Title string
 	X, Y        plot.Axis // without a label X is the model time in ms
-	Level       *struct {
-		Name string
-		At   float64
-	}
-	References []plot.Reference
-	Panels     bool
-	Curves     []curveWords
+	References  []plot.Reference
+	Panels      bool
+	Curves      []curveWords
 }
 
 // curveWords is a curve, or several: the course of the metric of a run; or points over the values
