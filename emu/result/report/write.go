@@ -145,7 +145,8 @@ func sumOf(path string) (string, error) {
 const longList = 1000
 
 // WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is. The long lists of a struct
-// are written element by element: the text of all links of a large fabric takes more memory than its nodes.
+// are written element by element: the text of all links of a large fabric takes more memory than its nodes. Bytes and raw
+// JSON are lists, too, but have another form.
 func WriteJSON(w io.Writer, v any) error {
 	x := reflect.Indirect(reflect.ValueOf(v))
 	if x.Kind() != reflect.Struct {
@@ -155,7 +156,9 @@ func WriteJSON(w io.Writer, v any) error {
 	short.Set(x)
 	for i := range x.NumField() {
 		key := x.Type().Field(i).Tag.Get("json") // a list with an option would have no such line
-		if list := x.Field(i); list.Kind() == reflect.Slice && list.Len() >= longList && key != "" && !strings.Contains(key, ",") {
+		list := x.Field(i)
+		structs := list.Kind() == reflect.Slice && list.Type().Elem().Kind() == reflect.Struct
+		if structs && list.Len() >= longList && key != "" && !strings.Contains(key, ",") {
 			short.Field(i).SetZero()
 			lists[`  "`+key+`": null`] = list
 		}

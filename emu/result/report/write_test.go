@@ -56,14 +56,17 @@ func TestJSONOfLongLists(t *testing.T) {
 	for i := range long {
 		long[i] = element{"a > \"b\"\n  \"last\": null", Number(i), make([]int64, i%3)}
 	}
+	there := []byte(`"` + strings.Repeat("x", 2500) + `"`)
 	v := &struct {
 		First  []element `json:"first"`
 		None   []element `json:"none"`
 		Option []element `json:"option,omitempty"`
 		Plain  []element
-		Kept   []element `json:"-"`
-		Last   []element `json:"last"`
-	}{long, nil, long, long, long, long}
+		JSON   json.RawMessage `json:"json"`
+		Bytes  []byte          `json:"bytes"`
+		Kept   []element       `json:"-"`
+		Last   []element       `json:"last"`
+	}{long, nil, long, long, there, there, long, long}
 	var want bytes.Buffer
 	e := json.NewEncoder(&want)
 	e.SetEscapeHTML(false)
