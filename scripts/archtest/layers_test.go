@@ -23,22 +23,22 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             13182  unit | agenda, param, link | . | retry, fault | trace | port
+wire             13181  unit | agenda, param, link | . | retry, fault | trace | port
 node             11088  rp, tcp, traffic, schedule | .
 switchd           4503  cp | .
-emu/base          1667  errs, files, spelling, terminal | document
+emu/base          1669  errs, files, spelling, terminal | document
 emu/scenario     12093  paths, schema, builtin | . | generate
 emu/fabric        2232  . | draw
-emu/host          4346  ., netns | doctor, fleet
+emu/host          4338  ., netns | doctor, fleet
 emu/run          14605  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4719  .
-emu/result        8038  plot | report | seeds | summary, compare
-emu/watch        11509  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/metrics       4717  .
+emu/result        8009  plot | report | seeds | summary, compare
+emu/watch        11472  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1271  .
-emu/study        12111  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12093  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5320  fabemu
+cmd               5317  fabemu
 scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
