@@ -122,11 +122,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		return
 	}
 	switch {
-	case f.Kind == wire.Management:
-		if _, ok := e.port.Manage(now, e.manage, f); ok {
-			e.port.Queue(now, now, f)
-		}
-	case f.Dst != e.lid:
+	case f.Dst != e.lid && f.Kind != wire.Management:
 		e.port.Discard(now, f, trace.NotForUs)
 	case f.Kind == wire.Data:
 		s := e.sinkOf(now, f)
@@ -178,6 +174,10 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Free(now, f)
 		s.sender.receive(now, f, &e.rec)
 		e.agenda.Set(s.slot, now)
+	case f.Kind == wire.Management:
+		if _, ok := e.port.Manage(now, e.manage, f); ok {
+			e.port.Queue(now, now, f)
+		}
 	default: // a notification, or another frame of a scheme about a flow
 		s, ended := e.sourceOf(f.QP)
 		k, ends := e.sink.find(f.QP)

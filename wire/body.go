@@ -320,5 +320,5 @@ func (s *Bodies) slot(f *Frame) *bodySlot {
 
 // HasBody reports whether f is a data frame or a MAD with a body, or a packet with telemetry.
 func (f *Frame) HasBody() bool {
-	return f.Part[0] != 0 && (f.Kind == Data || f.Kind == Management || f.Kind == Ack && f.Telemetry() != NoTelemetry)
+	return f.Part[0] != 0 && (1<<Data|1<<Management|1<<Ack)>>(f.Kind&31)&1 == 1 && (f.Kind != Ack || f.Telemetry() != NoTelemetry)
 }

@@ -41,6 +41,9 @@ func (k Kind) String() string {
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return controls>>(k&31)&1 == 1 }
 
+// Uncredited reports whether k takes no credit, and acts only when it is whole: it is Control, or Management.
+func (k Kind) Uncredited() bool { return (controls|1<<Management)>>(k&31)&1 == 1 }
+
 // controls has a bit for each kind that is Control.
 const controls = 1<<FlowControl | 1<<Pause | 1<<PriorityPause | 1<<CCUpdate | 1<<CFUpdate |
 	1<<LLRAck | 1<<LLRNack | 1<<LLRInit | 1<<LLRInitEcho

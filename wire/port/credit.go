@@ -224,16 +224,14 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		return false
 	}
 	f := &a.Frame
-	if f.Kind == wire.Management {
-		p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), 0)
-		return true
-	}
 	if int(f.Lane) >= len(c.lanes) {
-		p.Lost(now, f, trace.NoSuchLane)
-		return false
+		return c.receiveMAD(p, now, a)
 	}
 	lane := &c.lanes[f.Lane]
-	if f.Kind.Control() {
+	if f.Kind.Uncredited() {
+		if f.Kind == wire.Management {
+			return c.receiveMAD(p, now, a)
+		}
 		if !lane.Receive(f) {
 			p.Lost(now, f, trace.BadFlowControl)
 			return false

@@ -52,6 +52,16 @@ func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
 	}
 }
 
+// receiveMAD passes a management packet. A frame of another kind is one of a lane that does not exist.
+func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
+	if a.Frame.Kind != wire.Management {
+		p.Lost(now, &a.Frame, trace.NoSuchLane)
+		return false
+	}
+	p.rec.Arrive(now, uint16(p.id), &a.Frame, uint32(a.Length), 0)
+	return true
+}
+
 // sendMADs sends the packets of VL15 that may leave, if the link is idle. It returns when to ask again.
 func (c *credits) sendMADs(p *Port, now unit.Time) unit.Time {
 	for len(c.mads) > 0 {

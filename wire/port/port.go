@@ -200,7 +200,7 @@ func (p *Port) Down() bool { return p.since == unit.Never }
 
 // Start sends f, whose length on the link is n. The caller has asked MaySend.
 func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
-	left, control := -1, f.Kind.Control() || f.Kind == wire.Management // acts when it is whole, without credit
+	left, control := -1, f.Kind.Uncredited()
 	if !control {
 		// Not by the interface: f would escape, so that each frame of flow control itself were allocated, and a run of
 		// hpl2002/fig3b would take 1 % more instructions.
