@@ -23,7 +23,7 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             13181  unit | agenda, param, link | . | retry, fault | trace | port
+wire             13192  unit | agenda, param, link | . | retry, fault | trace | port
 node             11088  rp, tcp, traffic, schedule | .
 switchd           4503  cp | .
 emu/base          1669  errs, files, spelling, terminal | document
