@@ -160,7 +160,8 @@ func (f *subnetExecFlags) exec(args []string) error {
 	if err != nil {
 		return fmt.Errorf("there is no command %s (opensm and infiniband-diags have those of InfiniBand): %w", args[0], err)
 	}
-	return failure{syscall.Exec(path, args, append(os.Environ(), env...))}
+	c := exec.Cmd{Env: append(os.Environ(), env...)} // whose Environ has the last value of each variable, and no other
+	return failure{syscall.Exec(path, args, c.Environ())}
 }
 
 // subnetEnvironment returns the variables for programs that are to see an active run.

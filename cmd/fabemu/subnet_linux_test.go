@@ -446,7 +446,7 @@ func TestSubnetResweep(t *testing.T) {
 	}
 }
 
-// ibportstate gives h6 the LID of h5. The result says so, and the routes to both stay as they were.
+// ibportstate gives h6 the LID of h5, and another program runs at h6. The result says so, and the routes to both stay as they were.
 func TestSubnetDuplicateLID(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "ibportstate")
@@ -461,6 +461,11 @@ func TestSubnetDuplicateLID(t *testing.T) {
 	}
 	run, on := underSubnet(t, dir, "minhop", "lab.yaml", "--link", "pipe", "--set", "model.duration=20ms")
 	awaitModel(t, dir, 1e9)
+	see := exec.Command(binary, "subnet", "exec", "--run", "results/lab", "--node", "h6", "--", "env")
+	see.Dir = dir
+	if out, err := see.Output(); err != nil || strings.Count(string(out), "SIM_HOST=") != 1 || !strings.Contains(string(out), "SIM_HOST=h6\n") {
+		t.Errorf("a program at h6: %v\n%s", err, out)
+	}
 	if out, err := on("ibportstate", "10", "1", "lid", "9"); err != nil {
 		t.Errorf("ibportstate: %v\n%s", err, out)
 	}
