@@ -232,6 +232,8 @@ func (o Options) check() error {
 		return errs.Errorf("%d loops: use a number above 0, or 0 for as many as help", o.Loops)
 	case !virtual && o.Loops > 1:
 		return errs.Errorf("several loops require the virtual clock: the wall clock has one")
+	case o.Schemes.Management != nil && (virtual || o.apart()):
+		return errs.Errorf("management packets of the calling program require the wall clock and placement %s", InGoroutines)
 	case o.apart() && o.Schemes.Warning() != "":
 		return errs.Errorf("schemes of the calling program require placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)

@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
+	"fabemu/emu/watch/subnet"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
@@ -71,6 +72,12 @@ func TestSchemes(t *testing.T) {
 	var mistake *Mistake
 	if err := (Options{Placement: InProcesses, Schemes: halved}).Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "schemes of the calling program") {
 		t.Errorf("in processes: %v", err)
+	}
+	for _, o := range []Options{{Clock: VirtualClock}, {Placement: InProcesses}} {
+		o.Schemes.Management = new(subnet.InBand)
+		if err := o.Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "management packets") {
+			t.Errorf("management in-band: %v", err)
+		}
 	}
 }
 

@@ -34,11 +34,11 @@ emu/run          14605  mode, lookahead, deadlock, pace, guest/offload | measure
 emu/metrics       4717  .
 emu/result        8009  plot | report | seeds | summary, compare
 emu/watch        11472  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
-emu               1271  .
+emu               1273  .
 emu/study        12093  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
-cmd               5317  fabemu
+cmd               5318  fabemu
 scripts           1103  archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
 docs               197  examples/aimd, examples/limiter
 `
