@@ -21,6 +21,8 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
+
+	"golang.org/x/time/rate"
 )
 
 // Types of control messages (enum SIM_CTL_TYPES).
@@ -34,9 +36,10 @@ const (
 	ctlData     = 16 // offset of the data
 	mostClients = 64
 	sendTime    = time.Second // how long a client may accept no MAD
-	// A client that sends more than rate MADs in a second, after the first burst of them, is slowed to that.
-	rate, burst = 10_000, 20_000
-	// settled is how long forwarding tables must not change before the run adopts them, because a manager sets many blocks.
+	// A client that sends more than perSecond MADs in a second, after the first burst of them, is slowed to that.
+	perSecond, burst = 10_000, 20_000
+	// settled is how long forwarding tables must not change before the run adopts them, because a manager sets many blocks: from one
+	// tick to the next.
 	settled = 50 * time.Millisecond
 )
 
@@ -56,7 +59,7 @@ type Server struct {
 	began   time.Time        // time of the first MAD
 	changes *observe.Changes // makes changes in the run
 	running bool             // a run is active
-	stirred time.Time        // when a forwarding table last changed
+	quiet   bool             // no forwarding table has changed since the run adopted them
 	failed  error            // a panic
 }
 
@@ -65,8 +68,7 @@ type client struct {
 	conn *net.UnixConn
 	pid  int    // 0: the slot is free
 	id   uint32 // chosen by the client, in the name of its socket
-	left int    // MADs that it may send before it is slowed
-	last time.Time
+	pace *rate.Limiter
 }
 
 // Listen starts to serve a subnet.
@@ -288,7 +290,7 @@ func (v *Server) connect(id string, pid int, data []byte) bool {
 		return false
 	}
 	c := &v.clients[slot]
-	c.pid, c.id, c.left, c.last = pid, own, burst, time.Now()
+	c.pid, c.id, c.pace = pid, own, rate.NewLimiter(perSecond, burst)
 	native.PutUint32(data, uint32(slot))
 	clear(data[12:44])
 	copy(data[12:43], v.subnet.nodes[node].Name)
@@ -329,13 +331,10 @@ func (v *Server) serve(slot int) {
 			if v.began.IsZero() {
 				v.began = now
 			}
-			if wait = c.charge(now); wait > 0 {
+			if wait = c.pace.ReserveN(now, 1).DelayFrom(now); wait > 0 {
 				v.subnet.Counts.Slowed++
 			}
 			v.subnet.Handle(slot, &p)
-			if v.subnet.stirred {
-				v.subnet.stirred, v.stirred = false, now
-			}
 		})
 		if wait > 0 {
 			select {
@@ -348,17 +347,6 @@ func (v *Server) serve(slot int) {
 
 // name returns the name of a client's socket for MADs.
 func (c *client) name() string { return "in" + strconv.FormatUint(uint64(c.id), 10) }
-
-// charge counts a MAD of a client, and returns how long the next one has to wait.
-func (c *client) charge(now time.Time) time.Duration {
-	if more := int(now.Sub(c.last) * rate / time.Second); more > 0 {
-		c.left, c.last = min(burst, c.left+more), now
-	}
-	if c.left--; c.left > 0 {
-		return 0
-	}
-	return 10 * time.Millisecond
-}
 
 // Wait returns when all ports are active, all switches have routes to all endpoints, and the manager has told the service
 // levels of paths, or with an error that says what is missing.
@@ -436,8 +424,11 @@ func (v *Server) adopt() {
 		for _, e := range v.subnet.Congested() {
 			events = append(events, strings.Replace(e.Text(), "at: 0s, ", "", 1))
 		}
-		if !v.stirred.IsZero() && time.Since(v.stirred) > settled {
-			v.stirred, routes, lanes = time.Time{}, v.subnet.Rerouted(), v.subnet.Relaned()
+		switch {
+		case v.subnet.stirred:
+			v.subnet.stirred, v.quiet = false, false
+		case !v.quiet:
+			v.quiet, routes, lanes = true, v.subnet.Rerouted(), v.subnet.Relaned()
 		}
 	}
 	v.mu.Unlock()
