@@ -66,7 +66,11 @@ func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
 func (c *credits) sendMADs(p *Port, now unit.Time) unit.Time {
 	for len(c.mads) > 0 {
 		m := &c.mads[0]
-		if at := max(m.at, p.transmitter.free); at > now {
+		at := max(m.at, p.transmitter.free)
+		if p.faulty {
+			at = max(at, p.faults.stuck)
+		}
+		if at > now {
 			return at
 		}
 		p.Start(now, &m.frame, p.Framing().Length(&m.frame), Note{})

@@ -135,6 +135,22 @@ func TestModelInBandDeadLink(t *testing.T) {
 	}
 }
 
+// A port that is stuck keeps a MAD until it continues.
+func TestModelInBandStuck(t *testing.T) {
+	const stuck = 10 * unit.Microsecond
+	now, _ := carried(t, false, func(send func(int, *subnet.Packet)) {
+		send(0, request(0x81, 1, 0x10, 0, 1))
+	}, func(s *subnet.Subnet) error {
+		if len(s.Outbox()) > 0 {
+			return errDone
+		}
+		return nil
+	}, drive.Change{At: 1, Node: 3, Event: port.Event{Kind: port.Stuck, Last: stuck}})
+	if want := unit.Time(1).Add(stuck) + 2*1_290_000 + 100_000; now != want {
+		t.Errorf("the answer comes at %d ps, want %d", now, want)
+	}
+}
+
 // No more than 64 packets of VL15 wait for a link.
 func TestModelInBandBuffer(t *testing.T) {
 	answers, refused := 0, 0
