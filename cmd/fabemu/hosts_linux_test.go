@@ -164,20 +164,26 @@ func (c *computers) agent(host string, ahead int) *onHost {
 	return c.start(host, args...)
 }
 
-// wants waits for the end of a process, at most two minutes, and checks how it ends and
-// what it has said.
-func (p *onHost) wants(wantStatus int, said ...string) {
+// end waits for the end of a process, at most two minutes, and returns its status.
+func (p *onHost) end() int {
 	p.t.Helper()
 	select {
 	case err := <-p.ended:
-		if got := status(err); got != wantStatus {
-			p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said())
-			return
-		}
+		return status(err)
 	case <-time.After(2 * time.Minute):
 		p.Process.Kill()
 		<-p.ended
 		p.t.Fatalf("%s does not end: %s", p.name, p.said())
+		return -1
+	}
+}
+
+// wants waits for the end of a process, and checks its status and what it has said.
+func (p *onHost) wants(wantStatus int, said ...string) {
+	p.t.Helper()
+	if got := p.end(); got != wantStatus {
+		p.t.Errorf("%s: status %d, want %d: %s", p.name, got, wantStatus, p.said())
+		return
 	}
 	for _, want := range said {
 		if !strings.Contains(p.said(), want) {
@@ -363,17 +369,24 @@ func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
 		t.Errorf("silent %+v, the longest hold is of %v us", r.Verdict.Silent, r.Verdict.Pace.LongestUs)
 	}
 
-	out = filepath.Join(t.TempDir(), "cut")
-	agent = c.agent("host1", 0)
-	run = c.conduct(2, out, "--dilation", "1000")
-	whileItRuns(t, out)
-	c.ip("router", "link", "set", "fab1", "down")
-	time.Sleep(time.Second)
-	c.ip("router", "link", "set", "fab1", "up")
-	run.wants(exitFailed, "Verdict: void. The kernel lost")
-	agent.wants(exitOK)
-	if r := result(t, out); r.Partial || r.Verdict.LostDatagrams == 0 {
-		t.Errorf("partial %v, %d datagrams lost", r.Partial, r.Verdict.LostDatagrams)
+	for try := range 5 { // on a busy machine the clock may be held when the network is cut, and nothing is on it
+		out = filepath.Join(t.TempDir(), fmt.Sprint("cut", try))
+		agent = c.agent("host1", 0)
+		run = c.conduct(2, out, "--dilation", "1000")
+		whileItRuns(t, out)
+		c.ip("router", "link", "set", "fab1", "down")
+		time.Sleep(time.Second)
+		c.ip("router", "link", "set", "fab1", "up")
+		got := run.end()
+		agent.wants(exitOK)
+		r := result(t, out)
+		if r.Verdict.LostDatagrams == 0 && try < 4 {
+			continue
+		}
+		if !strings.Contains(run.said(), "Verdict: void. The kernel lost") || got != exitFailed || r.Partial || r.Verdict.LostDatagrams == 0 {
+			t.Errorf("status %d, partial %v, %d datagrams lost: %s", got, r.Partial, r.Verdict.LostDatagrams, run.said())
+		}
+		break
 	}
 }
 
