@@ -41,7 +41,10 @@ trap 'rm -rf "$tmp"' EXIT
 
 fabemu=${FABEMU:-$tmp/fabemu}
 if [ -z "${FABEMU:-}" ]; then
-	go build -gcflags "fabemu/...=-pgoprofile=$PWD/scripts/virtual.pgo" -o "$fabemu" ./cmd/fabemu # as it is released
+	pgo=build/$(sha256sum <scripts/virtual.pgo | cut -c 1-16).pgo # as in scripts/release.sh
+	mkdir -p build
+	[ -e "$pgo" ] || ln -sf ../scripts/virtual.pgo "$pgo"
+	go build -gcflags "fabemu/...=-pgoprofile=$pgo" -o "$fabemu" ./cmd/fabemu # as it is released
 fi
 
 # library: copies htsim and builds its library, once.
