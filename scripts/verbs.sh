@@ -12,7 +12,7 @@
 #          such as 10.1.0.1/24, and rxe0 is its RDMA device. It runs COMMANDS of a shell up to the first that fails, and
 #          ends with its status. The console is the standard output. There are also these commands:
 #              retry COMMAND...  repeats a command each second, up to 100 times, until it succeeds
-#              counters          prints the counters of rxe0, once they have been the same for five seconds
+#              counters          prints the counters of rxe0, once they have been the same for ten seconds
 #
 # Variables:
 #
@@ -60,9 +60,9 @@ init() {
 			echo "verbs: in vain: $*"
 			return 1
 		}
-		counters() ( # once no packet has come or gone for five seconds: the connection manager repeats after 4.3
+		counters() ( # once no packet has come or gone for ten seconds: the connection manager repeats after 4.3
 			cd /sys/class/infiniband/rxe0/ports/1/hw_counters
-			while was=${now:-} now=$(cat *_pkts) && [ "$was" != "$now" ]; do sleep 5; done
+			while was=${now:-} now=$(cat *_pkts) && [ "$was" != "$now" ]; do sleep 10; done
 			grep . *
 		)
 		end() { # the status and 1 go to the port where scripts/verbs.sh expects them

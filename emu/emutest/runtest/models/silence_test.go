@@ -79,7 +79,7 @@ events:
 	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"delivered nothing for 100us or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100Mb/s\n"} {
+	for _, line := range []string{"delivered nothing for 100µs or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100Mb/s\n"} {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("the report does not say %q:\n%s", line, text.String())
 		}
