@@ -11,9 +11,8 @@ import (
 )
 
 // ledger is the transfers of a workload that have ended, in the order in which they did. A run may have millions of
-// them, and figures such as a percentile of one size want all: so each takes the bytes of its numbers alone, about
-// twenty. The first pages stay in memory, and later ones are in a file without a name, of which nothing is left
-// however the run ends.
+// them, and figures such as a percentile of one size need all, so each takes about twenty bytes. The first pages stay in
+// memory, and later ones go to an unlinked temporary file, of which nothing is left however the run ends.
 type ledger struct {
 	pages []sheet
 	file  *os.File // where pages are, each at its place; nil: none is

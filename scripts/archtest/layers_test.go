@@ -23,7 +23,7 @@ import (
 // forward as it can be. A wing that has to grow gets its new number here, with the reason in
 // the commit message.
 const wings = `
-wire             13196  unit | agenda, param, link | . | retry, fault | trace | port
+wire             13195  unit | agenda, param, link | . | retry, fault | trace | port
 node             11088  rp, tcp, traffic, schedule | .
 switchd           4503  cp | .
 emu/base          1669  errs, files, spelling, terminal | document
@@ -31,9 +31,9 @@ emu/scenario     12093  paths, schema, builtin | . | generate
 emu/fabric        2232  . | draw
 emu/host          4338  ., netns | doctor, fleet
 emu/run          14605  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
-emu/metrics       4717  .
+emu/metrics       4716  .
 emu/result        8009  plot | report | seeds | summary, compare
-emu/watch        11463  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/watch        11465  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1273  .
 emu/study        12093  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .

@@ -55,7 +55,7 @@ type Management interface {
 	drive.Outside
 	// Manage returns what decides about the packets that come to a node.
 	Manage(node int) port.Manage
-	// Begin takes the bodies of the frames of nodes that have been made. It returns the packets that they send, in order.
+	// Begin is given the bodies of the frames of nodes that have been made. It returns the packets that they send, in order.
 	Begin(*wire.Bodies) []drive.Change
 	// Repeat returns a Management that decides as this one has, and sends the same packets, or nil if too much has been recorded.
 	Repeat() Management

@@ -34,7 +34,7 @@ type Wall struct {
 	// Fixed never holds the run clock, for programs that read their own clocks.
 	Fixed bool
 	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of the system; tests
-	// use other clocks, which jump; the loop then never sleeps.
+	// use other clocks, which jump; without Outside the loop then never sleeps.
 	Clock func() int64
 }
 

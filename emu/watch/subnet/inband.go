@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -76,7 +77,7 @@ func (s *Subnet) manage(at place, f *wire.Frame, m *mad) port.ID {
 	return port.Taken
 }
 
-// lost returns the requests to their clients that are not on the way any more.
+// lost returns to their clients the requests that are no longer on the way.
 func (s *Subnet) lost() {
 	for id, r := range s.asked {
 		if r.to < 0 {
@@ -112,7 +113,8 @@ func (b *InBand) Repeat() assemble.Management {
 	return &InBand{Server: b.Server, sent: b.sent, decided: b.decided, repeats: true}
 }
 
-// Begin takes the bodies of the frames of a model. In a repetition it returns what is sent; there the content of a MAD decides nothing.
+// Begin is given the bodies of a model's frames. In a repetition it returns the packets to send, with empty MADs, because what was
+// decided about them is recorded.
 func (b *InBand) Begin(bodies *wire.Bodies) []drive.Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -192,15 +194,15 @@ func (b *InBand) wait(most time.Duration) bool {
 	return false
 }
 
-// up has a manager bring the subnet up in-band, before the flows begin: in a model without them, whose time passes only while MADs
-// are on the way. So clients take no model time.
+// up waits until a manager has brought the subnet up in-band. It runs a model without flows, whose time passes only while MADs are
+// on the way, so clients take no model time.
 func (b *InBand) up(ctx context.Context) error {
 	f, err := assemble.Quiet(b.subnet.fabric, assemble.Schemes{Management: b}, nil)
 	if err != nil {
 		return err
 	}
 	f.End, f.Watch, f.Changes = longestUp, nil, nil
-	why, over := "no manager has sent a MAD", fmt.Errorf("the subnet is up")
+	why, over := "no manager has sent a MAD", errors.New("the subnet is up")
 	now, err := drive.Stepped(f, func() (bool, error) {
 		b.mu.Lock()
 		told, flying := b.told, b.bodies.Held() > 0
@@ -234,7 +236,7 @@ func (b *InBand) up(ctx context.Context) error {
 	return err
 }
 
-// signal wakes whoever waits at a channel with room for one.
+// signal wakes the goroutine that waits for c, which has room for one value.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
