@@ -51,6 +51,7 @@ type wallRun struct {
 	knocked  int64 // since when a visitor waits; 0: none does
 	visited  int64 // how long the last visit took
 	visiting Visit // lent to the visitor
+	share    *pace.Share
 }
 
 // The loop reads the clock between two events, and does this much, in ns, without looking at it:
@@ -88,6 +89,7 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	}
 	r.now = r.clock()
 	r.start(r.now, !w.Fixed, nil, w.Measured)
+	r.share = pace.NewShare(r.now, pace.WaitedForCPU)
 	if err = o.loop(r); err == errOver {
 		err = r.finish()
 	}
@@ -127,7 +129,9 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 			r.look(0)
 		}
 		r.fresh = false
-		if r.keep(r.now, min(r.first(), r.wallOf(at))) && r.first() <= r.now {
+		due := min(r.first(), r.wallOf(at))
+		r.leave(r.now - due)
+		if r.keep(r.now, due) && r.first() <= r.now {
 			if err := r.depart(r.now); err != nil { // a frame that the hold was for waits for no train
 				return 0, 0, err
 			}
@@ -170,6 +174,17 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 		if err != nil && err != errOffered {
 			return 0, 0, err
 		}
+	}
+}
+
+// leave sleeps where the loop has had more than its share of a processor, unless its clock cannot be held.
+func (r *wallRun) leave(late int64) {
+	if r.bound == 0 || !r.sleeps {
+		return
+	}
+	if nap := r.share.Nap(r.now, late); nap > 0 {
+		time.Sleep(time.Duration(nap))
+		r.look(0)
 	}
 }
 

@@ -1,7 +1,9 @@
 package pace
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,4 +47,14 @@ func Suspended() time.Duration {
 		return 0
 	}
 	return time.Duration(with.Nano() - without.Nano())
+}
+
+// WaitedForCPU returns the number of this thread, and for how many ns the thread could have run and had no processor,
+// because others ran: the run delay of the kernel's scheduler. The time that a hypervisor takes does not count. It is 0
+// where the kernel does not count it.
+func WaitedForCPU() (thread int, ns int64) {
+	text, _ := os.ReadFile("/proc/thread-self/schedstat")
+	var ran int64
+	fmt.Sscan(string(text), &ran, &ns)
+	return unix.Gettid(), ns
 }

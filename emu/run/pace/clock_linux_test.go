@@ -1,6 +1,8 @@
 package pace
 
 import (
+	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -46,5 +48,42 @@ func TestAPreemptedProcessHasTheSameClock(t *testing.T) {
 		if got := ahead(tick, func() int64 { return offset + tick() }); got < offset-reading || got > offset+reading {
 			t.Errorf("preempted after reading %d: %d ns ahead, want %d", preempted, got, int64(offset))
 		}
+	}
+}
+
+// The kernel counts how long a thread waits for a processor that another one has.
+func TestWaitedForCPU(t *testing.T) {
+	if _, err := os.Stat("/proc/thread-self/schedstat"); err != nil {
+		t.Skip("this kernel does not count it: ", err)
+	}
+	var all unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		t.Fatal(err)
+	}
+	one := unix.CPUSet{}
+	for cpu := 0; one.Count() == 0; cpu++ {
+		if all.IsSet(cpu) {
+			one.Set(cpu)
+		}
+	}
+	waits := make(chan int64)
+	for range 2 {
+		go func() {
+			runtime.LockOSThread() // the thread, which stays on one processor, ends with the goroutine
+			if err := unix.SchedSetaffinity(0, &one); err != nil {
+				t.Error(err)
+			}
+			thread, before := WaitedForCPU()
+			for began := time.Now(); time.Since(began) < 100*time.Millisecond; {
+			}
+			again, after := WaitedForCPU()
+			if thread != again {
+				t.Errorf("thread %d, and then %d", thread, again)
+			}
+			waits <- after - before
+		}()
+	}
+	if waited := <-waits + <-waits; waited < int64(50*time.Millisecond) {
+		t.Errorf("two threads on one processor waited for %v in 0.1 s", time.Duration(waited))
 	}
 }

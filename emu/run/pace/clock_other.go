@@ -12,3 +12,6 @@ func Monotonic() func() int64 {
 
 // Suspended returns 0: whether the machine was suspended is not known here.
 func Suspended() time.Duration { return 0 }
+
+// WaitedForCPU returns 0: for how long a thread waited for a processor is not known here.
+func WaitedForCPU() (thread int, ns int64) { return 0, 0 }

@@ -2,7 +2,8 @@
 // wall clock.
 //
 // A driver counts into a Record and advances a Progress. The Records of several processes are sent as JSON
-// and merged (Record.Merge). Package emu/result/report makes the verdict from a Record.
+// and merged (Record.Merge). Package emu/result/report makes the verdict from a Record. A loop that spins keeps to its
+// Share of a processor.
 //
 // # Limitations
 //
