@@ -356,11 +356,15 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 		}
 		s.ready, s.boardless = true, hi.Boardless
 	case events:
-		now, late, list, err := parseEvents(payload, r.ports, r.wires())
+		now, late, list, err := parseEvents(s.queue, payload, r.ports, r.wires())
 		if err != nil {
 			return err
 		}
 		s.enqueue(now, late, list)
+		select {
+		case s.read <- payload:
+		default:
+		}
 	case waits:
 		w, err := parseWaits(payload, r.ports)
 		if err != nil {

@@ -357,7 +357,7 @@ func connectShare(ends []End, f *fabric.Fabric, l *carrier.Links) error {
 
 // await reads the content of the next message, which must be of a kind.
 func await(peer *fleet.Peer, wanted kind, v any) error {
-	k, b, err := read(peer.In)
+	k, b, err := read(peer.In, nil)
 	switch {
 	case err != nil:
 		if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {

@@ -18,6 +18,9 @@ func (r *conductor) merge(end, whole bool) unit.Time {
 		late += s.late
 	}
 	r.fabric.Progress.Set(min(until, r.fabric.End), late)
+	if until == r.until && !end {
+		return until
+	}
 	ends := make([]int, len(r.participants)) // of the queues, the entries that are recorded now
 	for k, s := range r.participants {
 		for ends[k] < len(s.queue) && (end && whole || s.queue[ends[k]].At < until) {
@@ -82,6 +85,6 @@ func (r *conductor) record(ends []int) {
 		}
 	}
 	for k, s := range r.participants {
-		s.queue = append(s.queue[:0], s.queue[ends[k]:]...)
+		s.queue = slices.Delete(s.queue, 0, ends[k])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/measured"
@@ -82,11 +83,24 @@ type Report struct {
 	Warnings []string
 }
 
+// headSize is the size of the kind and the length of a message.
+const headSize = 1 + 4
+
+// newMessage returns the bytes of a message.
+func newMessage(k kind, payload []byte) []byte {
+	return seal(k, append(make([]byte, headSize, headSize+len(payload)), payload...))
+}
+
+// seal writes the head of a message in front of its content.
+func seal(k kind, b []byte) []byte {
+	b[0] = byte(k)
+	binary.BigEndian.PutUint32(b[1:], uint32(len(b)-headSize))
+	return b
+}
+
 // write writes one message.
 func write(w io.Writer, k kind, payload []byte) error {
-	head := [5]byte{byte(k)}
-	binary.BigEndian.PutUint32(head[1:], uint32(len(payload)))
-	_, err := w.Write(append(head[:], payload...))
+	_, err := w.Write(newMessage(k, payload))
 	return err
 }
 
@@ -99,21 +113,25 @@ func writeJSON(w io.Writer, k kind, v any) error {
 	return write(w, k, b)
 }
 
-// read reads one message.
-func read(r *bufio.Reader) (kind, []byte, error) {
-	var head [5]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
+// read reads one message, into the room of room if there is enough.
+func read(r *bufio.Reader, room []byte) (kind, []byte, error) {
+	head, err := r.Peek(headSize)
+	if err != nil {
+		if len(head) > 0 && err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
 		return 0, nil, err
 	}
-	n := binary.BigEndian.Uint32(head[1:])
+	k, n := kind(head[0]), int(binary.BigEndian.Uint32(head[1:]))
 	if n > maxMessage {
 		return 0, nil, fmt.Errorf("a message of %d bytes: not one of ours", n)
 	}
-	payload := make([]byte, n)
+	r.Discard(headSize) // they are in its buffer
+	payload := slices.Grow(room[:0], n)[:n]
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return 0, nil, io.ErrUnexpectedEOF
 	}
-	return kind(head[0]), payload, nil
+	return k, payload, nil
 }
 
 // stamp is the number of bytes in front of the events in a message.
@@ -134,8 +152,8 @@ func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
 }
 
 // parseEvents reads the content of an events message, given the number of ports of each node and the number
-// of wires of the fabric.
-func parseEvents(b []byte, ports []int, wires int) (now unit.Time, late int64, list []entry, err error) {
+// of wires of the fabric, and appends the events to a list.
+func parseEvents(list []entry, b []byte, ports []int, wires int) (now unit.Time, late int64, _ []entry, err error) {
 	if len(b) < stamp {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}

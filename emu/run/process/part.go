@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,9 +42,9 @@ type Part struct {
 	stays    bool                                   // until the conductor closes the connection: it may ask for the clock
 
 	batch  []byte
-	count  int64     // events in it
-	sent   time.Time // when the last batch was sent
-	out    chan message
+	count  int64       // events in it
+	sent   time.Time   // when the last batch was sent
+	out    chan []byte // messages to the conductor
 	free   chan []byte
 	failed atomic.Pointer[error]
 	wrote  chan struct{} // closed when all is written
@@ -58,17 +57,11 @@ type Part struct {
 	status net.Listener
 }
 
-// message is a message to the conductor.
-type message struct {
-	kind    kind
-	payload []byte
-}
-
 // A batch of events is sent when it is full, or when the part is about to sleep and some time has passed since the
 // last batch.
 const (
 	batchSize  = 32 << 10
-	batchEvery = 20 * time.Millisecond
+	batchEvery = 100 * time.Millisecond
 	// maxUnsent is how many messages wait until the part waits for the conductor.
 	maxUnsent = 64
 )
@@ -98,7 +91,7 @@ func newPart(f *File, conn net.Conn, in *bufio.Reader, progress *pace.Progress) 
 	p := &Part{
 		file: f, conn: conn, in: in, progress: progress, clock: pace.Monotonic(), over: make(chan struct{}),
 		memory: func() ([]uint64, error) { return openMemory(f.Board) }, bell: newFutexBell,
-		out: make(chan message, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
+		out: make(chan []byte, maxUnsent), free: make(chan []byte, maxUnsent+1), wrote: make(chan struct{}),
 	}
 	p.holding.send = func(ns int64) {
 		if err := p.say(hold, holdBytes(ns)); err != nil {
@@ -190,7 +183,7 @@ func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board 
 // the run, that is an error.
 func (p *Part) next() (kind, []byte, error) {
 	for {
-		k, b, err := read(p.in)
+		k, b, err := read(p.in, nil)
 		switch {
 		case err != nil:
 			return 0, nil, fmt.Errorf("the conductor has ended: %w", err)
@@ -230,7 +223,7 @@ func (p *Part) say(k kind, b []byte) error {
 	if !p.stays {
 		return write(p.conn, k, b)
 	}
-	p.out <- message{k, slices.Clone(b)}
+	p.out <- newMessage(k, b)
 	return nil
 }
 
@@ -261,18 +254,17 @@ func (p *Part) Watch(w deadlock.Waits) error {
 func (p *Part) sendJSON(k kind, v any) error {
 	b, err := json.Marshal(v)
 	if err == nil {
-		p.out <- message{k, b}
+		p.out <- newMessage(k, b)
 	}
 	return err
 }
 
 // flush hands the batch to the writer.
 func (p *Part) flush() {
-	binary.BigEndian.PutUint64(p.batch, uint64(p.progress.Now()))
-	binary.BigEndian.PutUint64(p.batch[8:], uint64(p.progress.Late()))
+	appendStamp(p.batch[:headSize], p.progress.Now(), p.progress.Late())
 	p.events.Add(p.count)
 	p.count = 0
-	p.out <- message{events, p.batch}
+	p.out <- seal(events, p.batch)
 	p.sent = time.Now()
 	p.fresh()
 }
@@ -281,11 +273,10 @@ func (p *Part) flush() {
 func (p *Part) fresh() {
 	select {
 	case b := <-p.free:
-		p.batch = b[:0]
+		p.batch = b[:headSize+stamp]
 	default:
-		p.batch = make([]byte, 0, batchSize+frameSize+wire.MaxFrameSize)
+		p.batch = make([]byte, headSize+stamp, batchSize+frameSize+wire.MaxFrameSize)
 	}
-	p.batch = appendStamp(p.batch, 0, 0)
 }
 
 // write sends messages, so that a slow conductor does not hold up the loop
@@ -295,7 +286,7 @@ func (p *Part) write() {
 	quiet := time.NewTicker(aliveEvery)
 	defer quiet.Stop()
 	for greeted, said := false, false; ; {
-		m := message{kind: alive}
+		var m []byte
 		select {
 		case next, more := <-p.out:
 			if !more {
@@ -307,15 +298,16 @@ func (p *Part) write() {
 				said = false
 				continue
 			}
+			m = newMessage(alive, nil)
 		}
 		if p.failed.Load() == nil {
-			if err := write(p.conn, m.kind, m.payload); err != nil {
+			if _, err := p.conn.Write(m); err != nil {
 				p.failed.Store(&err)
 			}
 		}
-		if m.kind == events {
+		if kind(m[0]) == events {
 			select {
-			case p.free <- m.payload:
+			case p.free <- m:
 			default:
 			}
 		}
@@ -326,7 +318,7 @@ func (p *Part) write() {
 func (p *Part) Ended() error {
 	p.setState("waiting for the others to end")
 	p.flush()
-	p.out <- message{kind: ended}
+	p.out <- newMessage(ended, nil)
 	return p.failure()
 }
 

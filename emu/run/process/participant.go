@@ -43,6 +43,7 @@ type participant struct {
 	now                unit.Time // no earlier event will be reported
 	late               int64
 	queue              []entry
+	read               chan []byte      // what held messages with events, for the next ones
 	waits              []deadlock.Waits // by instant
 
 	hold func(b []byte)   // sends how long the clock is held; nil: not yet
@@ -63,6 +64,7 @@ const firstSocket = 4
 // add adds a participant for a part.
 func (r *conductor) add(s *participant) {
 	s.index, s.next, s.base = len(r.participants), make(map[int32]uint32), make(map[int32]uint32)
+	s.read = make(chan []byte, 4)
 	r.participants = append(r.participants, s)
 }
 
@@ -144,7 +146,7 @@ func (r *conductor) admit(l net.Listener) {
 			defer errs.Catch(func(error) { conn.Close() }) // and the part is missed
 			in := bufio.NewReader(conn)
 			conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-			k, b, err := read(in)
+			k, b, err := read(in, nil)
 			conn.SetReadDeadline(time.Time{})
 			var hi greeting
 			if err != nil || k != hello || json.Unmarshal(b, &hi) != nil {
@@ -168,7 +170,12 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	go func() {
 		defer errs.Catch(func(err error) { r.pass(partEvent{participant: s.index, fate: refused, err: err}) })
 		for {
-			k, b, err := read(in)
+			var room []byte
+			select {
+			case room = <-s.read:
+			default:
+			}
+			k, b, err := read(in, room)
 			if err != nil {
 				r.pass(partEvent{participant: s.index, fate: gone, err: err})
 				return
@@ -193,9 +200,10 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	}()
 }
 
-// enqueue queues the events of a part. The numbers of a node's events continue after those that were inserted here.
+// enqueue makes list the queue of a part, to which events were appended. The numbers of a node's events continue after
+// those that were inserted here.
 func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
-	for i := range list {
+	for i := len(s.queue); i < len(list); i++ {
 		e := &list[i]
 		if e.frame != nil {
 			continue
@@ -203,7 +211,7 @@ func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
 		e.Seq += s.base[e.Node]
 		s.next[e.Node] = e.Seq + 1
 	}
-	s.queue = append(s.queue, list...)
+	s.queue = list
 	s.now, s.late = max(s.now, now), late
 }
 

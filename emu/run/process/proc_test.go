@@ -34,23 +34,23 @@ func TestMessages(t *testing.T) {
 	}
 	whole := b.Bytes()
 	in := bufio.NewReader(bytes.NewReader(whole))
-	if k, got, err := read(in); k != events || string(got) != "abc" || err != nil {
+	if k, got, err := read(in, nil); k != events || string(got) != "abc" || err != nil {
 		t.Errorf("%c %q %v", k, got, err)
 	}
-	if k, got, err := read(in); k != hello || !strings.Contains(string(got), `"Part":"A"`) || err != nil {
+	if k, got, err := read(in, nil); k != hello || !strings.Contains(string(got), `"Part":"A"`) || err != nil {
 		t.Errorf("%c %q %v", k, got, err)
 	}
 	for n := range len(whole) {
 		in := bufio.NewReader(bytes.NewReader(whole[:n]))
-		_, _, err := read(in)
+		_, _, err := read(in, nil)
 		if err == nil {
-			_, _, err = read(in)
+			_, _, err = read(in, nil)
 		}
 		if err == nil {
 			t.Errorf("%d bytes are two messages", n)
 		}
 	}
-	if _, _, err := read(bufio.NewReader(strings.NewReader("e\xff\xff\xff\xff"))); err == nil {
+	if _, _, err := read(bufio.NewReader(strings.NewReader("e\xff\xff\xff\xff")), nil); err == nil {
 		t.Error("a message of 4 GiB was believed")
 	}
 }
@@ -61,20 +61,20 @@ func TestParseEvents(t *testing.T) {
 	for i := range want {
 		b = appendEntry(b, want[i].place, &want[i].Event)
 	}
-	now, late, got, err := parseEvents(b, []int{1, 1, 1}, 2)
+	now, late, got, err := parseEvents(nil, b, []int{1, 1, 1}, 2)
 	if err != nil || now != 99 || late != 4 {
 		t.Errorf("%v %d %v", now, late, err)
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{}, frame{})); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, _, err := parseEvents(b, []int{1, 1}, 2); err == nil {
+	if _, _, _, err := parseEvents(nil, b, []int{1, 1}, 2); err == nil {
 		t.Error("an event of a node that does not exist")
 	}
-	if _, _, _, err := parseEvents(b, []int{1, 1, 0}, 2); err == nil {
+	if _, _, _, err := parseEvents(nil, b, []int{1, 1, 0}, 2); err == nil {
 		t.Error("an event at a port that does not exist")
 	}
-	if _, _, _, err := parseEvents(b[:len(b)-1], []int{1, 1, 1}, 2); err == nil {
+	if _, _, _, err := parseEvents(nil, b[:len(b)-1], []int{1, 1, 1}, 2); err == nil {
 		t.Error("half an event")
 	}
 }
@@ -193,13 +193,13 @@ func TestFramesAreLeftOut(t *testing.T) {
 	go func() {
 		defer close(ended)
 		for in := bufio.NewReader(ours); ; {
-			k, b, err := read(in)
+			k, b, err := read(in, nil)
 			if err != nil {
 				return
 			}
 			switch k {
 			case events:
-				_, _, list, err := parseEvents(b, []int{1, 2}, 2)
+				_, _, list, err := parseEvents(nil, b, []int{1, 2}, 2)
 				if err != nil {
 					t.Error(err)
 				}
@@ -279,7 +279,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	const lookPlace = trace.Place(3 << 30)
 	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}}, {Event: trace.Event{At: 7, Node: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Node: 1, Port: 1}, Class: 2, Since: 3})
-	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 8, Node: 1, Seq: 3}}})
+	s.enqueue(9, 0, append(s.queue, entry{Event: trace.Event{At: 8, Node: 1, Seq: 3}}))
 	want := []entry{
 		{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}},
 		{place: lookPlace, Event: trace.Event{At: 5, Node: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
