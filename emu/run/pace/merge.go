@@ -1,8 +1,10 @@
 package pace
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -79,30 +81,26 @@ type Histogram struct{ *hdrhistogram.Histogram }
 // NewHistogram returns an empty histogram of values up to most, with three digits.
 func NewHistogram(most int64) Histogram { return Histogram{hdrhistogram.New(1, most, 3)} }
 
-// MarshalJSON writes the counts of h that are not zero, by their places, for the process that merges it.
+// MarshalJSON writes the values of h, each with its count, for the process that merges it.
 func (h Histogram) MarshalJSON() ([]byte, error) {
-	counts := map[int]int64{}
-	for i, n := range h.Export().Counts {
-		if n != 0 {
-			counts[i] = n
+	b := []byte{'['}
+	for _, bar := range h.Distribution() {
+		if bar.Count > 0 {
+			b = fmt.Appendf(b, "%d,%d,", bar.From, bar.Count)
 		}
 	}
-	return json.Marshal(counts)
+	return append(bytes.TrimSuffix(b, []byte{','}), ']'), nil
 }
 
-// UnmarshalJSON reads the output of MarshalJSON into h, which NewHistogram has made. It leaves out
-// the counts at places that h does not have.
+// UnmarshalJSON adds the output of MarshalJSON to h, which NewHistogram has made. It leaves out what h
+// cannot hold.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
-	var counts map[int]int64
+	var counts []int64
 	if err := json.Unmarshal(b, &counts); err != nil {
 		return err
 	}
-	own := h.Export()
-	for i, n := range counts {
-		if i >= 0 && i < len(own.Counts) {
-			own.Counts[i] = n
-		}
+	for ; len(counts) > 1; counts = counts[2:] {
+		_ = h.RecordValues(counts[0], counts[1])
 	}
-	h.Histogram = hdrhistogram.Import(own)
 	return nil
 }

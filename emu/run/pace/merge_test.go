@@ -12,7 +12,9 @@ func TestRecordGoesThroughJSON(t *testing.T) {
 	a.Data, a.Late, a.Worst, a.Hops, a.Reached, a.Wall = 10, 2, 3, 20, 500, 1000
 	a.Refused[1] = 4
 	a.Moments = []Moment{{From: 0, Data: 1}, {From: 20, Data: 2, Worst: 7}}
-	a.Lateness.RecordValue(12345)
+	for v := int64(0); v < 100_000_000_000; v += 1 + v/7 {
+		a.Lateness.RecordValues(v, 1+v%3)
+	}
 	a.LatenessT.RecordValue(77)
 	a.GapError.RecordValue(5)
 	a.Held, a.HoldCount, a.Holds = 30, 2, []Hold{{At: 20, Wall: 25}}
@@ -24,8 +26,10 @@ func TestRecordGoesThroughJSON(t *testing.T) {
 	if err := json.Unmarshal(b, got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Lateness.Max() != a.Lateness.Max() || got.LatenessT.TotalCount() != 1 || got.GapError.Max() != a.GapError.Max() {
-		t.Errorf("the histograms are not the same: %v, %v", got.Lateness.Max(), got.LatenessT.TotalCount())
+	for _, h := range [][2]Histogram{{got.Lateness, a.Lateness}, {got.LatenessT, a.LatenessT}, {got.GapError, a.GapError}} {
+		if !h[0].Equals(h[1].Histogram) {
+			t.Errorf("a histogram of %d values up to %d, want %d up to %d", h[0].TotalCount(), h[0].Max(), h[1].TotalCount(), h[1].Max())
+		}
 	}
 	for _, x := range []*Record{a, got} {
 		x.Lateness, x.LatenessT, x.GapError = Histogram{}, Histogram{}, Histogram{} // compared above; they have no public parts
