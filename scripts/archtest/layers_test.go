@@ -30,12 +30,12 @@ emu/base          1669  errs, files, spelling, terminal | document
 emu/scenario     12093  paths, schema, builtin | . | generate
 emu/fabric        2232  . | draw
 emu/host          4338  ., netns | doctor, fleet
-emu/run          14700  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14726  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4716  .
 emu/result        8009  plot | report | seeds | summary, compare
 emu/watch        11465  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu               1273  .
-emu/study        12093  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        12103  ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest    118  .
 emu/emutest        610  golden, runtest, reporttest
 cmd               5318  fabemu

@@ -11,8 +11,8 @@ import (
 var realHeads = []string{"case", "who", "packets", "gap", "gaps", "late 50 %", "late 99 %", "calls 50 %", "calls 99 %"}
 
 // realHeadsDoc explains them.
-const realHeadsDoc = "In real time, at a dilation of 1. Gap: the time from start to start over the time at the rate, the mean of the middle half; gaps: 1 % and 99 % of all. " +
-	"Late: from the instant that the limiter gave until the kernel has the packet. Calls: of the limiter, for one packet. " +
+const realHeadsDoc = "In real time, at a dilation of 1. Gap: the time from start to start over the time between the limiter's instants, the mean of the middle half; gaps: over the time at the rate, 1 % and 99 % of all. " +
+	"Late: from the instant that the limiter gave, or the start before at the same instant, until the kernel has the packet. Calls: of the limiter, for one packet. " +
 	"Each is the best of several turns with the others. time.Sleep: an ideal limiter, whose source waits with it. Without its protocol: a limiter in another program, on a clock that stops during calls; this result is judged."
 
 // realTable returns that table, or nil if nothing was measured in real time.

@@ -43,10 +43,10 @@ type Real struct {
 // Starts measures how a source kept to real time.
 type Starts struct {
 	Packets  int           `json:"packets"`
-	Gap      float64       `json:"gap"`         // between starts, over the gap at the rate: mean of the middle half; 0: too few
-	Shortest float64       `json:"gap_p1"`      // the same, first percentile
+	Gap      float64       `json:"gap"`         // between starts, over the gap between the limiter's instants: mean of the middle half; 0: too few
+	Shortest float64       `json:"gap_p1"`      // between starts, over the gap at the rate: first percentile
 	Longest  float64       `json:"gap_p99"`     // the same, 99th percentile
-	Late     time.Duration `json:"late_p50_ns"` // from the limiter's instant until the kernel has the packet, median
+	Late     time.Duration `json:"late_p50_ns"` // from the limiter's instant, or the start before at the same instant, until the kernel has the packet, median
 	LateP99  time.Duration `json:"late_p99_ns"`
 	Calls    time.Duration `json:"calls_p50_ns"` // duration of the limiter's calls for a packet, median
 	CallsP99 time.Duration `json:"calls_p99_ns"`
@@ -190,9 +190,9 @@ func (r *Real) faults() (faults []Fault) {
 		return faults
 	}
 	of, ideal := r.judged(), &r.Ideal
-	if math.Abs(of.Gap/ideal.Gap-1) > mostRealGap {
+	if of.Gap > 0 && math.Abs(of.Gap/ideal.Gap-1) > mostRealGap {
 		faults = append(faults, Fault{Criterion: RealTime, Text: sentence(
-			"in real time packets start %.3g times as far apart as at the rate, want no more than %v %% off the %.3g of an ideal limiter on this machine now",
+			"in real time packets start %.3g times as far apart as the limiter's instants, want no more than %v %% off the %.3g of an ideal limiter on this machine now",
 			of.Gap, 100*mostRealGap, ideal.Gap)})
 	}
 	if most := ideal.LateP99 + mostRealLate; of.LateP99 > most {

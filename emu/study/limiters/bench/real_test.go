@@ -103,7 +103,7 @@ func TestReal(t *testing.T) {
 		{"a bucket", func(*desk) New { return bucket }, false, nil, [2]float64{0.95, 1.05}, [2]time.Duration{time.Microsecond, 20 * time.Microsecond}},
 		{"too slow", func(*desk) New {
 			return func(r unit.Rate) node.RateLimiter { return slower{node.NewInterPacketDelay(r)} }
-		}, false, []Criterion{RealTime}, [2]float64{1.1, 1.12}, [2]time.Duration{time.Microsecond, 20 * time.Microsecond}},
+		}, false, []Criterion{Withheld, RateError}, [2]float64{0.95, 1.05}, [2]time.Duration{time.Microsecond, 20 * time.Microsecond}},
 		{"one that waits", func(d *desk) New {
 			return func(r unit.Rate) node.RateLimiter {
 				return &remote{node.NewInterPacketDelay(r), d, 60 * time.Microsecond}
@@ -150,5 +150,31 @@ func TestReal(t *testing.T) {
 				t.Error("a limiter in this program has a stopped clock")
 			}
 		})
+	}
+}
+
+// ticks is a bucket that is looked at each 10 µs.
+type ticks struct{ *node.TokenBucket }
+
+func (l ticks) Next(now unit.Time, n unit.Size) unit.Time {
+	const tick = unit.Time(10 * unit.Microsecond)
+	t := l.TokenBucket.Next(now, n)
+	if t > now && t < unit.Never-tick {
+		t = (t + tick - 1) / tick * tick
+	}
+	return t
+}
+
+// A limiter may begin with a burst, and need not have all gaps equal.
+func TestRealWithTicks(t *testing.T) {
+	for _, c := range RealCases() {
+		r, err := measureReal(context.Background(), func(r unit.Rate) node.RateLimiter { return ticks{node.NewTokenBucket(r, 40_000)} }, &c, false, nil,
+			func() *pacer { return quiet().pacer() })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := r.Real.Limiter; len(r.Real.faults()) > 0 || l.Gap < 0.99 || l.Gap > 1.01 || l.LateP99 > 20*time.Microsecond {
+			t.Errorf("%s: %v, %+v", c.Name, r.Real.faults(), l)
+		}
 	}
 }

@@ -76,7 +76,7 @@ const (
 	Credit    Criterion = "credit"     // Report.Credit
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
-	RealTime  Criterion = "real time"  // Report.Real: packets start at another rate in real time than under an ideal limiter
+	RealTime  Criterion = "real time"  // Report.Real: packets start at other intervals in real time than the limiter's instants
 	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Real: its calls take long
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
@@ -147,7 +147,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&b, ", overshoot %v", r.Overshoot)
 	}
 	if real := r.Real; real != nil {
-		fmt.Fprintf(&b, "; in real time gaps %.3g times the gap at the rate (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
+		fmt.Fprintf(&b, "; in real time gaps %.3g times the gaps between its instants (ideal limiter: %.3g), 99 %% of the starts up to %v late (%v)",
 			real.judged().Gap, real.Ideal.Gap, real.judged().LateP99, real.Ideal.LateP99)
 		if !real.Judged() {
 			b.WriteString("; not timed: this machine is too busy")

@@ -71,23 +71,33 @@ const fewGaps = 10
 
 // kept returns how the starts kept to real time. Missing packets are as late as they would be now.
 func (w *watch) kept(missing int) Starts {
-	var gaps []float64
+	var gaps, asked []float64 // over the gap at the rate, and over the gap between the limiter's instants
 	late := make([]time.Duration, len(w.starts))
-	due := func(d departure) time.Duration { return wallOf(d.at) }
 	for i, d := range w.starts {
-		late[i] = d.wall - due(d)
-		if d.gap > 0 && i > 0 {
-			gaps = append(gaps, (d.wall-w.starts[i-1].wall).Seconds()/d.gap.Seconds())
+		due := wallOf(d.at)
+		if i > 0 {
+			before := w.starts[i-1]
+			gap := (d.wall - before.wall).Seconds()
+			if d.gap > 0 {
+				gaps = append(gaps, gap/d.gap.Seconds())
+			}
+			if d.at > before.at {
+				asked = append(asked, gap/d.at.Sub(before.at).Seconds())
+			} else { // a burst: one packet after another
+				due = before.wall
+			}
 		}
+		late[i] = d.wall - due
 	}
 	if n := len(w.starts); n > 0 {
-		late = append(late, slices.Repeat([]time.Duration{w.now() - due(w.starts[n-1])}, missing)...)
+		late = append(late, slices.Repeat([]time.Duration{w.now() - wallOf(w.starts[n-1].at)}, missing)...)
 	}
 	s := Starts{Packets: len(w.starts), Late: median(late), LateP99: quantile(late, 0.99),
 		Calls: median(w.calls), CallsP99: quantile(w.calls, 0.99),
 		Shortest: quantile(gaps, 0.01), Longest: quantile(gaps, 0.99)}
-	if n := len(gaps); n >= fewGaps { // they are sorted
-		for _, g := range gaps[n/4 : n-n/4] {
+	if n := len(asked); n >= fewGaps {
+		slices.Sort(asked)
+		for _, g := range asked[n/4 : n-n/4] {
 			s.Gap += g / float64(n-n/4-n/4)
 		}
 	}
