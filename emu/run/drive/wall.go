@@ -177,7 +177,7 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 	}
 }
 
-// leave sleeps where the loop has had more than its share of a processor, unless its clock cannot be held.
+// leave sleeps if the loop has had more than its share of a processor, unless its clock cannot be held.
 func (r *wallRun) leave(late int64) {
 	if r.bound == 0 || !r.sleeps {
 		return

@@ -49,9 +49,9 @@ func Suspended() time.Duration {
 	return time.Duration(with.Nano() - without.Nano())
 }
 
-// WaitedForCPU returns the number of this thread, and for how many ns the thread could have run and had no processor,
-// because others ran: the run delay of the kernel's scheduler. The time that a hypervisor takes does not count. It is 0
-// where the kernel does not count it.
+// WaitedForCPU returns the number of this thread, and for how many ns the thread was ready to run while other threads ran:
+// the run delay of the kernel's scheduler, without the time that a hypervisor takes. It is 0 where the kernel does not
+// count it.
 func WaitedForCPU() (thread int, ns int64) {
 	text, _ := os.ReadFile("/proc/thread-self/schedstat")
 	var ran int64

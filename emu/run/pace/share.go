@@ -1,43 +1,44 @@
 package pace
 
-// Share keeps a loop that spins while it waits to its share of a processor: to the kernel waiting is work, and it gives
-// the loop a processor of its own while two other processes share one. Where others take the processor away from the
-// loop again and again, and it has had more than shareMost of the time all the same, it is to sleep. That is one long hold
-// of the clock in place of many short ones, each of which puts a gap of every link off.
+// Share limits a loop that spins until its next event to a share of a processor. To the kernel, spinning is work like any
+// other, and on two processors it tends to leave one to the loop while two busy processes share the other. So a loop that
+// other processes have preempted again and again, and that has run for more than shareMost of the time nevertheless,
+// should sleep. The sleep is one long hold of the clock. Short holds in its place would disturb more gaps, because each
+// puts one gap of every link off.
 type Share struct {
 	waited func() (thread int, ns int64) // how long the thread of the loop has waited for a processor
 	thread int                           // when that was last asked
 	known  int64
 	since  int64 // the instant of that
-	// ns of the last seconds, and those of them in which others had the processor, or the loop slept for them.
+
+	// The last seconds, in ns, and how much of them the loop waited for a processor, or slept.
 	all, others, slept int64
 }
 
 const (
 	// shareMost is how much of the time is the loop's, in percent: of three equal loops on two processors each has 67.
 	shareMost = 72
-	// shareOthers is how much others have to take before they count: on a machine with nothing else to do it is less.
+	// shareOthers is from which share on, in percent, others count: on an idle machine it is less.
 	shareOthers = 2
-	// shareLate is the lateness in ns from which on a loop asks for how long it has waited: a question costs a few µs.
-	// A loop that is in time asks after shareEvery.
+	// A loop that is later than shareLate, in ns, looks for how long it has waited, which costs a few µs; a loop that is
+	// in time does so every shareEvery.
 	shareLate  = 1_000_000
 	shareEvery = 250_000_000
-	// shareNap is how long the loop sleeps at a time, in ns. After a nap it shares a processor for a while, until the
-	// kernel has moved one of the others, so a few long naps hold the clock less often than many short ones.
+	// shareNap is how long the loop sleeps at a time, in ns. After a nap the loop and another process take turns on one
+	// processor until the kernel moves one of them, and each turn is a hold. So naps are few and long.
 	shareNap = 200_000_000
-	// shareSpan is after how many ns the past counts half. A loop starts as if it had been alone for a quarter of that.
+	// After shareSpan, in ns, the past counts half. A loop starts as if it had been alone for a quarter of that.
 	shareSpan = 4_000_000_000
 )
 
-// NewShare returns the share of a loop that starts now. waited returns for how long the thread that calls it could have
-// run and had no processor.
+// NewShare returns the Share of a loop that starts now. waited is WaitedForCPU, or takes its place in a test.
 func NewShare(now int64, waited func() (thread int, ns int64)) *Share {
 	s := &Share{waited: waited, since: now, all: shareSpan / 4}
 	s.thread, s.known = waited()
 	return s
 }
 
-// Nap returns for how many ns a loop that is so late should sleep now, which may be 0.
+// Nap returns for how many ns a loop that is so many ns late should sleep now; often 0.
 func (s *Share) Nap(now, late int64) int64 {
 	if late < shareLate && now-s.since < shareEvery {
 		return 0

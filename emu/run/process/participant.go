@@ -43,7 +43,7 @@ type participant struct {
 	now                unit.Time // no earlier event will be reported
 	late               int64
 	queue              []entry
-	read               chan []byte      // what held messages with events, for the next ones
+	read               chan []byte      // room of messages that were taken in, for the next ones
 	waits              []deadlock.Waits // by instant
 
 	hold func(b []byte)   // sends how long the clock is held; nil: not yet
