@@ -30,7 +30,7 @@ emu/base          1669  errs, files, spelling, terminal | document
 emu/scenario     12093  paths, schema, builtin | . | generate
 emu/fabric        2232  . | draw
 emu/host          4338  ., netns | doctor, fleet
-emu/run          14727  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          14728  mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
 emu/metrics       4716  .
 emu/result        8009  plot | report | seeds | summary, compare
 emu/watch        11465  feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet

@@ -16,9 +16,10 @@ type Share struct {
 }
 
 const (
-	// shareMost is how much of the time is the loop's, in percent: of three equal loops on two processors each has 67.
-	shareMost = 72
-	// shareOthers is from which share on, in percent, others count: on an idle machine it is less.
+	// shareMost is the loop's share of the time in percent: that of each of three equal loops on two processors.
+	shareMost = 67
+	// shareOthers is from which share of the time on, in percent, others count: on an idle machine it is less. Time is a
+	// quarter of shareSpan at least.
 	shareOthers = 2
 	// A loop that is later than shareLate, in ns, looks for how long it has waited, which costs a few µs; a loop that is
 	// in time does so every shareEvery.
@@ -27,13 +28,13 @@ const (
 	// shareNap is how long the loop sleeps at a time, in ns. After a nap the loop and another process take turns on one
 	// processor until the kernel moves one of them, and each turn is a hold. So naps are few and long.
 	shareNap = 200_000_000
-	// After shareSpan, in ns, the past counts half. A loop starts as if it had been alone for a quarter of that.
+	// After shareSpan, in ns, the past counts half.
 	shareSpan = 4_000_000_000
 )
 
 // NewShare returns the Share of a loop that starts now. waited is WaitedForCPU, or takes its place in a test.
 func NewShare(now int64, waited func() (thread int, ns int64)) *Share {
-	s := &Share{waited: waited, since: now, all: shareSpan / 4}
+	s := &Share{waited: waited, since: now}
 	s.thread, s.known = waited()
 	return s
 }
@@ -57,7 +58,7 @@ func (s *Share) ask(now int64) int64 {
 	for s.all > shareSpan {
 		s.all, s.others, s.slept = s.all/2, s.others/2, s.slept/2
 	}
-	if s.others < s.all*shareOthers/100 || s.others+s.slept > s.all*(100-shareMost)/100 {
+	if s.others < max(s.all, shareSpan/4)*shareOthers/100 || s.others+s.slept > s.all*(100-shareMost)/100 {
 		return 0
 	}
 	s.slept += shareNap
