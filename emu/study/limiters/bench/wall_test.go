@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fabemu/emu/host"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/node"
 	"fabemu/wire/unit"
@@ -38,13 +39,16 @@ func TestWallHog(*testing.T) {
 	}
 }
 
-// hogs starts processes that never pause, one for each of two cores, until the test is over.
+// hogs starts processes that never pause, one for each of two cores, until the test is over. They end with this process
+// too, if the test takes too long.
 func hogs(t *testing.T) {
 	t.Helper()
+	guard := host.NewChildGuard()
+	t.Cleanup(guard.Close)
 	for range 2 {
 		hog := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWallHog$")
 		hog.Env = append(os.Environ(), "BENCH_HOG=1")
-		if err := hog.Start(); err != nil {
+		if err := guard.Start(hog); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = hog.Wait() })
