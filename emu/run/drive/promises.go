@@ -128,7 +128,7 @@ func (r *partRun) await(slot int, t unit.Time) error {
 // confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns, unless
 // something has come. Where the part only waits for a promise, confer returns as soon as that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
-	if r.part.Bell == nil { // with a bell, it has looked when it woke
+	if r.part.Bell == nil { // a part with a bell has looked when it woke
 		if _, err := r.consult(); err != nil || r.came {
 			return err
 		}

@@ -18,8 +18,8 @@ type Share struct {
 const (
 	// shareMost is the loop's share of the time in percent: that of each of three equal loops on two processors.
 	shareMost = 67
-	// shareOthers is from which share of the time on, in percent, others count: on an idle machine it is less. Time is a
-	// quarter of shareSpan at least.
+	// shareOthers is the share of the time, in percent, that others must have taken; on an idle machine they take less.
+	// At the start of a run, the time counts as a quarter of shareSpan.
 	shareOthers = 2
 	// A loop that is later than shareLate, in ns, looks for how long it has waited, which costs a few µs; a loop that is
 	// in time does so every shareEvery.

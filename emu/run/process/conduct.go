@@ -362,7 +362,7 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 		}
 		s.enqueue(now, late, list)
 		select {
-		case s.read <- payload:
+		case s.spare <- payload:
 		default:
 		}
 	case waits:

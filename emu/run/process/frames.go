@@ -144,7 +144,7 @@ func parseFrame(b []byte, wires int) (x entry, rest []byte, err error) {
 		if err != nil {
 			return x, nil, fmt.Errorf("a frame: %w", err)
 		}
-		f.body.Bytes = slices.Clone(f.body.Bytes) // b is used again
+		f.body.Bytes = slices.Clone(f.body.Bytes) // the memory of b is reused
 		return entry{trace.Place(binary.BigEndian.Uint32(b)), trace.Event{At: at}, f}, b[frameSize+size:], nil
 	}
 }

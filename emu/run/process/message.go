@@ -113,8 +113,8 @@ func writeJSON(w io.Writer, k kind, v any) error {
 	return write(w, k, b)
 }
 
-// read reads one message, into the room of room if there is enough.
-func read(r *bufio.Reader, room []byte) (kind, []byte, error) {
+// read reads one message. Its content takes the memory of spare if it fits.
+func read(r *bufio.Reader, spare []byte) (kind, []byte, error) {
 	head, err := r.Peek(headSize)
 	if err != nil {
 		if len(head) > 0 && err == io.EOF {
@@ -127,7 +127,7 @@ func read(r *bufio.Reader, room []byte) (kind, []byte, error) {
 		return 0, nil, fmt.Errorf("a message of %d bytes: not one of ours", n)
 	}
 	r.Discard(headSize) // they are in its buffer
-	payload := slices.Grow(room[:0], n)[:n]
+	payload := slices.Grow(spare[:0], n)[:n]
 	if _, err := io.ReadFull(r, payload); err != nil {
 		return 0, nil, io.ErrUnexpectedEOF
 	}

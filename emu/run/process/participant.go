@@ -43,7 +43,7 @@ type participant struct {
 	now                unit.Time // no earlier event will be reported
 	late               int64
 	queue              []entry
-	read               chan []byte      // room of messages that were taken in, for the next ones
+	spare              chan []byte      // memory of messages that were taken in
 	waits              []deadlock.Waits // by instant
 
 	hold func(b []byte)   // sends how long the clock is held; nil: not yet
@@ -64,7 +64,7 @@ const firstSocket = 4
 // add adds a participant for a part.
 func (r *conductor) add(s *participant) {
 	s.index, s.next, s.base = len(r.participants), make(map[int32]uint32), make(map[int32]uint32)
-	s.read = make(chan []byte, 4)
+	s.spare = make(chan []byte, 4)
 	r.participants = append(r.participants, s)
 }
 
@@ -170,12 +170,12 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	go func() {
 		defer errs.Catch(func(err error) { r.pass(partEvent{participant: s.index, fate: refused, err: err}) })
 		for {
-			var room []byte
+			var spare []byte
 			select {
-			case room = <-s.read:
+			case spare = <-s.spare:
 			default:
 			}
-			k, b, err := read(in, room)
+			k, b, err := read(in, spare)
 			if err != nil {
 				r.pass(partEvent{participant: s.index, fate: gone, err: err})
 				return

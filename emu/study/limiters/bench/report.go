@@ -76,7 +76,7 @@ const (
 	Credit    Criterion = "credit"     // Report.Credit
 	Reaction  Criterion = "reaction"   // Report.Reaction
 	Fairness  Criterion = "fairness"   // Report.Fairness
-	RealTime  Criterion = "real time"  // Report.Real: packets start at other intervals in real time than the limiter's instants
+	RealTime  Criterion = "real time"  // Report.Real: in real time the gaps between packets are not those between the limiter's instants
 	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Real: its calls take long
 	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
