@@ -16,7 +16,7 @@ defaults:
   link: {rate: 1Gb/s, flow-control: pfc}
   switch: {kind: output-queued, memory: 300KB, forwarding-delay: 1us}
   endpoint: {service: 200MB/s}
-  flow: {packet: 1024B, transport: {kind: rocev2, ack-every: 2}, control: {law: timely}}
+  flow: {packet: 1024B, transport: {kind: rocev2, ack-every: 2}, control: {algorithm: timely}}
 switches: {s: {}}
 endpoints: [a, b, c]
 links: ["a - s", "b - s", {name: root, between: s - c}]
@@ -32,7 +32,7 @@ func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 		if l.Feedback != rp.Delays {
 			continue
 		}
-		sets := []scenario.Set{{Path: "defaults.flow.control.law", Value: l.Name}}
+		sets := []scenario.Set{{Path: "defaults.flow.control.algorithm", Value: l.Name}}
 		if l.Name == "hpcc" { // whose telemetry has no code for 1 Gb/s
 			sets = append(sets, scenario.Set{Path: "defaults.flow.control.exact", Value: "true"})
 		}

@@ -35,7 +35,7 @@ model: {duration: 1ms}
 defaults:
   link: {rate: 10Gb/s, flow-control: pfc}
   switch: {kind: output-queued, memory: 1MB per port, marking: {scheme: ecn, min: 5KB, max: 50KB}}
-  flow: {packet: 1024B, transport: rocev2, control: {law: dcqcn}}
+  flow: {packet: 1024B, transport: rocev2, control: {algorithm: dcqcn}}
 switches: {S: {}, T: {}}
 endpoints: [a, b, c]
 links:

@@ -37,7 +37,7 @@ routing: ecmp
 defaults:
   link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}
   switch: {kind: output-queued, memory: 100KB per port, marking: {scheme: ecn, min: 5KB, max: 20KB, max-p: 0.2}}
-  flow: {packet: 1000B, transport: {kind: rocev2, ack-every: 4}, control: {law: dcqcn, preset: hpcc}}
+  flow: {packet: 1000B, transport: {kind: rocev2, ack-every: 4}, control: {algorithm: dcqcn, preset: hpcc}}
 switches: {"leaf[1-2]": {}, "spine[1-2]": {}}
 endpoints: ["h[1-4]"]
 links: ["h[1-2] - leaf1", "h[3-4] - leaf2", "leaf[1-2] x spine[1-2]"]

@@ -188,7 +188,7 @@ model: {duration: 1ms}
 defaults:
   link: {rate: 10Gb/s, buffer: 4 packets}
   switch: {marking: {scheme: input-output, threshold: 6}}
-  flow: {packet: 2048B, control: {law: lipd}}
+  flow: {packet: 2048B, control: {algorithm: lipd}}
 switches: {left: {}}
 endpoints: ["sender[1-8]", receiver]
 links: ["sender[1-8] - left", left - receiver]

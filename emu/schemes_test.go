@@ -112,12 +112,12 @@ expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0,
 		{"the line's", nil, Schemes{}, 10 * gigabit, 10 * gigabit},
 		{"ipd", []string{"flows.f.rate-limit=1Gb/s"}, Schemes{}, gigabit, gigabit},
 		{"token bucket", []string{"flows.f.limiter.kind=token-bucket", "flows.f.limiter.rate=1Gb/s", "flows.f.limiter.depth=4500B"}, Schemes{}, gigabit, gigabit},
-		{"under a law", []string{"flows.f.rate-limit=1Gb/s", "flows.f.control.law=lipd"}, Schemes{}, gigabit, gigabit},
+		{"under an algorithm", []string{"flows.f.rate-limit=1Gb/s", "flows.f.control.algorithm=lipd"}, Schemes{}, gigabit, gigabit},
 		{"above the line's", []string{"flows.f.rate-limit=20Gb/s"}, Schemes{}, 10 * gigabit, 10 * gigabit},
 		{"the caller's", nil, bucket, gigabit, gigabit},
 		{"the caller's, which does not tell", nil, own(func() node.RateLimiter { return opaque{node.NewTokenBucket(1e9, 4500)} }), gigabit, 0},
 		{"the caller's, and a rate in the scenario", []string{"flows.f.rate-limit=2Gb/s"}, bucket, 2 * gigabit, 2 * gigabit},
-		{"the caller's, and a law", []string{"flows.f.control.law=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
+		{"the caller's, and an algorithm", []string{"flows.f.control.algorithm=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
 	} {
 		s := runtest.Load(t, text, runtest.Sets(t, tc.sets...)...)
 		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, Schemes: tc.schemes})

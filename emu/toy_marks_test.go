@@ -127,7 +127,7 @@ wall: {dilation: 50}
 defaults:
   link: {rate: 1Gb/s, flow-control: pfc}
   switch: {kind: output-queued, memory: 300KB, forwarding-delay: 1us, marking: {scheme: tick, each: 50}}
-  flow: {packet: 1024B, transport: rocev2, control: {law: yield}}
+  flow: {packet: 1024B, transport: rocev2, control: {algorithm: yield}}
 switches: {s: {}}
 endpoints: [a, b, c]
 links: ["a - s", "b - s", {name: root, between: s - c}]

@@ -37,7 +37,7 @@ wall: {dilation: 50}
 defaults:
   link: {rate: 1Gb/s, flow-control: pause}
   switch: {kind: output-queued, memory: 300KB, forwarding-delay: 1us, marking: {scheme: every, each: 50}}
-  flow: {packet: 1500B, control: {law: halve, lowest: 20Mb/s}}
+  flow: {packet: 1500B, control: {algorithm: halve, lowest: 20Mb/s}}
 switches: {s: {}}
 endpoints: [a, b, c]
 links: ["a - s", "b - s", {name: root, between: s - c}]
@@ -123,7 +123,7 @@ func TestTheLanguageHasTheScheme(t *testing.T) {
 	for _, c := range []struct{ path, value, want string }{
 		{"defaults.switch.marking.each", "0", "each"},
 		{"defaults.flow.control.probe", "none", "probe"},
-		{"defaults.flow.control.law", "halved", `did you mean "halve"`},
+		{"defaults.flow.control.algorithm", "halved", `did you mean "halve"`},
 	} {
 		_, err := scenario.Load("toy.yaml", []byte(toy), []scenario.Set{{Path: c.path, Value: c.value}}, scenario.WithSchemes(toyTables()))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -152,10 +152,10 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 			l.Feedback = rp.Nothing
 		}
 	}
-	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {law: halve}}]\n"
+	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {algorithm: halve}}]\n"
 	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.WithSchemes(tables))
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:50: flows.x.control.law: halve needs answers from the receiver") {
-		t.Errorf("a law that is answered, on InfiniBand: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:50: flows.x.control.algorithm: halve needs answers from the receiver") {
+		t.Errorf("an algorithm that is answered, on InfiniBand: %v", err)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestModelTheBenchHasTheScheme(t *testing.T) {
 		if utilisation, feedback := row.Cells[0].Value, row.Cells[len(row.Cells)-1].Value; !(utilisation > 0.1) || !(feedback > 0.5) {
 			t.Errorf("under the toy the link is full to %v, and there are %v messages to a megabyte", utilisation, feedback)
 		}
-		if !strings.Contains(row.Command, "--set defaults.switch.marking.scheme=every --set defaults.switch.marking.each=50 --set defaults.flow.control.law=halve") {
+		if !strings.Contains(row.Command, "--set defaults.switch.marking.scheme=every --set defaults.switch.marking.each=50 --set defaults.flow.control.algorithm=halve") {
 			t.Errorf("its command is %s", row.Command)
 		}
 	}

@@ -126,7 +126,7 @@ func TestLostOfAAlgorithm(t *testing.T) {
 		flow, m := measuring(node.RoCEParams{Timeout: 30 * us}, 8*stampedBytes, gigabyte)
 		_, sink := over(t, ethernetPort(), flow, unit.Time(300*us), c.lose)
 		if n := int(sink.inTurn(t)); n < 100 || m.lost != c.lost {
-			t.Errorf("%s: %d packets, and the law was notified %d times", name, n, m.lost)
+			t.Errorf("%s: %d packets, and the algorithm was notified %d times", name, n, m.lost)
 		}
 	}
 }

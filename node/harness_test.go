@@ -69,7 +69,7 @@ func algorithm(t testing.TB, name string, r unit.Rate) rp.Controller {
 			return c
 		}
 	}
-	t.Fatalf("no law %s", name)
+	t.Fatalf("no algorithm %s", name)
 	return nil
 }
 

@@ -238,7 +238,7 @@ func TestWallRDMASurvivesStorm(t *testing.T) {
 			t.Error(said)
 		}
 	}, example(t,
-		"min: 5KB, max: 40KB, max-p: 0.1}", "min: 1KB, max: 2KB, max-p: 1}, watchdog: {detection: 200ms, restoration: 200ms, poll: 100ms}", "law: dcqcn, min-rate: 1Mb/s, ", "law: fixed} #",
+		"min: 5KB, max: 40KB, max-p: 0.1}", "min: 1KB, max: 2KB, max-p: 1}, watchdog: {detection: 200ms, restoration: 200ms, poll: 100ms}", "algorithm: dcqcn, min-rate: 1Mb/s, ", "algorithm: fixed} #",
 		"nth: 2000", "nth: 2000000",
 		"        ibv_rc_pingpong -d rxe0 -g 1 -n 50\n", "", "        rping -s -v -C 5\n", "",
 		"        retry ibv_rc_pingpong -d rxe0 -g 1 -n 50 10.1.0.1\n", "",

@@ -176,7 +176,7 @@ func TestSubnetMarks(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibccquery")
 	dir := t.TempDir()
-	writeShort(t, dir, "cca/incast", "duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}", "law: cca", "law: cca, trigger-threshold: 3")
+	writeShort(t, dir, "cca/incast", "duration: 100ms", "duration: 12ms", "0us + 20us}", "0us + 20us, stop: 2ms}", "start: 1ms}", "start: 1ms, stop: 2ms}", "algorithm: cca", "algorithm: cca, trigger-threshold: 3")
 	run, on := underSubnet(t, dir, "minhop", "incast.yaml", "--link", "pipe", "--dilation", "1000")
 	awaitModel(t, dir, 4e9)
 	const r, s1 = "20", "3" // LIDs: A, B, S1 to S16, V, R
@@ -233,7 +233,7 @@ measure: {window: 1ms}
 defaults:
   link: {rate: 8Gb/s, propagation: 10ns, buffer: 32 packets}
   switch: {marking: {scheme: %s}}
-  flow: {packet: 2048B, window: 16, control: {law: %s}}
+  flow: {packet: 2048B, window: 16, control: {algorithm: %s}}
 switches: {A: {}, B: {}}
 endpoints: ["s[1-4]", v, r, w]
 links: ["s[1-4] - A", v - A, {name: trunk, between: A - B, rate: 25Gb/s}, {name: root, between: B - r}, B - w]

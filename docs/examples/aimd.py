@@ -10,7 +10,7 @@ for text in sys.stdin:
     now = int(rest[0])
     if word == "hello":  # version, rate of the line, packet
         line = rate = int(rest[1])
-        print("law", rate, "never", "AIMD in Python", flush=True)
+        print("algorithm", rate, "never", "AIMD in Python", flush=True)
         continue
     if word == "feedback" and (rest[1] != "ack" or "marked=1" in rest):
         rate, due = max(rate // 2, line // 1000), due or now + PERIOD

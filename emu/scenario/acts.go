@@ -61,10 +61,10 @@ func (r *resolver) lintActs() {
 	bounds, overruns := map[queue]bound{}, r.overruns()
 	for f, from := range each(r.s.Flows, r.flows) {
 		var waits []*expectation
-		c, algorithm := scheme{from.view.sub("control"), "law", from.spot}, r.s.Algorithm(f)
-		usual := c.node("law") != nil && c.node("law").value == c.view.of.Find("law").Usual() && c.node("law").at.set == nil
+		c, algorithm := scheme{from.view.sub("control"), "algorithm", from.spot}, r.s.Algorithm(f)
+		usual := c.node("algorithm") != nil && c.node("algorithm").value == c.view.of.Find("algorithm").Usual() && c.node("algorithm").at.set == nil
 		if algorithm.Feedback != rp.Nothing && algorithm.Feedback != rp.Delays && !usual {
-			waits = append(waits, expect(c, "law", expectation{flow: f, does: "has the algorithm " + algorithm.Name, what: "law", wants: algorithm.Feedback}))
+			waits = append(waits, expect(c, "algorithm", expectation{flow: f, does: "has the algorithm " + algorithm.Name, what: "algorithm", wants: algorithm.Feedback}))
 		}
 		if p, ok := f.Transport.Params.(tcp.Params); ok && p.ECN {
 			waits = append(waits, expect(scheme{from.view.sub("transport"), "ecn", from.spot}, "ecn",

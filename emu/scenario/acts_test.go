@@ -50,7 +50,7 @@ func resolved(t *testing.T, text string, sets ...string) string {
 	return string(out)
 }
 
-// Each law with the congestion points that belong to it acts, and there is no warning. There is one where the switch has
+// Each algorithm with the congestion points that belong to it acts, and there is no warning. There is one where the switch has
 // no marking, where more would have to wait than can, and where packets cannot be marked.
 func TestSchemesThatNeverAct(t *testing.T) {
 	tables, met := scenario.BuiltIn(), map[string]bool{}
@@ -97,13 +97,13 @@ flows: [{name: x, from: "t[1-4]", to: r}]
 			}
 			if strings.HasPrefix(p.Algorithm, "dcqcn") {
 				off := strings.ReplaceAll(text, "ecn: true", "ecn: false")
-				want(t, acting(t, off), "its packets cannot be marked (ecn: false): the law never acts")
+				want(t, acting(t, off), "its packets cannot be marked (ecn: false): the algorithm never acts")
 			}
 		})
 	}
 	for _, p := range cp.Points() {
 		if !met[p.Name] && p.Name != "red" { // TestMarkingThatNeverActs
-			t.Errorf("no law has been tried with %s", p.Name)
+			t.Errorf("no algorithm has been tried with %s", p.Name)
 		}
 	}
 }

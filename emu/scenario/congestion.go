@@ -62,7 +62,7 @@ func (r *resolver) checkCongestion(n *node, e *Event) {
 		}
 		switch family := r.family(f.From); {
 		case family != wire.InfiniBand || !cca && r.s.Algorithm(f).Feedback != rp.Nothing:
-			r.add(at.spot, "flow %s has law: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
+			r.add(at.spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
 		case before.PortControl != e.Control.PortControl:
 			r.add(v.spotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
 		case !e.Controls(f):

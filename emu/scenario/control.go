@@ -83,7 +83,7 @@ const dcqcn = "dcqcn"
 func (r *resolver) checkAlgorithms() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		algorithm := r.s.Algorithm(f)
-		c := scheme{of.view.sub("control"), "law", of.spot}
+		c := scheme{of.view.sub("control"), "algorithm", of.spot}
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
@@ -91,7 +91,7 @@ func (r *resolver) checkAlgorithms() {
 		wrong := ""
 		switch {
 		case adapter && (receivesCNPs || algorithm.Feedback != rp.Nothing) && algorithm.Name != dcqcn:
-			wrong = fmt.Sprintf("cannot pace the queue pairs of guest %s: its adapter runs law: %s, with any preset, or fixed", f.From, dcqcn)
+			wrong = fmt.Sprintf("cannot pace the queue pairs of guest %s: its adapter runs algorithm: %s, with any preset, or fixed", f.From, dcqcn)
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
 			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
@@ -112,7 +112,7 @@ func (r *resolver) checkAlgorithms() {
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
-			r.add(c.spotOf("law"), "%s %s", algorithm.Name, wrong)
+			r.add(c.spotOf("algorithm"), "%s %s", algorithm.Name, wrong)
 			continue
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
@@ -153,7 +153,7 @@ func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control s
 			return true
 		})
 		if hops > wire.MaxHops {
-			r.add(control.spotOf("law"), "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+			r.add(control.spotOf("algorithm"), "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
 				f.Control.Algorithm, f.Name, hops, wire.MaxHops, wire.MaxHops)
 			return
 		}
@@ -208,7 +208,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 func (r *resolver) lintAlgorithms() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
-		c, traits := scheme{of.view.sub("control"), "law", of.spot}, rp.TraitsOf(f.Control.Params)
+		c, traits := scheme{of.view.sub("control"), "algorithm", of.spot}, rp.TraitsOf(f.Control.Params)
 		if traits.Warns != nil {
 			frame := r.s.Frame(f, r.family(f.From))
 			site := rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}
@@ -280,7 +280,7 @@ func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
 		p, _ := r.s.Point(s)
 		nameless := cp.TraitsOf(s.Marking.Params).Nameless
 		if p.Notifier != nil && nameless && !known {
-			r.add(control.spotOf("law"), "the notifications of switch %s do not name a flow, but flow %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
+			r.add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but flow %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}
 	})

@@ -49,7 +49,7 @@ type Guest struct {
 	Queue int `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen"`
 	// TCP congestion control: one of the kernel's; netstack has cubic, its default, and reno.
 	TCP string `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc"`
-	// roce: paces each RoCEv2 queue pair by the control of its flow, law: dcqcn or fixed; answers marked packets by CNPs
+	// roce: paces each RoCEv2 queue pair by the control of its flow, algorithm: dcqcn or fixed; answers marked packets by CNPs
 	// and consumes those that come.
 	Adapter Adapter `key:"adapter" words:"roce" omit:"usual" computed:"none" also:"nic-model"`
 	// DSCP of the adapter's CNPs. Priority: the flow's to which dscp assigns them.

@@ -77,6 +77,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 		root.want(r, mapping, top)
 		return nil, r.err()
 	}
+	r.rename(root, top)
 	if o.short {
 		if short := root.get("short"); short != nil {
 			r.read(short, top.Object.Find("short"))

@@ -205,7 +205,7 @@ func TestSet(t *testing.T) {
 		{"description=a, b", func(s *scenario.Scenario) any { return s.Description }, "a, b"},
 		{"defaults.link.buffer=8packets", func(s *scenario.Scenario) any { return s.Links[4].Buffer }, "8 packets"},
 		{"defaults.link.buffer=150KB", func(s *scenario.Scenario) any { return s.Links[0].Buffer }, "150KB"},
-		{"defaults.flow.control.law=lipd", func(s *scenario.Scenario) any { return s.Flows[0].Control.Algorithm }, "lipd"},
+		{"defaults.flow.control.algorithm=lipd", func(s *scenario.Scenario) any { return s.Flows[0].Control.Algorithm }, "lipd"},
 		{"links.trunk.rate=2GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "2GB/s"},
 		{"links.S - T.rate=3GB/s", func(s *scenario.Scenario) any { return s.Links[3].Rate }, "3GB/s"},
 		{"links.A[1-3] - S.rate=4GB/s", func(s *scenario.Scenario) any { return s.Links[2].Rate }, "4GB/s"},
@@ -228,6 +228,29 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// Keys of earlier versions mean what they did, in files, defaults, items and sets.
+func TestOldKeys(t *testing.T) {
+	lipd := func(text string, sets ...string) {
+		t.Helper()
+		s := load(t, text, sets...)
+		if got := s.Flows[0].Control.Algorithm; got != "lipd" {
+			t.Errorf("%q: the algorithm is %s, want lipd", sets, got)
+		}
+		again, err := s.Resolved()
+		if err != nil || !strings.Contains(string(again), "algorithm: lipd") || strings.Contains(string(again), "law:") {
+			t.Errorf("the resolved file does not have the present key: %v\n%s", err, again)
+		}
+	}
+	lipd(strings.Replace(small, "link: {rate: 1GB/s}", "link: {rate: 1GB/s}\n  flow: {control: {law: lipd}}", 1))
+	lipd(strings.Replace(small, "stop: 5ms", "stop: 5ms, control: {law: lipd}", 1))
+	lipd(small, "defaults.flow.control.law=lipd")
+	lipd(strings.Replace(small, "stop: 5ms", "stop: 5ms, control: {law: fixed}", 1), "flows.in.control.algorithm=lipd")
+	_, err := loadErr(t, strings.Replace(small, "stop: 5ms", "stop: 5ms, control: {law: lipd, algorithm: fixed}", 1))
+	if err == nil || !strings.Contains(err.Error(), "law is the old name of algorithm: give one of them") {
+		t.Errorf("both keys: %v", err)
+	}
+}
+
 // TestBadSets compares what is said about bad overrides with a golden: first
 // those that are no PATH=VALUE, then those that do not fit the file.
 func TestBadSets(t *testing.T) {
@@ -243,7 +266,7 @@ func TestBadSets(t *testing.T) {
 		"modle.seed=2", "model.sed=2", "model=2", "model.seed.low=2", "model.seed=two",
 		"defaults.link.buffr=8packets", "defaults.link.buffer=8cows", "defaults.link.buffer=2,3,4", "defaults.link=1GB/s",
 		"links.trnk.rate=1GB/s", "links.trunk=1GB/s", "links=1", "links.trunk.speed=1GB/s", "links.trunk.rate=0GB/s",
-		"flows.in.A1.stop=5ms", "flows.inn.stop=5ms", "flows.in.stop=500us", "flows.out.control.law=none",
+		"flows.in.A1.stop=5ms", "flows.inn.stop=5ms", "flows.in.stop=500us", "flows.out.control.algorithm=none",
 		"switches.U.crossbar=multi-output", "switches.S=none", "switches=S", "switches.T.marking.scheme=naif",
 		"events.0.rate=1GB/s", "endpoints=C", "endpoints.A1=C", "expect.C1.during=1ms", "expect.C2.low=1", "expect=1",
 		"flows.out.control.cct=0:0,4:1", "wall.dilation=0.5", "name=a b", "model.duration=1ns", "defaults.link.rate=100Mb/s",
@@ -260,7 +283,7 @@ func TestBadSets(t *testing.T) {
 
 // TestSetWithCommas: a table is one value.
 func TestSetWithCommas(t *testing.T) {
-	s, err := loadErr(t, small, "flows.out.control.law=cca", "flows.out.control.cct=0:0,0:1,1:3")
+	s, err := loadErr(t, small, "flows.out.control.algorithm=cca", "flows.out.control.cct=0:0,0:1,1:3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +447,7 @@ func randomScenario(r *rand.Rand) string {
 	b.WriteString(maybe(fmt.Sprintf("wall: {dilation: %d, udp-port: %d, socket-buffer: %dB}\n", 1+r.IntN(1000), r.IntN(60000), 4186+r.IntN(1<<20))))
 	fmt.Fprintf(&b, "defaults:\n  link: {rate: %dMb/s%s%s%s}\n", 8000+r.IntN(1000), maybe(fmt.Sprintf(", propagation: %dps", 1000+r.IntN(9999))),
 		maybe(", buffer: "+pick("1 packet", "7 packets", "100KB", "64KiB", "8192B")), maybe(fmt.Sprintf(", resend: %dns", 1+r.IntN(1e6))))
-	b.WriteString(maybe(fmt.Sprintf("  flow: {packet: %dB, window: %d, jitter: %dps, control: {law: %s, rmax-over-rmin: %d, factor: %v}}\n",
+	b.WriteString(maybe(fmt.Sprintf("  flow: {packet: %dB, window: %d, jitter: %dps, control: {algorithm: %s, rmax-over-rmin: %d, factor: %v}}\n",
 		4+4*r.IntN(1024), 1+r.IntN(99), r.IntN(1e7), pick("fixed", "lipd", "fimd", "aimd"), 1+r.IntN(2000), 1+r.Float64()+1e-9)))
 	b.WriteString("switches:\n")
 	for _, name := range []string{"S", "on", "T-1"} {

@@ -64,7 +64,7 @@ func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
 		preset.Point = p.Name
 		add("switch.marking.", append([]string{"scheme=" + p.Name}, v.Marking...)...)
 	}
-	add("flow.control.", "law="+l.Name)
+	add("flow.control.", "algorithm="+l.Name)
 	add("flow.", v.Flow...)
 	add("flow.control.", v.Control...)
 	switch {

@@ -33,6 +33,31 @@ func (r *reports) read(n *node, p *param.Param) {
 	}
 }
 
+// rename gives the keys of earlier versions in a tree their present names.
+func (r *reports) rename(n *node, p *param.Param) {
+	for i := range n.entries {
+		e := &n.entries[i]
+		switch p.Kind {
+		case param.Object:
+			if key := p.Object.Current(e.key); key != e.key && n.get(key) != nil {
+				r.add(spot{e.at, n.path}, "%s is the old name of %s: give one of them", e.key, key)
+			} else {
+				e.key = key
+			}
+			if f := p.Object.Find(e.key); f != nil {
+				r.rename(e.value, f)
+			}
+		case param.Map:
+			r.rename(e.value, p.Item)
+		}
+	}
+	if p.Kind == param.List {
+		for _, item := range n.items {
+			r.rename(item, p.Item)
+		}
+	}
+}
+
 // join makes a list the text that it stands for, where a value may have commas.
 func (n *node) join(p *param.Param) {
 	if n.kind != list || !p.Listed() {

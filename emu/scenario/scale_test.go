@@ -21,7 +21,7 @@ defaults:
   link:
     rate: 10Gb/s # of all
     flow-control: pfc
-  flow: {packet: 1500B, control: {law: qcn, hyper-increase: "40Mb/s"}}
+  flow: {packet: 1500B, control: {algorithm: qcn, hyper-increase: "40Mb/s"}}
 switches:
   S: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
 endpoints: ["a[1-2]", {name: b, service: unlimited}, c]
@@ -34,7 +34,7 @@ flows:
   - name: stream
     from: c
     to: b
-    control: {law: fixed}
+    control: {algorithm: fixed}
     transport: tcp
     traffic: poisson
     load: 0.5
@@ -57,7 +57,7 @@ defaults:
     propagation: 10ns
     rate: 1Gb/s # of all
     flow-control: pfc
-  flow: {packet: 1500B, control: {timer: 150ms, active-increase: 500kb/s, min-rate: 500kb/s, law: qcn, hyper-increase: "4Mb/s"}}
+  flow: {packet: 1500B, control: {timer: 150ms, active-increase: 500kb/s, min-rate: 500kb/s, algorithm: qcn, hyper-increase: "4Mb/s"}}
 switches:
   S: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
 endpoints: ["a[1-2]", {name: b, service: unlimited}, c]
@@ -70,7 +70,7 @@ flows:
   - name: stream
     from: c
     to: b
-    control: {law: fixed}
+    control: {algorithm: fixed}
     transport: {kind: tcp, delayed-ack: 400ms, initial-rto: 10s, min-rto: 10s, max-rto: 600s}
     traffic: poisson
     load: 0.5

@@ -466,7 +466,7 @@ type Control struct {
 }
 
 // String prints an algorithm as a mapping.
-func (c Control) String() string { return "{law: " + c.Algorithm + paramsOf(c.Params) + "}" }
+func (c Control) String() string { return "{algorithm: " + c.Algorithm + paramsOf(c.Params) + "}" }
 
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.
@@ -532,7 +532,7 @@ type Event struct {
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
 	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
-	// Flows of the endpoint with this sl (default 0), law cca or fixed: new cca parameters, defaults for others.
+	// Flows of the endpoint with this sl (default 0), algorithm cca or fixed: new cca parameters, defaults for others.
 	Control CCAControl `key:"control" omit:"usual" values:"a mapping with parameters of cca such as {ccti-increase: 2, ccti-timer: 100}"`
 	LinkFault
 }

@@ -92,7 +92,7 @@ type choice struct {
 
 // A table has the choices of one place of a scenario.
 type table struct {
-	by      string // the key that names the choice
+	by, old string // the key that names the choice, and its name in earlier versions
 	choices []choice
 	keys    []string            // the parameters of all choices, in their order
 	having  map[string][]string // by key, the choices with that parameter
@@ -144,10 +144,11 @@ func (t tables) section(key string) *param.Struct {
 
 func (s Schemes) tables() tables {
 	table := func(by string) *table { return &table{by: by, having: map[string][]string{}} }
-	t := tables{algorithms: table("law"), points: table("scheme"), transports: table("kind")}
+	t := tables{algorithms: table("algorithm"), points: table("scheme"), transports: table("kind")}
 	for _, l := range s.Algorithms {
 		t.algorithms.add(l.Name, l.Also, l.Doc, l.Params)
 	}
+	t.algorithms.old = "law"
 	t.points.add(NoScheme, []string{"off"}, "marks nothing", nil)
 	for _, p := range s.Points {
 		t.points.add(p.Name, p.Also, p.Doc, p.Params)
@@ -161,7 +162,7 @@ func (s Schemes) tables() tables {
 
 // fields returns the parameter that names the choice, then the parameters of all choices.
 func (t *table) fields(def, doc string) []param.Param {
-	choice := param.Param{Key: t.by, Kind: param.Word, Default: def, Means: map[string]string{}}
+	choice := param.Param{Key: t.by, Old: t.old, Kind: param.Word, Default: def, Means: map[string]string{}}
 	var docs []string
 	for _, c := range t.choices {
 		choice.Words = append(choice.Words, c.name)

@@ -118,6 +118,7 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param, key, rest string) {
 	r.unfold(n, p.Object)
 	key, rest, _ = strings.Cut(path, ".")
+	key = p.Object.Current(key)
 	f = p.Object.Find(key)
 	if f != nil && rest != "" {
 		if field, _ := part(f, rest); field != "" {

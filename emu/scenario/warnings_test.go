@@ -46,7 +46,7 @@ func TestWarningsOfSets(t *testing.T) {
 		{"model.seed=2", ""},
 		{"switches.T.marking.scheme=none", ""},
 		{"switches.S.marking.threshold=4", "--set switches.S.marking.threshold=4: threshold has no effect: it is used only with scheme: input-output or cca"},
-		{"flows.out.control.factor=3", "--set flows.out.control.factor=3: factor has no effect: it is used only with law: fimd or aimd"},
+		{"flows.out.control.factor=3", "--set flows.out.control.factor=3: factor has no effect: it is used only with algorithm: fimd or aimd"},
 		{"links.trunk.propagation=5us", "--set links.trunk.propagation=5us: link trunk cannot run at its full rate, only at 68.3 % of 1GB/s"},
 	} {
 		s := load(t, src, c.set)

@@ -21,7 +21,7 @@ type config struct {
 	factor    float64
 }
 
-// clocked are those laws.
+// clocked are those algorithms.
 var clocked = []string{"fixed", "lipd", "fimd", "aimd"}
 
 func (c config) make() (rp.Controller, error) {
@@ -36,7 +36,7 @@ func (c config) make() (rp.Controller, error) {
 	case "aimd":
 		return either(rp.NewAIMD(rp.MultiplicativeParams{Ratio: ratio, Factor: factor}, site))
 	}
-	panic("no law " + c.algorithm)
+	panic("no algorithm " + c.algorithm)
 }
 
 // either returns a controller or an error.
@@ -47,7 +47,7 @@ func either[C rp.Controller](c C, err error) (rp.Controller, error) {
 	return c, nil
 }
 
-// A law refuses what could never work, and says which parameter it is.
+// An algorithm refuses what could never work, and says which parameter it is.
 func TestNewRefuses(t *testing.T) {
 	good := config{"fimd", rmax, 256, packet, 2}
 	if _, err := good.make(); err != nil {

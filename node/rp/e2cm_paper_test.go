@@ -146,7 +146,7 @@ func TestE2CMQueueOfAFlow(t *testing.T) {
 	}
 }
 
-// The per-flow law has the form of ECM: Fb = (Qeq - q) - W dq, "W = 2.0, Qeq = 15 KB,
+// The per-flow algorithm has the form of ECM: Fb = (Qeq - q) - W dq, "W = 2.0, Qeq = 15 KB,
 // BCN_MAX enabled, threshold = 56 KB" (Simulation Setup & Parameters: E2CM (per-flow)).
 func TestE2CMFeedback(t *testing.T) {
 	for _, c := range []struct{ old, queue, want float64 }{

@@ -288,7 +288,7 @@ func TestRecoveryTimeIsConstant(t *testing.T) {
 
 // AIMD under the same design meets it at Rmin only: dr/dt = (m-1) Rmin^2, so that
 // from r/m it takes (r/m)/Rmin^2, which is 1/Rmin only where r/m is Rmin. "Larger
-// rates take longer": of the three laws it is the slowest to take back bandwidth.
+// rates take longer": of the three algorithms it is the slowest to take back bandwidth.
 func TestAIMDRecoversSlower(t *testing.T) {
 	const ratio, m = 256, 2.0
 	rmin := 1 / packetTimes(ratio).Seconds() // packets per second

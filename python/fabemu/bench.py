@@ -34,9 +34,9 @@ class Limiter:
 
 
 class ReactionPoint:
-    """A law: it changes :attr:`rate` by feedback, and asks for :meth:`advance` by :attr:`deadline`."""
+    """An algorithm: it changes :attr:`rate` by feedback, and asks for :meth:`advance` by :attr:`deadline`."""
 
-    name = "law in Python"  #: for the report
+    name = "algorithm in Python"  #: for the report
 
     def __init__(self, line: int, packet: int) -> None:
         """Begin on a line with a rate in bits per second, for packets of a length in bytes."""
@@ -71,7 +71,7 @@ def serve(
             if version != 1:
                 raise CallError(f"the protocol of limiters has version {version}, and this package answers version 1")
             it = make(rate, packet)
-            head = f"law {_state(it)}" if isinstance(it, ReactionPoint) else f"limiter {_or(it.burst, '-')}"
+            head = f"algorithm {_state(it)}" if isinstance(it, ReactionPoint) else f"limiter {_or(it.burst, '-')}"
             print(head, it.name, file=answers, flush=True)
         elif it is None:
             raise CallError(f"the first line of the protocol of limiters is hello, and {line.strip()!r} came")
@@ -112,9 +112,9 @@ def bench(
     *names: str, script: Union[str, os.PathLike[str], None] = None,
     program: Union[Program, str, os.PathLike[str], None] = None, **given: Flag,
 ) -> str:  # fmt: skip
-    """Put limiters and laws into situations that they get wrong, and return the tables of the report.
+    """Put limiters and algorithms into situations that they get wrong, and return the tables of the report.
 
-    :param names: limiters and laws of the program
+    :param names: limiters and algorithms of the program
     :param script: a limiter of your own in Python, which calls :func:`serve`
     :param given: other flags of ``fabemu bench limiter``: ``case="step"``, ``clock="virtual"``, ``out="report"``
     :raises CallError: the call has a mistake

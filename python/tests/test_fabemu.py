@@ -433,7 +433,7 @@ class Limiters(InFolder):
 
     def test_law(self) -> None:
         questions = "hello 1 1000 1500\nsent 0 1500\nfeedback 10 ack marked=1 psn=7\nadvance 15\n"
-        want = ["law 1000 never law in Python", "1000 never", "500 15", "501 never"]
+        want = ["algorithm 1000 never algorithm in Python", "1000 never", "500 15", "501 never"]
         self.assertEqual(self.dialogue(Halving, questions), want)
 
     def test_wrong_begin(self) -> None:

@@ -20,7 +20,7 @@ var otherwise = []string{
 	`emu/host/netns/namespace_linux.go: "veth"`, // what the kernel calls a kind of interface
 }
 
-// words are those that a scenario or a call chooses by: schemes, laws, kinds, flow
+// words are those that a scenario or a call chooses by: schemes, algorithms, kinds, flow
 // controls, traffic, limiters, placements, clocks.
 func words() (all []string) {
 	scenario.Language().Walk("", func(_ string, p *param.Param) {

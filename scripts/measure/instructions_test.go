@@ -58,7 +58,7 @@ model: {duration: 10ms}
 defaults:
   link: {rate: 10Gb/s, flow-control: pause}
   switch: {kind: output-queued, marking: {scheme: qcn, octets: 14}}
-  flow: {packet: 1500B, control: {law: qcn}}
+  flow: {packet: 1500B, control: {algorithm: qcn}}
 switches: {S: {}}
 endpoints: ["e[1-%[1]d]", to]
 links: ["e[1-%[1]d] - S", S - to]

@@ -51,6 +51,7 @@ type Param struct {
 	Doc       string
 	Source    string
 	Also      []string
+	Old       string // the key in earlier versions; files with it are still read
 	Form      *Form
 
 	Object *Struct // Object: its keys
@@ -184,6 +185,16 @@ func (s *Struct) Find(key string) *Param {
 		}
 	}
 	return nil
+}
+
+// Current returns the present key of a parameter by its key in an earlier version, and any other key as it is.
+func (s *Struct) Current(key string) string {
+	for i := range s.Params {
+		if p := &s.Params[i]; p.Old != "" && p.Old == key {
+			return p.Key
+		}
+	}
+	return key
 }
 
 // Walk visits all keys below a parameter, with their paths: "*" stands for a name, "[]" for

@@ -82,7 +82,7 @@ func (p *Param) declare(tags map[string]string, wrong func(format string, args .
 	}
 	for key, to := range map[string]*string{
 		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "high": &p.High, "none": &p.None,
-		"values": &p.Values, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
+		"values": &p.Values, "old": &p.Old, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
 	} {
 		*to = cmp.Or(tags[key], *to)
 	}

@@ -26,7 +26,7 @@ model: {duration: 1ms, seed: 1}
 wall: {dilation: 20}
 defaults:
   link: {rate: 1GB/s, buffer: 4 packets}
-  flow: {packet: 2048B, control: {law: fixed}}
+  flow: {packet: 2048B, control: {algorithm: fixed}}
 switches: {S: {}}
 endpoints: ["a[1-3]", b]
 links:

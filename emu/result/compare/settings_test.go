@@ -13,9 +13,9 @@ import (
 func TestDiffering(t *testing.T) {
 	var all []resolved
 	for _, text := range []string{
-		"model: {duration: 1ms, seed: 1}\nendpoints: [e1, e2]\nlinks: [{between: a - S, rate: 1}, {between: b - S, rate: 1}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: a}, {name: g, rate: 1, law: a}, {name: h, law: x}]\n",
-		"model: {duration: 1ms, seed: 2}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 3, law: b}, {name: g, rate: 2, law: b}, {name: h, law: x}]\n",
-		"model: {duration: 1ms, seed: 3}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, law: b}, {name: g, rate: 1, law: b}]\n",
+		"model: {duration: 1ms, seed: 1}\nendpoints: [e1, e2]\nlinks: [{between: a - S, rate: 1}, {between: b - S, rate: 1}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, algorithm: a}, {name: g, rate: 1, algorithm: a}, {name: h, algorithm: x}]\n",
+		"model: {duration: 1ms, seed: 2}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 3, algorithm: b}, {name: g, rate: 2, algorithm: b}, {name: h, algorithm: x}]\n",
+		"model: {duration: 1ms, seed: 3}\nendpoints: [e3, e1, e2, e4]\nlinks: [{between: a - S, rate: 2}, {between: b - S, rate: 2}, {name: c, between: c - S, rate: 1}]\nflows: [{name: f, rate: 1, algorithm: b}, {name: g, rate: 1, algorithm: b}]\n",
 	} {
 		r, err := readResolved([]byte(text))
 		if err != nil {
@@ -27,7 +27,7 @@ func TestDiffering(t *testing.T) {
 		{"model.seed", []string{"1", "2", "3"}},
 		{"links.a - S and 1 more.rate", []string{"1", "2", "2"}},
 		{"flows.f.rate", []string{"1", "3", "1"}},
-		{"flows.f and 1 more.law", []string{"a", "b", "b"}},
+		{"flows.f and 1 more.algorithm", []string{"a", "b", "b"}},
 		{"flows.g.rate", []string{"1", "2", "1"}},
 		{"flows.h", []string{there, there, "-"}},
 		{"endpoints.e3 and 1 more", []string{"-", there, there}},

@@ -25,7 +25,7 @@ import (
 // share.
 //
 // A limiter receives the rate of the flow's reaction point at the beginning, and each
-// change. With law: fixed and no rate-limit in the scenario there is no reaction point: the limiter
+// change. With algorithm: fixed and no rate-limit in the scenario there is no reaction point: the limiter
 // keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the flow's limit.
 type Schemes struct {
 	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter

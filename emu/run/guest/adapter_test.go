@@ -19,7 +19,7 @@ const rdma = `
 name: rdma
 model: {duration: 1s}
 wall: {dilation: 1}
-defaults: {link: {rate: 10Gb/s, flow-control: pfc}, flow: {control: {law: dcqcn}}}
+defaults: {link: {rate: 10Gb/s, flow-control: pfc}, flow: {control: {algorithm: dcqcn}}}
 switches: {S: {kind: output-queued, marking: {scheme: ecn}}}
 endpoints:
   - {name: a, guest: {kind: tap, adapter: roce, mac: 'aa:c1:ab:00:00:01'}}

@@ -116,7 +116,7 @@ type choiceOf struct {
 func (c *choiceOf) file(row choice) string { return c.key + "-" + row.name + ".md" }
 
 func choices(algorithms []rp.Algorithm, points []cp.Point) []choiceOf {
-	control := choiceOf{"control", "Algorithm", "control: {law: %s}", "a flow", nil}
+	control := choiceOf{"control", "Algorithm", "control: {algorithm: %s}", "a flow", nil}
 	for _, l := range algorithms {
 		control.rows = append(control.rows, choice{l.Name, l.Also, l.Doc, l.Params})
 	}

@@ -142,7 +142,7 @@ links:
   - {between: c - S, rate: 1000MB/s, buffer: 1 packet}
 flows:
   - {name: in.x, from: "b[01-12]x", to: a, start: 0us+1us, stop: end}
-  - {name: two, from: a, to: c, start: 1us, stop: 5ms, control: {factor: 1.5, law: fimd}}
+  - {name: two, from: a, to: c, start: 1us, stop: 5ms, control: {factor: 1.5, algorithm: fimd}}
 events:
 expect: []
 `

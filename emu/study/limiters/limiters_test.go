@@ -271,7 +271,7 @@ func TestMistakes(t *testing.T) {
 	_, noCase := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"steady", "unsteady"}})
 	_, pattern := limiters.Run(ctx, limiters.Ours()[0], limiters.Options{Cases: []string{"["}})
 	_, noProgram := limiters.Run(ctx, limiters.InProgram(&program.Program{Command: []string{"/not/there"}}), limiters.Options{Cases: []string{"rate/zero"}})
-	algorithm := &program.Program{Command: []string{"sh", "-c", "read x; echo law 1000 never mine; read x"}}
+	algorithm := &program.Program{Command: []string{"sh", "-c", "read x; echo algorithm 1000 never mine; read x"}}
 	_, isAlgorithm := limiters.Run(ctx, limiters.InProgram(algorithm), limiters.Options{Cases: []string{"rate/zero"}})
 	for _, tc := range []struct {
 		err  error

@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	halves := &program.Program{Command: []string{"sh", "-c", `while read w a b rest; do case "$w" in hello) echo law 5000000000 never half;; *) echo 2500000000 never; esac; done`}}
+	halves := &program.Program{Command: []string{"sh", "-c", `while read w a b rest; do case "$w" in hello) echo algorithm 5000000000 never half;; *) echo 2500000000 never; esac; done`}}
 	for _, s := range append(subjects, InProgram(halves)) {
 		result, err := Replay(ctx, r, s, 0, Options{})
 		if err != nil || !result.Good() || len(result.Cases) != 1 {
@@ -78,9 +78,9 @@ func TestReplay(t *testing.T) {
 func TestReplayVerdict(t *testing.T) {
 	ctx, r := context.Background(), recording(t)
 	for script, want := range map[string]string{
-		`read x; echo law 1000000000 never mine; read x || exit 0; echo NaN never`: `gives a rate that is not a whole number of bits per second; its line is "NaN never"`,
-		`read x; echo law -1 never mine`:                                           "gives a rate that is negative",
-		`read x; echo limiter 5 mine; read x || exit 0; echo ok; read x; exit 3`:   "exit status 3",
+		`read x; echo algorithm 1000000000 never mine; read x || exit 0; echo NaN never`: `gives a rate that is not a whole number of bits per second; its line is "NaN never"`,
+		`read x; echo algorithm -1 never mine`:                                           "gives a rate that is negative",
+		`read x; echo limiter 5 mine; read x || exit 0; echo ok; read x; exit 3`:         "exit status 3",
 	} {
 		s := InProgram(&program.Program{Command: []string{"sh", "-c", script}})
 		result, err := Replay(ctx, r, s, 0, Options{})

@@ -24,7 +24,7 @@
 // In addition to its range a claim has a null result (Null), as null-result in words/PAPER.yaml: the value if the scheme
 // does nothing, or if all is equal. The range excludes it, or the row gives a reason for its absence; a test checks each
 // claim. It is argued, {value: 1, how: Equal shares.}, in the unit of the range in its file; or measured,
-// {set: [defaults.flow.control.law=none], how: Without an algorithm.}; or there is none, {none: The link is full in any
+// {set: [defaults.flow.control.algorithm=none], how: Without an algorithm.}; or there is none, {none: The link is full in any
 // case.}. Claims that are under expect in a scenario are taken over with checks: [SCENARIO]; a row with the ID of such a
 // claim adds its null result.
 //

@@ -195,7 +195,7 @@ func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 // Footnote 1: LIPD is "more efficient" than AIMD; and each algorithm takes back a link as
 // fast as it says.
 func TestFiguresOfFootnote1Algorithms(t *testing.T) {
-	p, figures, err := Find("hpl2002/laws")
+	p, figures, err := Find("hpl2002/algorithms")
 	if err != nil {
 		t.Fatal(err)
 	}

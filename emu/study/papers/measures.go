@@ -197,5 +197,5 @@ func cctOf(shift, entries int) string {
 	for i := range entries {
 		all = append(all, fmt.Sprintf("%d:%d", shift, i))
 	}
-	return fmt.Sprintf("control: {law: cca, cct: %q}", strings.Join(all, ","))
+	return fmt.Sprintf("control: {algorithm: cca, cct: %q}", strings.Join(all, ","))
 }

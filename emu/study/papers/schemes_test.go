@@ -13,7 +13,7 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// Every law and every congestion point of the tables is tried, and the schemes that the
+// Every algorithm and every congestion point of the tables is tried, and the schemes that the
 // bench is for are there by their names.
 func TestAllSchemesAreTried(t *testing.T) {
 	tables := builtIn()
@@ -28,7 +28,7 @@ func TestAllSchemesAreTried(t *testing.T) {
 		sets += strings.Join(x.sets, " ") + " "
 	}
 	for _, l := range tables.Algorithms {
-		if !strings.Contains(sets, "defaults.flow.control.law="+l.Name+" ") {
+		if !strings.Contains(sets, "defaults.flow.control.algorithm="+l.Name+" ") {
 			t.Errorf("the algorithm %s is not tried: its row has no trial with a congestion point", l.Name)
 		}
 	}

@@ -19,7 +19,7 @@ model: {duration: 100us}
 defaults:
   link: {rate: 40Gb/s, flow-control: pfc, propagation: 1us}
   switch: {kind: output-queued, memory: 400KB per port, marking: {scheme: ecn, min: 5KB, max: 200KB, max-p: 0.01}}
-  flow: {packet: 1024B, transport: rocev2, control: {law: fixed}}
+  flow: {packet: 1024B, transport: rocev2, control: {algorithm: fixed}}
 switches: {S: {}, T: {high: 100KB, low: 90KB}}
 endpoints: ["h[1-4]", r, q]
 links: ["h[1-4] - S", r - S, S - T, T - q]
@@ -35,7 +35,7 @@ func TestWhatIsDerivedDiffers(t *testing.T) {
 	}
 	for _, fixed := range [][]string{nil, {"defaults.switch.high=150KB", "defaults.switch.low=140KB"}} {
 		plan := sweep.Plan{Fabemu: "test", Scenario: file, Clock: string(emu.VirtualClock), Metrics: []string{"x.rate"},
-			Axes: []sweep.Axis{{Path: "defaults.flow.control.law", Values: []string{"fixed", "dcqcn"}}}}
+			Axes: []sweep.Axis{{Path: "defaults.flow.control.algorithm", Values: []string{"fixed", "dcqcn"}}}}
 		for _, set := range fixed {
 			path, value, _ := strings.Cut(set, "=")
 			plan.Axes = append(plan.Axes, sweep.Axis{Path: path, Values: []string{value}})
@@ -46,7 +46,7 @@ func TestWhatIsDerivedDiffers(t *testing.T) {
 		}
 		dirs := []string{t.TempDir(), t.TempDir()}
 		for i, algorithm := range []string{"fixed", "dcqcn"} {
-			s, err := emu.Open(file, runtest.Sets(t, append(slices.Clone(fixed), "defaults.flow.control.law="+algorithm)...)...)
+			s, err := emu.Open(file, runtest.Sets(t, append(slices.Clone(fixed), "defaults.flow.control.algorithm="+algorithm)...)...)
 			if err != nil {
 				t.Fatal(err)
 			}

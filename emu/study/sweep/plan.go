@@ -239,7 +239,7 @@ func (l *layout) derivedApart() (all []string) {
 // unfair returns warnings of a comparison of algorithms that does not compare whole schemes.
 func (l *layout) unfair() (all []string) {
 	for _, a := range l.Axes {
-		if last(a.Path) == "law" && len(a.Values) > 1 {
+		if last(a.Path) == "algorithm" && len(a.Values) > 1 {
 			names := strings.Join(a.Values, ",")
 			all = append(all, fmt.Sprintf("%s varies only the algorithm: the marking of switches, telemetry and the transport stay as they are. To vary all that an algorithm needs, pass --scheme %s",
 				a.Path, names))

@@ -66,13 +66,13 @@ func TestUnfairSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := write(t, strings.Replace(string(text), "workload:\n", "flows:\n  - {name: other, from: h1, to: h2, control: {law: fixed}}\nworkload:\n", 1))
+	own := write(t, strings.Replace(string(text), "workload:\n", "flows:\n  - {name: other, from: h1, to: h2, control: {algorithm: fixed}}\nworkload:\n", 1))
 	for _, c := range []struct {
 		axes []Axis
 		want string
 	}{
-		{[]Axis{{"defaults.flow.control.law", []string{"dcqcn", "fixed"}}}, "defaults.flow.control.law varies only the algorithm"},
-		{[]Axis{{"defaults.flow.control.law", []string{"dcqcn"}}, {"model.seed", []string{"1", "2"}}}, ""},
+		{[]Axis{{"defaults.flow.control.algorithm", []string{"dcqcn", "fixed"}}}, "defaults.flow.control.algorithm varies only the algorithm"},
+		{[]Axis{{"defaults.flow.control.algorithm", []string{"dcqcn"}}, {"model.seed", []string{"1", "2"}}}, ""},
 		{[]Axis{{Scheme, []string{"hpcc", "dcqcn"}}}, "--scheme does not change flow other, which has its own settings: fixed"},
 	} {
 		p := Plan{Scenario: own, Axes: c.axes, Metrics: []string{"load.rate"}}

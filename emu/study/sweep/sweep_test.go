@@ -28,7 +28,7 @@ const two = `name: two
 model: {duration: 1ms, seed: 1}
 defaults:
   link: {rate: 1GB/s, buffer: 4 packets}
-  flow: {packet: 2048B, control: {law: fixed}}
+  flow: {packet: 2048B, control: {algorithm: fixed}}
 switches: {S: {}}
 endpoints: [a, b]
 links:

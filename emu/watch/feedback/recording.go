@@ -59,7 +59,7 @@ type Writer struct {
 // NewWriter begins a recording.
 func NewWriter(w io.Writer, h Head) *Writer {
 	t := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
-	_, t.err = fmt.Fprintf(t.w, "%s\nscenario %s\nflow %s\nlaw %s\nfamily %v\nline %d\npacket %d\nbegin %d\n\n",
+	_, t.err = fmt.Fprintf(t.w, "%s\nscenario %s\nflow %s\nalgorithm %s\nfamily %v\nline %d\npacket %d\nbegin %d\n\n",
 		version, h.Scenario, h.Flow, h.Algorithm, h.Family, h.Line, h.Packet, h.Begin)
 	return t
 }
@@ -156,7 +156,7 @@ var heads = []struct {
 }{
 	{"scenario", func(_ *parser, h *Head, v string) { h.Scenario = v }},
 	{"flow", func(_ *parser, h *Head, v string) { h.Flow = v }},
-	{"law", func(_ *parser, h *Head, v string) { h.Algorithm = v }},
+	{"algorithm", func(_ *parser, h *Head, v string) { h.Algorithm = v }},
 	{"family", func(p *parser, h *Head, v string) { h.Family = p.family(v) }},
 	{"line", func(p *parser, h *Head, v string) { h.Line = unit.Rate(p.whole("line", v, 1)) }},
 	{"packet", func(p *parser, h *Head, v string) { h.Packet = unit.Size(p.whole("packet", v, 1)) }},
@@ -166,6 +166,9 @@ var heads = []struct {
 // head reads a key and its value.
 func (p *parser) head(line string) {
 	key, value, _ := strings.Cut(line, " ")
+	if key == "law" {
+		key = "algorithm" // in recordings of version 0.1.0
+	}
 	if slices.Contains(p.seen, key) {
 		p.add("%s occurs twice", key)
 	}

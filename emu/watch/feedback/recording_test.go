@@ -71,7 +71,7 @@ func TestFrames(t *testing.T) {
 const example = `fabemu recording 1
 scenario incast
 flow sender1
-law qcn
+algorithm qcn
 family ethernet
 line 10000000000
 packet 1500
@@ -139,7 +139,7 @@ colour blue
 recording.txt:3: flow occurs twice
 recording.txt:4: there is no family "token-ring": there are infiniband, ethernet and rocev2
 recording.txt:5: line is "fast": expected a whole number of 1 or more
-recording.txt:6: there is no "colour": the head has scenario, flow, law, family, line, packet, begin, and each other line starts with an instant in ps
+recording.txt:6: there is no "colour": the head has scenario, flow, algorithm, family, line, packet, begin, and each other line starts with an instant in ps
 recording.txt:8: rate is "-1": expected a whole number of 0 or more
 recording.txt:9: 4 is before the instant of the line before, 5
 recording.txt:10: "6 rate 1 2": the instant is followed by rate RATE, feedback KIND KEY=NUMBER..., or end

@@ -69,7 +69,7 @@ type Flow struct {
 	Group     string `json:"group"`
 	From      string `json:"from"`
 	To        string `json:"to"`
-	Algorithm string `json:"law"`
+	Algorithm string `json:"algorithm"`
 	Path      []int  `json:"path"` // lines
 }
 

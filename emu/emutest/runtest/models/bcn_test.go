@@ -19,7 +19,7 @@ measure: {window: 1ms}
 defaults:
   link: {rate: 10Gb/s, propagation: 500ns, flow-control: pause}
   switch: {kind: output-queued, forwarding-delay: 1us, memory: 300KB per port, marking: {scheme: bcn}}
-  flow: {packet: 1500B, control: {law: bcn}}
+  flow: {packet: 1500B, control: {algorithm: bcn}}
 switches: {S: {}}
 endpoints: ["A[1-4]", B]
 links: ["A[1-4] - S", {name: shared, between: S - B}]

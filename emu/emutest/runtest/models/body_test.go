@@ -132,7 +132,7 @@ var bodiedKinds = []struct {
 	{"limiter", fmt.Sprintf(bodied, "flow-control: pause", "rate-limit: 1Gb/s", queued, ""), 1500, port.RateLimited},
 	{
 		"shared limiter",
-		fmt.Sprintf(bodied, "flow-control: pause", "control: {law: qcn, shared: true}", queued+", marking: {scheme: qcn}", ""),
+		fmt.Sprintf(bodied, "flow-control: pause", "control: {algorithm: qcn, shared: true}", queued+", marking: {scheme: qcn}", ""),
 		1500, port.RateLimited,
 	},
 }

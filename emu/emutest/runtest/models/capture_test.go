@@ -41,7 +41,7 @@ func TestModelBodiesStayWithTheirFrames(t *testing.T) {
 	between := func(low, high int) int { return low + int(random.Below(uint64(high-low))) }
 	for i, kind := range slices.Repeat([]struct{ name, link, flow, swtch string }{
 		{"ethernet", "flow-control: pfc", "", "kind: output-queued"},
-		{"ethernet with tags", "flow-control: pfc", "priority: 3, control: {law: qcn}", "kind: output-queued, marking: {scheme: qcn, octets: 14}"},
+		{"ethernet with tags", "flow-control: pfc", "priority: 3, control: {algorithm: qcn}", "kind: output-queued, marking: {scheme: qcn, octets: 14}"},
 		{"infiniband", "buffer: 8KB", "", "forwarding-delay: 2us"},
 	}, 4) {
 		yaml := fmt.Sprintf(twoKinds, i+1, kind.link, kind.flow, kind.swtch, 4*between(16, 100), between(1, 20000),

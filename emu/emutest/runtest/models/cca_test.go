@@ -83,7 +83,7 @@ func TestModelCCAFromEvents(t *testing.T) {
 		{"a table with which the link is not full", "", "cct: '0:0,0:39'", nil, []string{flow + "cct=0:0,0:39"}},
 		{"marking becomes rare", "marking-rate: 999", "", nil, []string{point + "marking-rate=999"}},
 		{"nothing is marked", "threshold: 0", "", nil, []string{point + "threshold=0"}},
-		{"from nothing", "threshold: 15", "ccti-timer: 100", []string{point + "scheme=none", flow + "law=fixed"}, []string{flow + "ccti-timer=100"}},
+		{"from nothing", "threshold: 15", "ccti-timer: 100", []string{point + "scheme=none", flow + "algorithm=fixed"}, []string{flow + "ccti-timer=100"}},
 		{"flows that share their limiter", "", "cct: '0:0,0:39', port-control: sl", []string{flow + "port-control=sl"}, []string{flow + "port-control=sl", flow + "cct=0:0,0:39"}},
 	} {
 		var events strings.Builder

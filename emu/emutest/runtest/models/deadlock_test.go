@@ -33,7 +33,7 @@ wall: {dilation: 200}
 defaults:
   link: {rate: 1GB/s, propagation: 1ns, flow-control: credit, buffer: 4 packets}
   switch: {kind: input-buffered, forwarding-delay: 40ns, crossbar: multi-output}
-  flow: {traffic: greedy, packet: 2048B, window: 64, limiter: ipd, control: {law: fixed}}
+  flow: {traffic: greedy, packet: 2048B, window: 64, limiter: ipd, control: {algorithm: fixed}}
 switches: {S1: {}, S2: {}, S3: {}, S4: {}, S5: {}}
 endpoints: ["E[1-5]"]
 links:

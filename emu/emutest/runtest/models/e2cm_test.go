@@ -20,7 +20,7 @@ defaults:
   link: {rate: 10Gb/s, propagation: 500ns, flow-control: pause}
   switch: {kind: output-queued, forwarding-delay: 1us, memory: 600KB per port, lossless: [], marking: {scheme: bcn, version: ecm}}
   endpoint: {ingress: 300KB, high: 250KB, low: 240KB}
-  flow: {packet: 1500B, traffic: bernoulli, rate: 1Gb/s, control: {law: e2cm}}
+  flow: {packet: 1500B, traffic: bernoulli, rate: 1Gb/s, control: {algorithm: e2cm}}
 switches: {S: {}}
 endpoints: ["A[1-4]", {name: B, service: 1Gb/s}]
 links: ["A[1-4] - S", {name: shared, between: S - B}]

@@ -230,7 +230,7 @@ model: {duration: 30ms}
 defaults:
   link: {rate: 10Gb/s, propagation: 1us, flow-control: pause}
   switch: {kind: output-queued, memory: 300KB per port, marking: {scheme: qcn, qeq: 33KB, octets: 14}}
-  flow: {packet: 1500B, control: {law: qcn, timer: 1ms, min-rate: 10Mb/s}}
+  flow: {packet: 1500B, control: {algorithm: qcn, timer: 1ms, min-rate: 10Mb/s}}
 switches: {S: {}}
 endpoints: [A, B, C]
 links: [{name: a, between: A - S}, {name: b, between: B - S}, {name: c, between: S - C}]

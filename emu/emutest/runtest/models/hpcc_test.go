@@ -36,7 +36,7 @@ events:
 
 // The log is the same as values, through bytes and over sockets: telemetry belongs to the frames.
 func TestModelTelemetryOnBothClocks(t *testing.T) {
-	for _, control := range []string{"{law: hpcc, base-rtt: 6us}", "{law: hpcc, base-rtt: 6us, exact: true}", "{law: dcqcn-window, base-rtt: 6us}"} {
+	for _, control := range []string{"{algorithm: hpcc, base-rtt: 6us}", "{algorithm: hpcc, base-rtt: 6us, exact: true}", "{algorithm: dcqcn-window, base-rtt: 6us}"} {
 		s := telemetric(t, control)
 		r, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
 		_, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
@@ -63,7 +63,7 @@ model: {duration: 200us}
 defaults:
   link: {rate: 100Gb/s, propagation: 1us, flow-control: pfc}
   switch: {kind: output-queued, memory: 2MB per port}
-  flow: {packet: 1000B, transport: rocev2, control: {law: hpcc}}
+  flow: {packet: 1000B, transport: rocev2, control: {algorithm: hpcc}}
 switches: {"S[1-5]": {}}
 endpoints: [a, b]
 links: [a - S1, S1 - S2, S2 - S3, S3 - S4, S4 - S5, S5 - b]
@@ -97,7 +97,7 @@ routing: {recompute: 50us}
 defaults:
   link: {rate: 100Gb/s, propagation: 1us, flow-control: pfc}
   switch: {kind: output-queued, memory: 2MB per port}
-  flow: {packet: 1000B, transport: rocev2, control: {law: hpcc}}
+  flow: {packet: 1000B, transport: rocev2, control: {algorithm: hpcc}}
 switches: {"S[1-6]": {}}
 endpoints: [a, b]
 links: [a - S1, S1 - S2, S2 - S3, {name: short, between: S3 - S4}, S4 - b, S1 - S5, S5 - S6, S6 - S4]

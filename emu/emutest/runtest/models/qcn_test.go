@@ -63,7 +63,7 @@ func TestModelNotificationsReachTheirSources(t *testing.T) {
 func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, algorithm := range []string{"qcn", "fixed"} {
-		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.law="+algorithm)
+		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.algorithm="+algorithm)
 		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			t.Fatal(err)

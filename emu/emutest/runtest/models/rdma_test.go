@@ -145,8 +145,8 @@ func verbsRun(t *testing.T, duration, control string, pairs int, o emu.Options) 
 	t.Helper()
 	text := strings.NewReplacer("DURATION", duration, "PACKET", "1500B", "CONTROL", control,
 		`"s[1-2]GUEST"`, `{name: "s[1-2]", guest: {kind: netstack, adapter: roce}}`, `"rGUEST"`, "{name: r, guest: {kind: netstack, adapter: roce}}",
-		"BACK", "\n  - {name: back, from: r, to: \"s[1-2]\", control: {law: fixed}}").Replace(incast)
-	if control == "{law: fixed}" { // PFC alone keeps the queue short
+		"BACK", "\n  - {name: back, from: r, to: \"s[1-2]\", control: {algorithm: fixed}}").Replace(incast)
+	if control == "{algorithm: fixed}" { // PFC alone keeps the queue short
 		text = strings.Replace(text, "1MB per port", "60KB per port", 1)
 	}
 	s := runtest.Load(t, text)
@@ -173,13 +173,13 @@ var late = [2]unit.Time{unit.Time(30 * unit.Millisecond), unit.Time(100 * unit.M
 // Hosts with software RoCEv2 behind adapters have the rates and the queue of the model's flows.
 func TestModelVerbsUnderDCQCN(t *testing.T) {
 	names := []string{"data.s1.rate", "data.s2.rate", "root.S-r.queue", "root.S-r.utilisation"}
-	model := runtest.Load(t, strings.NewReplacer("DURATION", "100ms", "PACKET", "1024B, transport: {kind: rocev2, window: 64}", "CONTROL", "{law: dcqcn}", "GUEST", "", "BACK", "").Replace(incast))
+	model := runtest.Load(t, strings.NewReplacer("DURATION", "100ms", "PACKET", "1024B, transport: {kind: rocev2, window: 64}", "CONTROL", "{algorithm: dcqcn}", "GUEST", "", "BACK", "").Replace(incast))
 	r, err := emu.Run(t.Context(), model, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := figuresOver(t, r, names, late)
-	_, r = verbsRun(t, "100ms", "{law: dcqcn}", 1, emu.Options{})
+	_, r = verbsRun(t, "100ms", "{algorithm: dcqcn}", 1, emu.Options{})
 	got := figuresOver(t, r, names, late)
 	t.Log(want, got)
 	for i, name := range names {
@@ -207,7 +207,7 @@ func TestModelVerbsNotified(t *testing.T) {
 	for _, c := range []struct {
 		control string
 		cnps    bool
-	}{{"{law: dcqcn}", true}, {"{law: fixed}", false}} {
+	}{{"{algorithm: dcqcn}", true}, {"{algorithm: fixed}", false}} {
 		var own, others strings.Builder // the metrics at the end
 		watch := observe.Func(func(s *observe.Snapshot) {
 			own.Reset()
@@ -253,8 +253,8 @@ func TestModelVerbsNotified(t *testing.T) {
 
 // A host that opens more queue pairs than its adapter has places for is bounded and counted, and others continue.
 func TestModelVerbsOfManyPairs(t *testing.T) {
-	hosts, r := verbsRun(t, "20ms", "{law: dcqcn}", 10_000, emu.Options{})
-	one, _ := verbsRun(t, "20ms", "{law: dcqcn}", 1, emu.Options{})
+	hosts, r := verbsRun(t, "20ms", "{algorithm: dcqcn}", 10_000, emu.Options{})
+	one, _ := verbsRun(t, "20ms", "{algorithm: dcqcn}", 1, emu.Options{})
 	many := roceOf(t, r, "s1")
 	if many.Pairs > 1024 || many.OutOfPairs == 0 || many.Discards == 0 || len(r.Violations) > 0 {
 		t.Errorf("%+v %v", many, r.Violations)
@@ -268,7 +268,7 @@ func TestModelVerbsOfManyPairs(t *testing.T) {
 // a computation of the test's own.
 func TestModelVerbsInACapture(t *testing.T) {
 	var file bytes.Buffer
-	_, r := verbsRun(t, "5ms", "{law: dcqcn}", 1, emu.Options{Capture: &emu.Capture{To: &file, Filter: []string{"root", "s1 - S"}}})
+	_, r := verbsRun(t, "5ms", "{algorithm: dcqcn}", 1, emu.Options{Capture: &emu.Capture{To: &file, Filter: []string{"root", "s1 - S"}}})
 	captured := bytes.Clone(file.Bytes())
 	in, err := pcapng.NewReader(&file)
 	if err != nil {

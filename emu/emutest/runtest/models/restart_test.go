@@ -64,7 +64,7 @@ func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
 // Without congestion control, where rates do not wander by themselves, each flow by
 // itself has its rate again, and not only its group.
 func TestModelEachFlowRecoversFromARestart(t *testing.T) {
-	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.law=fixed",
+	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.algorithm=fixed",
 		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 // clos is two leaves and two spines of either family.
 func clos(family, routing, more string) string {
-	link, sw, flow := "flow-control: pause", "kind: output-queued, forwarding-delay: 500ns, marking: {scheme: qcn, qeq: 9KB, octets: 14}", "control: {law: qcn}"
+	link, sw, flow := "flow-control: pause", "kind: output-queued, forwarding-delay: 500ns, marking: {scheme: qcn, qeq: 9KB, octets: 14}", "control: {algorithm: qcn}"
 	if family == "infiniband" {
-		link, sw, flow = "buffer: 4 packets", "marking: {scheme: input}", "window: 4, timeout: 200us, control: {law: lipd}"
+		link, sw, flow = "buffer: 4 packets", "marking: {scheme: input}", "window: 4, timeout: 200us, control: {algorithm: lipd}"
 	}
 	return fmt.Sprintf(`name: clos
 model: {duration: 3ms}

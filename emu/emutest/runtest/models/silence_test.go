@@ -33,7 +33,7 @@ model: {duration: 1ms, seed: 1}
 defaults:
   link: {rate: 10Gb/s, flow-control: pfc}
   switch: {kind: output-queued, memory: 100KB per port}
-  flow: {packet: 1500B, control: {law: fixed}}
+  flow: {packet: 1500B, control: {algorithm: fixed}}
 switches: {S: {}, T: {}}
 endpoints: [A, B, C, D, E]
 links: [A - S, D - S, {name: trunk, between: S - T}, T - B, {name: slow, between: T - C}, {name: down, between: T - E}]

@@ -155,7 +155,7 @@ func (k kinds) Record(e *trace.Event) { k[e.Kind]++ }
 
 // Nor does a packet whose round trip is measured, with its telemetry or its mark, nor its ACK.
 func TestAllocsOfDelayAndTelemetry(t *testing.T) {
-	for _, algorithm := range []string{"{law: timely}", "{law: swift}", "{law: hpcc, base-rtt: 100us, exact: true}", "{law: dcqcn-window, base-rtt: 100us}"} {
+	for _, algorithm := range []string{"{algorithm: timely}", "{algorithm: swift}", "{algorithm: hpcc, base-rtt: 100us, exact: true}", "{algorithm: dcqcn-window, base-rtt: 100us}"} {
 		few, base := cost(t, crossing(t, "rocev2, control: "+algorithm, "100Mb/s", "100ms"))
 		many, grown := cost(t, crossing(t, "rocev2, control: "+algorithm, "100Mb/s", "800ms"))
 		if many < 6*few {

@@ -174,9 +174,9 @@ func TestModelTCPUnderARateLimiter(t *testing.T) {
 		t.Errorf("the two flows have %v b/s each", rate)
 	}
 	for _, c := range []struct{ scheme, algorithm string }{
-		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0", "law: qcn, cn-tag: true"},
-		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0, octets: 20", "law: qcn"},
-		{"bcn, qeq: 10KB, qsc: 90KB", "law: bcn"},
+		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0", "algorithm: qcn, cn-tag: true"},
+		{"qcn, qeq: 10KB, sample-base: 20KB, jitter: 0, octets: 20", "algorithm: qcn"},
+		{"bcn, qeq: 10KB, qsc: 90KB", "algorithm: bcn"},
 	} {
 		sets := []string{}
 		for field := range strings.SplitSeq(c.algorithm, ", ") {

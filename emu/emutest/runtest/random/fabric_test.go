@@ -73,7 +73,7 @@ func randomFabric(seed uint64) string {
 		line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), more)
 		line("  endpoint: {ingress: %s, egress: %s}", pick("unlimited", "300KB"), pick("unlimited", "60KB"))
 	}
-	line("  flow: {control: {law: %s}}", algorithm)
+	line("  flow: {control: {algorithm: %s}}", algorithm)
 	line("switches:")
 	for i := range switches {
 		line("  S%d: {}", i)

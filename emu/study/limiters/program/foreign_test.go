@@ -59,8 +59,8 @@ func (s *status) reached() bool {
 	return whole
 }
 
-// limiter is the first answer of the programs here, and law that of a reaction point.
-const limiter, algorithm = "read x; echo limiter 3000 mine\n", "read x; echo law 1000 500 mine\n"
+// limiter is the first answer of the programs here, and algorithm that of a reaction point.
+const limiter, algorithm = "read x; echo limiter 3000 mine\n", "read x; echo algorithm 1000 500 mine\n"
 
 // Each thing that a program may not do is found, and its line is named.
 func TestFaults(t *testing.T) {
@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 		{"negative rate", algorithm + "read x; echo -1 never", feedback, `gives a rate that is negative; its line is "-1 never"; the last line to it was "feedback 1000 ack marked=1"`},
 		{"NaN rate", algorithm + "read x; echo NaN never", feedback, `gives a rate that is not a whole number of bits per second; its line is "NaN never"`},
 		{"infinite rate", algorithm + "read x; echo inf never", feedback, `not a whole number of bits per second`},
-		{"no rate at first", "read x; echo law fast never mine", nil, `not a whole number of bits per second; its line is "law fast never mine"`},
+		{"no rate at first", "read x; echo algorithm fast never mine", nil, `not a whole number of bits per second; its line is "algorithm fast never mine"`},
 		{"one word", algorithm + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
 		{"a deadline that has passed", algorithm + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it was sent`},
 		{"status", limiter + "read x; exit 3", none, "has ended: exit status 3"},
@@ -338,7 +338,7 @@ func TestAlgorithmAtASocket(t *testing.T) {
 			if err != nil {
 				return
 			}
-			for answers := []string{"law 1000 never mine\n", "500 7000\n", "600 never\r\n", "700 never\n"}; ; answers = answers[1:] {
+			for answers := []string{"algorithm 1000 never mine\n", "500 7000\n", "600 never\r\n", "700 never\n"}; ; answers = answers[1:] {
 				b := make([]byte, 200)
 				n, err := c.Read(b)
 				if err != nil {

@@ -87,7 +87,7 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 		return t.Err()
 	}
 	const wanted = "answers its first line with something other than %q or %q"
-	const limiter, algorithm = "limiter BURST NAME", "law RATE DEADLINE NAME"
+	const limiter, algorithm = "limiter BURST NAME", "algorithm RATE DEADLINE NAME"
 	words := strings.Fields(string(answer))
 	switch {
 	case len(words) >= 3 && words[0] == "limiter":
@@ -99,7 +99,7 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 			t.fail("gives a burst that is neither a number of bytes nor -", answer)
 		}
 		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
-	case len(words) >= 4 && words[0] == "law":
+	case len(words) >= 4 && (words[0] == "algorithm" || words[0] == "law"): // law: programs for version 0.1.0
 		t.Algorithm, t.Name = true, strings.Join(words[3:], " ")
 		t.state(answer, words[1], words[2], 0)
 	default:

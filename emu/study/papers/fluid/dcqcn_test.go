@@ -76,7 +76,7 @@ func TestModelDCQCNAlone(t *testing.T) {
 	}
 }
 
-// Laws of other rules have no such equations.
+// Algorithms of other rules have no such equations.
 func TestDCQCNRefuses(t *testing.T) {
 	for _, change := range []func(*fluid.DCQCN){
 		func(c *fluid.DCQCN) { c.Flows = 0 }, func(c *fluid.DCQCN) { c.Max = c.Min }, func(c *fluid.DCQCN) { c.MaxP = 0 },

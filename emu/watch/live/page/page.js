@@ -252,7 +252,7 @@ function renderFollowed() {
   const said = el("p", {class: "said", role: "alert", id: "said"});
   if (known(followed.flow)) {
     const f = scene.flows[followed.flow];
-    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.law === "none" ? "without control" : "under " + f.law}. Its path:`), names(f.path.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
+    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.algorithm === "none" ? "without control" : "under " + f.algorithm}. Its path:`), names(f.path.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
     rows.dataset.kind = "flow";
   } else if (known(followed.line)) {
     const l = scene.lines[followed.line];
