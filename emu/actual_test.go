@@ -59,8 +59,8 @@ func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) stri
 }
 
 // All that a late machine does to a run follows from the instants that its clock has shown: with
-// these instants repeated the event log is the same, byte for byte, under every algorithm, with limiters
-// that flows share and without. With other instants it is another one.
+// these instants repeated the event log is the same, byte for byte, under every algorithm, with
+// limiters that flows share and without. With other instants it is another one.
 func TestModelMeasuredInstantsMakeTheSameLog(t *testing.T) {
 	for _, name := range []string{
 		"hpl2002/fig3b", "qcn/unit-step", "qcn/single-limiter", "qcn/two-points", "bcn/convergence", "e2cm/rtt", "cca/levels", "dcqcn/unequal", "roce/go-back-n",
@@ -163,9 +163,9 @@ func (c *contract) SetRate(now unit.Time, r unit.Rate) {
 	c.RateLimiter.SetRate(now, r)
 }
 
-// What late starts do to the sums of hpl2002/fig3b, by a clock that is late at random by up to a share of T:
-// docs/notes/validation.md has the table. By as much as faithful allows on average, 4 % of T, they are within
-// three points; at half of T on average they are not.
+// What late starts do to the sums of hpl2002/fig3b, by a clock that is late at random by up to a
+// share of T: docs/notes/validation.md has the table. By as much as faithful allows on average, 4 %
+// of T, they are within three points; at half of T on average they are not.
 func TestModelLateStartsAndTheSums(t *testing.T) {
 	s, err := Open("hpl2002/fig3b")
 	if err != nil {

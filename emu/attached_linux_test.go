@@ -61,8 +61,8 @@ func inSpace(t *testing.T, name string) int {
 	return c.Process.Pid
 }
 
-// runUntil runs a scenario until its programs have made a file each, by DONE, and returns the directory of their output.
-// FILE is the file of ab1.
+// runUntil runs a scenario until its programs have made a file each, by DONE, and returns the
+// directory of their output. FILE is the file of ab1.
 func runUntil(t *testing.T, text string, programs int) (*Result, string) {
 	t.Helper()
 	return runWithin(t, func(f func() error) error { return f() }, text, programs)
@@ -188,8 +188,8 @@ links: ["ab1 - S", {name: slow, between: S - ab2, rate: 10Mb/s}]
 flows: [{name: there, from: ab1, to: ab2}, {name: back, from: ab2, to: ab1}]
 `
 
-// Packets of guests that are ECT have CE behind a congestion point that marks, and those that are not have none: RED drops
-// them. Jumbo frames pass.
+// Packets of guests that are ECT have CE behind a congestion point that marks, and those that are
+// not have none: RED drops them. Jumbo frames pass.
 func TestMarksReachGuests(t *testing.T) {
 	needNamespaces(t, "ip", "ping")
 	t.Parallel()
@@ -285,8 +285,9 @@ func TestScenarioAttached(t *testing.T) {
 	}
 }
 
-// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings the machine behind the
-// card, and gets large segments of TCP from it. Afterwards the card is as it was, and the machine's device is gone.
+// A network card, a namespace and a virtual machine are guests of one fabric: the namespace pings
+// the machine behind the card, and gets large segments of TCP from it. Afterwards the card is as it
+// was, and the machine's device is gone.
 func TestCardAndMachine(t *testing.T) {
 	needNamespaces(t, "ip", "ping", "iperf3")
 	t.Parallel()

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Parts tell what they capture, one that was started by hand too: the capture is that of the virtual clock but for how
-// late frames left.
+// Parts tell what they capture, one that was started by hand too: the capture is that of the
+// virtual clock but for how late frames left.
 func TestModelCaptureInEveryPlacement(t *testing.T) {
 	s := runtest.Load(t, meeting, runtest.Sets(t, "model.duration=100us", "wall.dilation=500", "wall.udp-port=24400")...)
 	var want bytes.Buffer

@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// after ends a run when it has heard of this many events. They come in the order of time, which counters
-// rely on (trace.Bulk).
+// after ends a run when it has heard of this many events. They come in the order of time, which
+// counters rely on (trace.Bulk).
 type after struct {
 	left int
 	end  context.CancelFunc
@@ -75,7 +75,8 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 	}
 }
 
-// A capture of a run whose frames are handed over as values has the bytes of one whose frames go through theirs.
+// A capture of a run whose frames are handed over as values has the bytes of one whose frames go
+// through theirs.
 func TestCaptureOfValuesIsThatOfBytes(t *testing.T) {
 	for _, name := range []string{"hpl2002/fig3b", "roce/ecn", "cbfc/rate", "tcp/ecn"} {
 		var files [2]bytes.Buffer

@@ -24,8 +24,8 @@ func (f *fuse) burn() {
 func (f *fuse) Record(*trace.Event)         { f.burn() }
 func (f *fuse) Write(b []byte) (int, error) { f.burn(); return len(b), nil }
 
-// TestPanicsEndRunsAsErrorsDo: a panic of the loop, or of a goroutine in addition to it, costs what that does alone.
-// What was measured is there, and what has gone wrong is named.
+// TestPanicsEndRunsAsErrorsDo: a panic of the loop, or of a goroutine in addition to it, costs what
+// that does alone. What was measured is there, and what has gone wrong is named.
 func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig3b", "3ms", "wall.dilation=100")
 	const said = "a mistake of the program in emu.(*fuse).burn (crash_test.go:"

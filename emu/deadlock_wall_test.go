@@ -31,7 +31,8 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 	}{{InProcesses, nil}, {InDomains, []string{"B"}}} {
 		t.Run(string(c.placement)+" "+strconv.Itoa(len(c.byHand))+" by hand", func(t *testing.T) {
 			dir := t.TempDir()
-			// A busy machine stops a process for some 100 ms: as long as no frame is lost, the deadlock comes.
+			// A busy machine stops a process for some 100 ms: as long as no frame is lost, the
+			// deadlock comes.
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "wall.dilation=500", "wall.udp-port="+strconv.Itoa(24000+100*i), "wall.socket-buffer=2MiB")...)
 			served := make(chan error, 1)
 			o := Options{Placement: c.placement, Directory: dir, ByHand: c.byHand, Verify: VerifyOff}

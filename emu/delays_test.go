@@ -25,8 +25,8 @@ flows:
   - {name: y, from: b, to: c, start: 500us, limiter: {kind: segments, depth: 4KB}}
 `
 
-// TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that goes by them is that of the
-// virtual clock, whose frames are encoded too.
+// TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that goes by
+// them is that of the virtual clock, whose frames are encoded too.
 func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Algorithms() {
 		if l.Feedback != rp.Delays {

@@ -25,9 +25,9 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// However parts of runs are killed and stopped, nothing is left, and no verdict is better than the run: FABEMU_KILLS
-// runs (200), from seed FABEMU_SEED on, of all placements, links and orders. In each a part that the seed draws is
-// killed, stopped for a while, or killed while it is stopped.
+// However parts of runs are killed and stopped, nothing is left, and no verdict is better than the
+// run: FABEMU_KILLS runs (200), from seed FABEMU_SEED on, of all placements, links and orders. In
+// each a part that the seed draws is killed, stopped for a while, or killed while it is stopped.
 func TestModelKillsAndStops(t *testing.T) {
 	number := func(name string, otherwise uint64) uint64 {
 		n, err := strconv.ParseUint(os.Getenv(name), 10, 64)

@@ -52,8 +52,8 @@ func (r *recording) alone(s *assemble.Schemes) string {
 	return ""
 }
 
-// divide divides the nodes among domains, for so many loops to share (0: as many as help), and returns how many do.
-// Where that is of no use, it returns why.
+// divide divides the nodes among domains, for so many loops to share (0: as many as help), and
+// returns how many do. Where that is of no use, it returns why.
 func (r *recording) divide(loops int) (of []int, n int, why string) {
 	f, ends := r.fabric, 2*float64(len(r.fabric.Wires))
 	domains := min(cmp.Or(r.options.Domains, max(len(f.Wires)/wiresPerDomain, perLoop*(loops-1))), len(f.Nodes))
@@ -71,8 +71,8 @@ func (r *recording) divide(loops int) (of []int, n int, why string) {
 	return of, min(cmp.Or(loops, runtime.GOMAXPROCS(0)), domains), fmt.Sprintf("there are %d domains", domains)
 }
 
-// What was measured on a processor with a cache of 2 MB, in CPU time per frame-hop of fat trees, relative to one
-// domain:
+// What was measured on a processor with a cache of 2 MB, in CPU time per frame-hop of fat trees,
+// relative to one domain:
 //
 //	endpoints  hops at the end of a wire in a window  time
 //	128                          3.2                  1.15
@@ -82,7 +82,8 @@ func (r *recording) divide(loops int) (of []int, n int, why string) {
 //	1024                         0.6                  0.87 to 0.97
 //	1024                         0.25                 1.12 to 1.34
 //
-// By the cost that TestFiguresDomains counts, 686 endpoints have 1.08 at 0.5 hops, 0.97 at 0.9 and 0.90 at 1.25.
+// By the cost that TestFiguresDomains counts, 686 endpoints have 1.08 at 0.5 hops, 0.97 at 0.9 and
+// 0.90 at 1.25.
 const (
 	wiresPerDomain = 256  // their ports are in the cache together
 	leastWires     = 1500 // with fewer of them all ports are
@@ -125,12 +126,12 @@ type note struct {
 	trace.Event
 }
 
-// leastNotes is how many notes of a domain wait at least before they are put into order, and mostNotes how many
-// of all domains do: they are in the cache still.
+// leastNotes is how many notes of a domain wait at least before they are put into order, and
+// mostNotes how many of all domains do: they are in the cache still.
 const leastNotes, mostNotes = 256, 16384
 
-// share has the record receive the events of nodes that are divided among domains, by node, and returns
-// what a driver needs for so many threads.
+// share has the record receive the events of nodes that are divided among domains, by node, and
+// returns what a driver needs for so many threads.
 func (r *recording) share(of []int, threads int) *drive.Domains {
 	n := slices.Max(of) + 1 // the parts behind the last node would be empty
 	s := &shared{recording: r, ordered: r.log != nil || r.trace != nil || r.options.Sink != nil, most: max(mostNotes/n, leastNotes)}

@@ -13,8 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The wall clock keeps the order of the virtual clock: event log, digest, deadlocks and figures are the
-// same over each carrier and at any dilation, in time or far behind, with links that go down and deadlock.
+// The wall clock keeps the order of the virtual clock: event log, digest, deadlocks and figures are
+// the same over each carrier and at any dilation, in time or far behind, with links that go down
+// and deadlock.
 func TestClockOfTheWallKeepsTheOrder(t *testing.T)      { wallKeepsTheOrder(t, true) }
 func TestModelClockOfTheWallKeepsTheOrder(t *testing.T) { wallKeepsTheOrder(t, false) }
 

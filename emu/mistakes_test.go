@@ -28,7 +28,8 @@ func mistakes(t *testing.T, text string) []scenario.Error {
 	return list.List
 }
 
-// Mistakes of values and names are reported first, and what follows from them is not: a stage with mistakes is the last.
+// Mistakes of values and names are reported first, and what follows from them is not: a stage with
+// mistakes is the last.
 func TestWhatFollowsFromAMistake(t *testing.T) {
 	const whole = `name: roce
 model: {duration: 1ms}

@@ -41,8 +41,8 @@ func TestNetstackIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// TestModelNetstackIsTheSameTenTimes: they have the same log with one processor and with two, and over values
-// and bytes.
+// TestModelNetstackIsTheSameTenTimes: they have the same log with one processor and with two, and
+// over values and bytes.
 func TestModelNetstackIsTheSameTenTimes(t *testing.T) {
 	netstackRuns(t, runtest.Load(t, twoStacks), 10)
 }

@@ -78,42 +78,49 @@ type Trace = perfetto.Request
 type Options struct {
 	// In real time, over sockets (wall), or as fast as possible (virtual).
 	Clock Clock `flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
-	// Time source of rate limiters and reaction points: the instants of the model, or the measured time.
+	// Time source of rate limiters and reaction points: the instants of the model, or the measured
+	// time.
 	Timing TimeSource `flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
-	// What carries the frames: UDP, Unix sockets (SEQPACKET), veth pairs between network namespaces (needs root), or memory
-	// (pipe).
+	// What carries the frames: UDP, Unix sockets (SEQPACKET), veth pairs between network namespaces
+	// (needs root), or memory (pipe).
 	Link Carrier `flag:"link" idle:"clock=virtual" def:"udp" words:"udp|unix|veth|pipe"`
-	// Packets over sockets: frames that leave together share one (trains), or each has its own (single);
-	// default: trains, and single between processes.
+	// Packets over sockets: frames that leave together share one (trains), or each has its own
+	// (single); default: trains, and single between processes.
 	Packing Packing `flag:"packing" idle:"clock=virtual" words:"trains|single"`
-	// When to hold the run clock while this machine is late, so that no gap between frames is too short: always (on),
-	// never (off), or in runs without guests, which read their own clocks (auto).
+	// When to hold the run clock while this machine is late, so that no gap between frames is too
+	// short: always (on), never (off), or in runs without guests, which read their own clocks
+	// (auto).
 	Hold mode.Hold `flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
-	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only seconds.
+	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only
+	// seconds.
 	Verify Verify `flag:"verify" idle:"clock=virtual" def:"short" words:"short|on|off"`
-	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does not depend on it
-	// (default: as many as help).
+	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does
+	// not depend on it (default: as many as help).
 	//
 	// 0 means as many as help, at most as many as there are CPUs. The wall clock has one loop.
 	Loops int `flag:"loops" arg:"N" low:"0" high:"4096"`
-	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and changes no result.
+	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and
+	// changes no result.
 	//
-	// By default frames are handed over as values there, unless there is a Capture: it shows the frames as they
-	// were read back.
+	// By default frames are handed over as values there, unless there is a Capture: it shows the
+	// frames as they were read back.
 	Codec bool `flag:"codec"`
 
-	// Write a digest of the event log into the results: 32 hexadecimal digits that two runs share only if all nodes did the
-	// same. Wall runs always have it.
+	// Write a digest of the event log into the results: 32 hexadecimal digits that two runs share
+	// only if all nodes did the same. Wall runs always have it.
 	Digest bool `flag:"digest" group:"Results"`
-	// Write every measured point to series.csv, up to 20 in each measure.window, instead of those that a picture shows.
+	// Write every measured point to series.csv, up to 20 in each measure.window, instead of those
+	// that a picture shows.
 	AllPoints bool `flag:"all-points"`
 
-	// Where the nodes of a wall run execute: all in this process (goroutine), one process each (process), one for each
-	// switch with its endpoints (domain), or a share on each of several machines (hosts).
+	// Where the nodes of a wall run execute: all in this process (goroutine), one process each
+	// (process), one for each switch with its endpoints (domain), or a share on each of several
+	// machines (hosts).
 	Placement Placement `flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
 	// Who assigns the loops of processes to CPUs: fabemu (on) or the operating system (off).
 	Pin mode.Pin `flag:"pin" def:"on" words:"on|off"`
-	// Parts that you start yourself with fabemu node or fabemu switchd; needs --placement process or domain.
+	// Parts that you start yourself with fabemu node or fabemu switchd; needs --placement process
+	// or domain.
 	//
 	// Waiting receives their files when the run waits for them.
 	ByHand  []string `flag:"by-hand" arg:"NAME,..."`
@@ -126,10 +133,11 @@ type Options struct {
 	Fleet   *fleet.Fleet
 	HostsOf []process.HostOf
 
-	// Let a guest take the interface with the default route of this machine, which is cut off during the run.
+	// Let a guest take the interface with the default route of this machine, which is cut off
+	// during the run.
 	YesThisOne bool `flag:"yes-this-one" group:"Guests"`
-	// NewStack makes guests of kind netstack, such as netstack.New of emu/run/guest/netstack. Nil: a
-	// scenario with such a guest is a *Mistake.
+	// NewStack makes guests of kind netstack, such as netstack.New of emu/run/guest/netstack. Nil:
+	// a scenario with such a guest is a *Mistake.
 	NewStack guest.NewStack
 
 	// Schemes replace parts of the scenario's flows by the program's own.
@@ -139,7 +147,8 @@ type Options struct {
 	EventForm report.LogForm
 	// Choice selects the events of that log; the zero value selects all.
 	Choice report.Choice
-	// Recordings takes recordings of the input of sources, by the names of their flows (package feedback).
+	// Recordings takes recordings of the input of sources, by the names of their flows (package
+	// feedback).
 	Recordings map[string]io.Writer
 	// Sink, if not nil, records each event; events of one node come in their order. On the
 	// virtual clock it receives many at a time.
@@ -164,8 +173,8 @@ type Options struct {
 	// Version is written into results; empty means "devel".
 	Version string
 
-	// Domains is the number of domains of nodes on the virtual clock, each of which has its own agenda. The result
-	// does not depend on it. 0 means as many as help.
+	// Domains is the number of domains of nodes on the virtual clock, each of which has its own
+	// agenda. The result does not depend on it. 0 means as many as help.
 	Domains int
 
 	test process.Hooks

@@ -54,8 +54,9 @@ func logAtDilation(t *testing.T, dilation int, duration string) {
 	}
 }
 
-// Faults are decided at the same place on every clock, from the seed: a run over UDP sockets, and one
-// between namespaces, with faults of links and of an endpoint has the log of the virtual clock, and of a run whose frames go through their bytes.
+// Faults are decided at the same place on every clock, from the seed: a run over UDP sockets, and
+// one between namespaces, with faults of links and of an endpoint has the log of the virtual clock,
+// and of a run whose frames go through their bytes.
 func TestLogWithFaultsIsThatOfTheVirtualClock(t *testing.T) {
 	s := runtest.Load(t, `
 name: faulty
@@ -98,8 +99,9 @@ faults:
 	}
 }
 
-// Retry is its own node at both ends of a link, and what a fault does to its frames, its ACKs and its
-// NACKs is drawn at both: over UDP sockets, and with frames as bytes, its log is the log of the virtual clock.
+// Retry is its own node at both ends of a link, and what a fault does to its frames, its ACKs and
+// its NACKs is drawn at both: over UDP sockets, and with frames as bytes, its log is the log of the
+// virtual clock.
 func TestLogWithRetryIsThatOfTheVirtualClock(t *testing.T) {
 	for _, c := range []struct{ control, kind string }{
 		{"pfc", "{kind: output-queued, memory: 1MB}"}, {"credit", "{}"}, {"cbfc, cbfc: {limit: 60}", "{kind: output-queued, memory: 1MB}"},
@@ -164,7 +166,8 @@ type heldDatagram struct {
 	since time.Time // no later than its departure by the driver's clock
 }
 
-// mostHeld is how long a datagram is kept back: what is overtaken by a datagram that left much later counts as lost.
+// mostHeld is how long a datagram is kept back: what is overtaken by a datagram that left much
+// later counts as lost.
 const mostHeld = 10 * time.Millisecond
 
 func (l *restless) Send(b []byte) error {
@@ -189,8 +192,8 @@ func (l *restless) Recv(b []byte) (int, error) {
 	return l.Link.Recv(b)
 }
 
-// release sends what was held for mostHeld, even if the kernel has not run the driver in that time, and others while more
-// reports true.
+// release sends what was held for mostHeld, even if the kernel has not run the driver in that time,
+// and others while more reports true.
 func (s *shelf) release(more func() bool) error {
 	for len(s.held) > 0 {
 		i := 0
@@ -208,9 +211,10 @@ func (s *shelf) release(more func() bool) error {
 	return nil
 }
 
-// Nothing rests on the kernel delivering a datagram within the send: if datagrams are late, the log is that
-// of the virtual clock, and none is lost. A kernel that has a datagram overtake another one of its link has
-// broken the order of a lossless link: the run is void, and the reason names a frame.
+// Nothing rests on the kernel delivering a datagram within the send: if datagrams are late, the log
+// is that of the virtual clock, and none is lost. A kernel that has a datagram overtake another one
+// of its link has broken the order of a lossless link: the run is void, and the reason names a
+// frame.
 func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig3b", "3500us", "wall.dilation=200")
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})

@@ -72,8 +72,8 @@ func frames(t *testing.T, r *Result, name string) int64 {
 	return 0
 }
 
-// Each node in its own process, and each switch with its endpoints: the fabric carries what it carries on the
-// virtual clock, no datagram is lost, and no process stays.
+// Each node in its own process, and each switch with its endpoints: the fabric carries what it
+// carries on the virtual clock, no datagram is lost, and no process stays.
 func TestWallPlacements(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
 	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock})

@@ -13,11 +13,13 @@ import (
 )
 
 // The event log of a run in processes is that of the virtual clock, byte for byte, at
-// any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of workloads and of
-// ranks the same transfers end in the same order. Processes exchange frames over UDP.
+// any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of
+// workloads and of ranks the same transfers end in the same order. Processes exchange frames over
+// UDP.
 func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, false) }
 
-// So is the log of links that go down or repair losses, of a switch that is restarted and of a deadlock.
+// So is the log of links that go down or repair losses, of a switch that is restarted and of a
+// deadlock.
 func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, true) }
 
 // sameInProcesses runs the scenarios with faults, or the others.
@@ -92,8 +94,8 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 	}
 }
 
-// With actual timing each process has its own clock, and what all of them have shown proves the run:
-// the virtual clock with these instants has the same log.
+// With actual timing each process has its own clock, and what all of them have shown proves the
+// run: the virtual clock with these instants has the same log.
 func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
 	for placement, name := range map[Placement]string{InDomains: "qcn/two-points", InProcesses: "hpl2002/fig2"} {
 		t.Run(string(placement), func(t *testing.T) {

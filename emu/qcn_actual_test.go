@@ -195,9 +195,10 @@ links: ["sender[1-8] - left", left - receiver]
 flows: [{name: incast, from: "sender[1-8]", to: receiver}]
 `
 
-// The kernel's time stamps say that no packet left before the instant as of which its limiter let it
-// start, and that half of them left within half a packet time after it; and no limiter was
-// handed an instant that was still to come. The run clock is not held, because stamps are compared with its epoch.
+// The kernel's time stamps say that no packet left before the instant as of which its limiter let
+// it start, and that half of them left within half a packet time after it; and no limiter was
+// handed an instant that was still to come. The run clock is not held, because stamps are compared
+// with its epoch.
 func TestWallStampsFollowTheLimiter(t *testing.T) {
 	paces := []atPace{{"200", "10ms"}, {"1000", "5ms"}, {"5000", "3ms"}, {"20000", "1ms"}}
 	atSomePace(t, paces, func(t *testing.T, p atPace) (complaints []string) {

@@ -30,8 +30,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// recording receives what happens in a run: the figures and, where they are wanted, the digest of the events, the event
-// log, the capture and the trace. It belongs to the goroutine of the run.
+// recording receives what happens in a run: the figures and, where they are wanted, the digest of
+// the events, the event log, the capture and the trace. It belongs to the goroutine of the run.
 type recording struct {
 	collector *metrics.Collector
 	events    *trace.Batch // takes the reports of nodes
@@ -236,8 +236,8 @@ const (
 	courseShare = 20
 )
 
-// follow reports the course of the figures of a run, again and again. It returns a function that ends
-// this: it ends the context of report, waits until it has returned, and returns its error.
+// follow reports the course of the figures of a run, again and again. It returns a function that
+// ends this: it ends the context of report, waits until it has returned, and returns its error.
 func follow(c *metrics.Collector, report func(context.Context, *metrics.Course)) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ask, courses := c.Courses()
@@ -288,8 +288,8 @@ func checkRecordings(f *fabric.Fabric, wanted map[string]io.Writer) error {
 	return nil
 }
 
-// listen has s report the feedback of flows that Options.Recordings names to the recording; others keep
-// the listeners that s has for them.
+// listen has s report the feedback of flows that Options.Recordings names to the recording; others
+// keep the listeners that s has for them.
 func (r *recording) listen(s *assemble.Schemes) {
 	if len(r.options.Recordings) == 0 {
 		return

@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A recording of a reaction point that changes with ACKs only makes another one set the same rates at the same instants,
-// and both clocks record the same.
+// A recording of a reaction point that changes with ACKs only makes another one set the same rates
+// at the same instants, and both clocks record the same.
 func TestModelRecordingMakesTheSameRates(t *testing.T) {
 	text := map[emu.Clock]string{}
 	for _, o := range []emu.Options{

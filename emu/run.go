@@ -32,8 +32,8 @@ type Result struct {
 	Resolved []byte             // the scenario as it was run, in YAML
 }
 
-// Write writes the result into a directory (report.WriteDir), with the pictures that draw makes of it:
-// summary.Pictures, or none where draw is nil.
+// Write writes the result into a directory (report.WriteDir), with the pictures that draw makes of
+// it: summary.Pictures, or none where draw is nil.
 func (r *Result) Write(dir string, draw report.Draw) error {
 	return report.WriteDir(dir, r.Result, r.Metrics, r.Resolved, draw)
 }
@@ -45,9 +45,9 @@ func (r *Result) Write(dir string, draw report.Draw) error {
 // Where the event log or the capture cannot be written, it ends there, and the run continues:
 // the result has the reason (report.Result.Unwritten).
 //
-// Where the loop panics (*errs.Panic), or a run on the wall clock breaks off, since a process of it dies
-// (*process.Died), or a guest or a link fails, there is an error and a result: the measurements until then,
-// marked partial.
+// Where the loop panics (*errs.Panic), or a run on the wall clock breaks off, since a process of it
+// dies (*process.Died), or a guest or a link fails, there is an error and a result: the
+// measurements until then, marked partial.
 func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, err error) {
 	defer errs.Into(&err)
 	o = o.withDefaults()

@@ -86,9 +86,10 @@ func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration
 	return played{hops, text.String(), series.String(), digest, log.String()}
 }
 
-// "Domains that keep the total order": with any number of domains and loops a run of any built-in scenario has
-// the figures and the digest that it has with one, to the last digit, and with a log, in either form, the same
-// bytes of it; ports that count have the figures of the log; also on one processor.
+// "Domains that keep the total order": with any number of domains and loops a run of any built-in
+// scenario has the figures and the digest that it has with one, to the last digit, and with a log,
+// in either form, the same bytes of it; ports that count have the figures of the log; also on one
+// processor.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
 	for _, entry := range builtin.List() {
 		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 400*unit.Microsecond) })

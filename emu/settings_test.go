@@ -14,8 +14,9 @@ import (
 	"fabemu/emu/watch/observe"
 )
 
-// Watermarks and the watchdog of a switch change while a run runs, on the wall clock and by events: the result has the
-// events with all values, and the run with them on the virtual clock is the same.
+// Watermarks and the watchdog of a switch change while a run runs, on the wall clock and by events:
+// the result has the events with all values, and the run with them on the virtual clock is the
+// same.
 func TestSettingsOfARun(t *testing.T) {
 	for _, dilation := range []int{200, 2000, 20000} { // until there is time for all of them
 		if settingsOfARun(t, dilation) {

@@ -30,7 +30,8 @@ func parsed(t *testing.T, text string) float64 {
 	})
 }
 
-// routed returns a scenario of 500 endpoints at a switch, with some of the routes that it would have anyway.
+// routed returns a scenario of 500 endpoints at a switch, with some of the routes that it would
+// have anyway.
 func routed(routes int) string {
 	var text strings.Builder
 	text.WriteString(`name: many
@@ -49,10 +50,10 @@ routes:
 	return text.String()
 }
 
-// A scenario is parsed once, and cheaply. With 500 lines more, to open it, and check its short run, allocates
-// less than twice as much more as to parse it: with a second time it would be more than that. To lay it out, run
-// it and write its results allocates less than half as much more. A line takes less than 60 allocations and 5000
-// bytes.
+// A scenario is parsed once, and cheaply. With 500 lines more, to open it, and check its short run,
+// allocates less than twice as much more as to parse it: with a second time it would be more than
+// that. To lay it out, run it and write its results allocates less than half as much more. A line
+// takes less than 60 allocations and 5000 bytes.
 func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
 	var parse, open, run, bytes [2]float64
 	for i, text := range []string{routed(0), routed(500)} {
@@ -91,8 +92,9 @@ func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
 	}
 }
 
-// To open a chain of switches and lay it out takes memory by its length, and not by its square, which is what the
-// ways of all its flows have in hops: four times the chain takes less than five times the bytes.
+// To open a chain of switches and lay it out takes memory by its length, and not by its square,
+// which is what the ways of all its flows have in hops: four times the chain takes less than five
+// times the bytes.
 func TestAllocsOfAChain(t *testing.T) {
 	var bytes [2]float64
 	for i, n := range []int{1000, 4000} {

@@ -69,8 +69,8 @@ func TestModelPartIsStopped(t *testing.T) {
 	}
 }
 
-// The result of a run that is interrupted names the ranks that wait, with one loop and several, on both clocks and from
-// processes. Rank 2 takes no part in it.
+// The result of a run that is interrupted names the ranks that wait, with one loop and several, on
+// both clocks and from processes. Rank 2 takes no part in it.
 func TestModelRanksOfAnInterruptedRun(t *testing.T) {
 	goal := filepath.Join(t.TempDir(), "job.goal")
 	program := "num_ranks 3\nrank 0 { recv 8b from 1 tag 7 }\nrank 1 {\n l: recv 8b from 0 tag 5\n m: send 8b to 0 tag 7\n m requires l\n}\nrank 2 { calc 5 }\n"

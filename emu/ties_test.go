@@ -12,8 +12,9 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// Events of one instant happen in the order of the nodes and of their ports, so the order of the nodes and links in a
-// file is part of the model. But it decides nothing that a reader of the figures would see.
+// Events of one instant happen in the order of the nodes and of their ports, so the order of the
+// nodes and links in a file is part of the model. But it decides nothing that a reader of the
+// figures would see.
 func TestFiguresStandInAnotherOrder(t *testing.T) {
 	expressions := []string{"root.B-BC.utilisation", "trunk.A-B.utilisation", "victim.utilisation", "local.utilisation", "remote.utilisation"}
 	for _, name := range []string{"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3d"} {

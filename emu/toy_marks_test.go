@@ -13,8 +13,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The toy of messages (toy_point_test.go, toy_algorithm_test.go) has a twin that hears marks: a marker that marks
-// each so-manieth packet, and an algorithm whose destination answers each mark by a CNP.
+// The toy of messages (toy_point_test.go, toy_algorithm_test.go) has a twin that hears marks: a
+// marker that marks each so-manieth packet, and an algorithm whose destination answers each mark by
+// a CNP.
 
 // tickParams are the parameters of tick.
 type tickParams struct {
@@ -58,7 +59,8 @@ type yieldParams struct {
 	Rise unit.Duration `key:"rise" def:"100us" low:"above 0s" doc:"After so long without a CNP the rate is a quarter higher."`
 }
 
-// yieldAlgorithm is the row of yield. That it hears marks is all that it takes for CNPs to come to it.
+// yieldAlgorithm is the row of yield. That it hears marks is all that it takes for CNPs to come to
+// it.
 func yieldAlgorithm() rp.Algorithm {
 	return rp.Algorithm{
 		Name: "yield", Feedback: rp.Marks, Params: yieldParams{},
@@ -143,8 +145,8 @@ func toyTwins() scenario.Schemes {
 	return t
 }
 
-// TestALawThatHearsMarksGetsCNPs: each CNP comes to the algorithm, on both clocks, whose row says that it hears
-// marks; the fabric reckons with them, and nothing of them is dropped.
+// TestALawThatHearsMarksGetsCNPs: each CNP comes to the algorithm, on both clocks, whose row says
+// that it hears marks; the fabric reckons with them, and nothing of them is dropped.
 func TestAAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {
 		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()))

@@ -123,8 +123,9 @@ func (l *slowLink) Send(b []byte) error {
 	return l.Link.Send(b)
 }
 
-// Other programs take all processors, several times over. The run takes longer, and says so: its order is exact, and
-// its clock is held while others run. A limiter in measured time reads that clock.
+// Other programs take all processors, several times over. The run takes longer, and says so: its
+// order is exact, and its clock is held while others run. A limiter in measured time reads that
+// clock.
 func TestWallVerdictBesideHogs(t *testing.T) {
 	hogs(t, 4*runtime.NumCPU())
 	for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
@@ -216,8 +217,9 @@ func (l *bursty) Lost() (uint32, error) {
 	return l.Link.(interface{ Lost() (uint32, error) }).Lost()
 }
 
-// Whatever the clock does, the log is that of the virtual clock, and no frame is early. The clocks are numbers, so the
-// result does not depend on the machine: each reading takes 200 ns, and some take longer.
+// Whatever the clock does, the log is that of the virtual clock, and no frame is early. The clocks
+// are numbers, so the result does not depend on the machine: each reading takes 200 ns, and some
+// take longer.
 func TestModelClockIsHeld(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -294,7 +296,8 @@ func every(ns, away int64, times int) func() func(now int64) int64 {
 	}
 }
 
-// The clock of a run does not count the time in which the machine was suspended, and the result says so.
+// The clock of a run does not count the time in which the machine was suspended, and the result
+// says so.
 func TestModelRunOnAMachineThatIsSuspended(t *testing.T) {
 	asked := time.Duration(0)
 	r := verdict(t, "hpl2002/fig2", "3ms", Options{test: process.Hooks{Suspended: func() time.Duration {

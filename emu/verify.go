@@ -25,8 +25,8 @@ func (r *recording) resolved(before []byte) ([]byte, error) {
 // shortHops is how many frame-hops the virtual clock does within a few seconds.
 const shortHops = 5_000_000
 
-// readings returns, for a choice of runs to verify, how many readings of the clock are recorded for that under actual
-// timing: of a run that is not too long some for each frame.
+// readings returns, for a choice of runs to verify, how many readings of the clock are recorded for
+// that under actual timing: of a run that is not too long some for each frame.
 func readings(v mode.Verify) int64 {
 	switch v {
 	case mode.VerifyOff:

@@ -295,9 +295,9 @@ func TestModelStrangersAreRefusedAndCounted(t *testing.T) {
 }
 
 // With actual timing packets start a little late, but lateness does not add up: at a dilation at
-// which it is small compared with a packet time, rates are those of the virtual clock. Where they do
-// not, because the machine was busy with something else, the verdict says so. The virtual clock with the
-// measured instants repeated has the same log, whatever the machine did.
+// which it is small compared with a packet time, rates are those of the virtual clock. Where they
+// do not, because the machine was busy with something else, the verdict says so. The virtual clock
+// with the measured instants repeated has the same log, whatever the machine did.
 func TestWallActualTimingKeepsTheRates(t *testing.T) {
 	atSomePace(t, []atPace{{"1000", "4ms"}, {"1000", "4ms"}, {"1500", "4ms"}}, func(t *testing.T, p atPace) (complaints []string) {
 		s := runtest.Short(t, "hpl2002/fig2", p.duration, "wall.dilation="+p.dilation)

@@ -37,8 +37,8 @@ func measuring(p node.RoCEParams, window unit.Size, r unit.Rate) (node.Flow, *me
 	return f, m
 }
 
-// A packet of 1024 B has 1080 B on the link, with 12 B of its stamp; its ACK 68 B, with 20 B. A byte lasts a
-// nanosecond, and the way a microsecond.
+// A packet of 1024 B has 1080 B on the link, with 12 B of its stamp; its ACK 68 B, with 20 B. A
+// byte lasts a nanosecond, and the way a microsecond.
 const (
 	stampedData = 1080 * ns
 	stampedAck  = 68 * ns
@@ -48,7 +48,8 @@ const (
 // never loses nothing.
 func never(int, *wire.Frame) bool { return false }
 
-// "RTT: since the packet that asked for it left, less Held": the time at the destination is not in it.
+// "RTT: since the packet that asked for it left, less Held": the time at the destination is not in
+// it.
 func TestRoundTripIsWithoutTheDestination(t *testing.T) {
 	for service, held := range map[unit.Rate]unit.Duration{0: 0, gigabyte / 2: 2 * stampedData} {
 		flow, m := measuring(node.RoCEParams{}, stampedBytes, gigabyte) // one at a time
@@ -68,8 +69,9 @@ func TestRoundTripIsWithoutTheDestination(t *testing.T) {
 
 const stampedBytes = unit.Size(1080)
 
-// "Bytes: length on the line of the packets that it acknowledges": of the last packet of a transfer less, and of
-// several packets with one ACK their sum. All that was sent is acknowledged in the end.
+// "Bytes: length on the line of the packets that it acknowledges": of the last packet of a transfer
+// less, and of several packets with one ACK their sum. All that was sent is acknowledged in the
+// end.
 func TestBytesOfACKs(t *testing.T) {
 	flow, m := measuring(node.RoCEParams{AckEvery: 4}, 0, gigabyte)
 	flow.Traffic = transfers(0, 10_000, 100, 5000)
@@ -106,7 +108,8 @@ func TestWindowOfAAlgorithm(t *testing.T) {
 			t.Errorf("window %v: %d reports of it", c.window, source.count(trace.Window))
 		}
 	}
-	// "A window below a packet works by the rate, of a packet in a round trip times packet over window."
+	// "A window below a packet works by the rate, of a packet in a round trip times packet over
+	// window."
 	flow, m := measuring(node.RoCEParams{}, stampedBytes/4, unit.RateOf(stampedBytes, 4*measuredRTT))
 	over(t, ethernetPort(), flow, unit.Time(0).Add(40*measuredRTT), never)
 	if n := len(m.acks); n != 10 {
@@ -114,7 +117,8 @@ func TestWindowOfAAlgorithm(t *testing.T) {
 	}
 }
 
-// "Lost notes that the source goes back": at a NAK, and when no ACK comes in time. Then nothing awaits an ACK.
+// "Lost notes that the source goes back": at a NAK, and when no ACK comes in time. Then nothing
+// awaits an ACK.
 func TestLostOfAAlgorithm(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose func(n int, f *wire.Frame) bool
@@ -131,7 +135,8 @@ func TestLostOfAAlgorithm(t *testing.T) {
 	}
 }
 
-// A flow with stamps takes no packet without, and in the other direction round; a stamp that cannot be is none.
+// A flow with stamps takes no packet without, and in the other direction round; a stamp that cannot
+// be is none.
 func TestStampsThatCannotBe(t *testing.T) {
 	for name, c := range map[string]struct {
 		ack     bool

@@ -9,21 +9,23 @@ import (
 	"fabemu/wire/unit"
 )
 
-// AdapterConfig describes the two sides of an Ethernet endpoint, and how fast an InfiniBand endpoint takes frames
-// out of its receive buffer: until then they occupy their credit.
+// AdapterConfig describes the two sides of an Ethernet endpoint, and how fast an InfiniBand
+// endpoint takes frames out of its receive buffer: until then they occupy their credit.
 type AdapterConfig struct {
-	// Egress is the memory for packets of all flows that were offered and have not left yet. Packets that it has no
-	// room for are dropped and counted, except those of greedy traffic and of transfers, which wait for room. 0: as
-	// much as needed.
+	// Egress is the memory for packets of all flows that were offered and have not left yet.
+	// Packets that it has no room for are dropped and counted, except those of greedy traffic and
+	// of transfers, which wait for room. 0: as much as needed.
 	Egress unit.Size
-	// Ingress is the memory for frames that have arrived and have not been taken out yet; its watermarks stop the
-	// switch. Room 0: as much as needed. With PFC each priority has such a memory.
+	// Ingress is the memory for frames that have arrived and have not been taken out yet; its
+	// watermarks stop the switch. Room 0: as much as needed. With PFC each priority has such a
+	// memory.
 	Ingress port.BufferConfig
-	// Service is the rate at which frames are taken out, one after the other: the rate of a slow receiver. 0: at
-	// once.
+	// Service is the rate at which frames are taken out, one after the other: the rate of a slow
+	// receiver. 0: at once.
 	Service unit.Rate
-	// Limiters is how many flows can be limited at a time. If a flow receives congestion feedback and no limiter is
-	// free, it is not limited, and the feedback is dropped. 0: as many as there are flows.
+	// Limiters is how many flows can be limited at a time. If a flow receives congestion feedback
+	// and no limiter is free, it is not limited, and the feedback is dropped. 0: as many as there
+	// are flows.
 	Limiters int
 }
 
@@ -88,8 +90,8 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	}
 }
 
-// refusesSegment returns why a segment is not one of a flow of the endpoint; ended is true for the flow of a workload that
-// began here and has ended.
+// refusesSegment returns why a segment is not one of a flow of the endpoint; ended is true for the
+// flow of a workload that began here and has ended.
 func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) (why trace.Reason, ended bool) {
 	s, ended := e.sourceOf(f.QP)
 	if s != nil {
@@ -101,7 +103,8 @@ func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) (why trace.Reaso
 	return trace.UnknownFlow, ended
 }
 
-// reset answers a segment of a connection that is closed here: "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293, section 3.10.7.1).
+// reset answers a segment of a connection that is closed here: "<SEQ=SEG.ACK><CTL=RST>" (RFC 9293,
+// section 3.10.7.1).
 func (e *Endpoint) reset(f *wire.Frame) {
 	r := wire.Frame{Src: e.lid, Dst: f.Src, QP: f.QP, Lane: f.Lane}
 	r.SetSegment(&wire.Segment{Seq: f.MSN, Flags: wire.RST})

@@ -20,34 +20,36 @@ import (
 // A protocol can be built from a source and a sink at each end of two flows, one in each
 // direction: it acknowledges bodies on the reverse flow.
 type BodySource interface {
-	// Ready returns the instant from which there is a body: not after now if there is one, unit.Never if there will
-	// be none. It is asked again at that instant, when the flow does anything, when a BodySink of the same endpoint
-	// has received a body, because the source may wait for that, and when the endpoint receives port.Offer.
+	// Ready returns the instant from which there is a body: not after now if there is one,
+	// unit.Never if there will be none. It is asked again at that instant, when the flow does
+	// anything, when a BodySink of the same endpoint has received a body, because the source may
+	// wait for that, and when the endpoint receives port.Offer.
 	Ready(now unit.Time) unit.Time
-	// Take returns the next body, of at most room bytes, which the flow copies. It returns false if there is none
-	// after all; then Ready is asked again, a nanosecond later at the earliest.
+	// Take returns the next body, of at most room bytes, which the flow copies. It returns false if
+	// there is none after all; then Ready is asked again, a nanosecond later at the earliest.
 	Take(now unit.Time, room int) (wire.Body, bool)
 }
 
-// BodyTimer is a BodySource that also has something to do at other instants, whether or not its packets can leave:
-// the timers of its protocol.
+// BodyTimer is a BodySource that also has something to do at other instants, whether or not its
+// packets can leave: the timers of its protocol.
 type BodyTimer interface {
 	BodySource
 	// Advance does everything that is due. Ready is asked after it.
 	Advance(now unit.Time)
-	// Deadline returns when Advance has something to do; unit.Never: nothing. It changes only through Advance, and
-	// through the bodies that a BodySink of the same endpoint receives.
+	// Deadline returns when Advance has something to do; unit.Never: nothing. It changes only
+	// through Advance, and through the bodies that a BodySink of the same endpoint receives.
 	Deadline() unit.Time
 }
 
-// BodySink receives the bodies of a flow: each once, in the order in which their packets are delivered, which is the
-// order of sending unless routes change or packets are lost. The arguments of Put belong to it during the call.
+// BodySink receives the bodies of a flow: each once, in the order in which their packets are
+// delivered, which is the order of sending unless routes change or packets are lost. The arguments
+// of Put belong to it during the call.
 type BodySink interface {
 	Put(now unit.Time, b wire.Body)
 }
 
-// bodies is the sender of packets that have bodies: the packets of a transport, which acknowledges and retransmits them,
-// each with the body that it has got.
+// bodies is the sender of packets that have bodies: the packets of a transport, which acknowledges
+// and retransmits them, each with the body that it has got.
 type bodies struct {
 	sender   // of the transport
 	source   *source

@@ -19,12 +19,13 @@
 //
 //  5. sink.go counts the packet, frees its room in the buffer, and queues an ACK that echoes the
 //     mark;
-//  6. packets.go, back at the source, takes in the ACK: the window opens again, and source.go passes
-//     the ACK to the reaction point of the flow's Pacer (package node/rp), which may change the rate.
+//  6. packets.go, back at the source, takes in the ACK: the window opens again, and source.go
+//     passes the ACK to the reaction point of the flow's Pacer (package node/rp), which may change
+//     the rate.
 //
-// The flow's Transport handles packets in flight (transports.go has the table): it makes the sender of
-// a source and the receiver of a sink, which have all that differs between transports. With TCP the
-// sender is a stream (stream.go) instead of packets: package node/tcp chooses the next
+// The flow's Transport handles packets in flight (transports.go has the table): it makes the sender
+// of a source and the receiver of a sink, which have all that differs between transports. With TCP
+// the sender is a stream (stream.go) instead of packets: package node/tcp chooses the next
 // segment, the limiter and the link decide when it leaves, and the ACKs of the sink are frames of
 // the endpoint's own. On Ethernet, with Datagrams, nothing is acknowledged and there is no window:
 // the sink counts, and the feedback to the reaction point is a notification of a switch on the
@@ -32,9 +33,9 @@
 // decides whether it accepts the feedback, and sends the scheme's own frames.
 //
 // The payload of a flow's packets is padding, unless the flow has a BodySource: then its sender
-// is bodies (body.go), around the packets of its transport, and each packet carries a body from it, for example a packet of a kernel or of a program, and a
-// BodySink at the other end receives it. The caller supplies both (emu.Schemes), and so connects
-// the fabric to real traffic.
+// is bodies (body.go), around the packets of its transport, and each packet carries a body from it,
+// for example a packet of a kernel or of a program, and a BodySink at the other end receives it.
+// The caller supplies both (emu.Schemes), and so connects the fabric to real traffic.
 //
 // An Endpoint is a pure state machine: it receives the time and frames, and returns frames. The
 // rules between it and its driver are documented on the type Node of package emu/run/drive.

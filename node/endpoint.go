@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Endpoint is the node at which flows begin and end. The fields that every frame needs are in its first cache
-// lines, because a large fabric has many endpoints.
+// Endpoint is the node at which flows begin and end. The fields that every frame needs are in its
+// first cache lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port        port.Port
 	agenda      agenda.Part // see slots
@@ -109,12 +109,13 @@ func (s *slots) owner(slot int) (kind owner, i int) {
 	return kind, i
 }
 
-// Receive takes in a frame at its due time: data goes to its sink, an ACK to its source. Advance does the rest at
-// the same instant, once all frames of that instant have arrived.
+// Receive takes in a frame at its due time: data goes to its sink, an ACK to its source. Advance
+// does the rest at the same instant, once all frames of that instant have arrived.
 func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	f := &a.Frame
 	if !e.port.Receive(now, a) {
-		// Credit may have come for a frame that waits; by a set none for one that waits for the link.
+		// Credit may have come for a frame that waits; by a set none for one that waits for the
+		// link.
 		later := f.Kind.OrderedSet() && e.port.Transmitter().Free() > now && !(e.port.Retries() && e.credited())
 		if e.port.RetryPending() || e.waiting|e.owesControl != 0 && !later {
 			e.soon = now
@@ -210,8 +211,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 	e.soon = now
 }
 
-// Advance does everything that is due: it lets sources queue their packets, and starts packets while the link is
-// idle.
+// Advance does everything that is due: it lets sources queue their packets, and starts packets
+// while the link is idle.
 func (e *Endpoint) Advance(now unit.Time) {
 	if e.ingress != nil {
 		e.drain(now)
@@ -330,8 +331,8 @@ func (e *Endpoint) enqueue(now unit.Time, s *source) {
 }
 
 // serve fills the link: owed flow control packets, then frames as far as the link and the
-// credit allow, the highest lane first, or the lane that VL arbitration chooses. On each lane the endpoint's own go first, in their
-// order, then data in the order in which the packets were ready.
+// credit allow, the highest lane first, or the lane that VL arbitration chooses. On each lane the
+// endpoint's own go first, in their order, then data in the order in which the packets were ready.
 func (e *Endpoint) serve(now unit.Time) {
 	quiet, wake := e.port.ControlIdle(), unit.Never
 	if !quiet && e.port.OwesControl(now) {
@@ -513,8 +514,8 @@ func (e *Endpoint) Share(a *agenda.Agenda, base int) *port.Outbox {
 	return e.out
 }
 
-// Limits yields the limit of each flow that begins here: the rate that its limiter permits now, or 0 if the rate is
-// not known.
+// Limits yields the limit of each flow that begins here: the rate that its limiter permits now, or
+// 0 if the rate is not known.
 func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	own := e.sources
 	if e.workloads != nil {
@@ -525,9 +526,9 @@ func (e *Endpoint) Limits(yield func(qp uint32, limit unit.Rate)) {
 	}
 }
 
-// Expects returns when something will happen at the endpoint by itself (deadlock.Expecter): a flow has something to
-// do, or the adapter has taken a frame out. A flow that could not send its packet does not count, because the peer
-// has stopped it or has no room.
+// Expects returns when something will happen at the endpoint by itself (deadlock.Expecter): a flow
+// has something to do, or the adapter has taken a frame out. A flow that could not send its packet
+// does not count, because the peer has stopped it or has no room.
 func (e *Endpoint) Expects(now unit.Time) unit.Time {
 	at := e.agenda.Due(serviceSlot)
 	for i := range e.sources {

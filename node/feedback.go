@@ -11,8 +11,8 @@ import (
 
 // Feedback for the scheme of a flow, and the frames that the scheme itself sends.
 
-// Listener receives the feedback for the source of a flow that has its own rate limiter, as it arrives. It must not
-// keep anything of a frame that it receives.
+// Listener receives the feedback for the source of a flow that has its own rate limiter, as it
+// arrives. It must not keep anything of a frame that it receives.
 type Listener interface {
 	// Feedback reports a frame that the reaction point takes in at now.
 	Feedback(now unit.Time, f *wire.Frame)
@@ -108,7 +108,8 @@ func (e *Endpoint) attend(now unit.Time, s *sink) {
 	e.agenda.Set(int(s.slot), now)
 }
 
-// respond queues the answers to a flow, those of its transport first. It returns when there is more to do.
+// respond queues the answers to a flow, those of its transport first. It returns when there is more
+// to do.
 func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	s.receiver.respond(e, now, s)
 	if s.answer != nil {

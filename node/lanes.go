@@ -19,8 +19,8 @@ type lanes struct {
 // noLane is the result of choose if no lane may send or must be asked.
 const noLane = 0xFF
 
-// makeLanes makes the queues of an endpoint and, if there are several data lanes, the lanes. Sources may then wait on any
-// of them.
+// makeLanes makes the queues of an endpoint and, if there are several data lanes, the lanes.
+// Sources may then wait on any of them.
 func (e *Endpoint) makeLanes(c *port.Config) {
 	e.own = make([]queue[wire.Frame], port.Priorities)
 	if c.FlowControl == port.Credits && c.Lanes > 1 {
@@ -30,7 +30,8 @@ func (e *Endpoint) makeLanes(c *port.Config) {
 	}
 }
 
-// ackLane returns the lane of a flow's ACKs if there are several data lanes, or if ACKs are sent like data.
+// ackLane returns the lane of a flow's ACKs if there are several data lanes, or if ACKs are sent
+// like data.
 func (e *Endpoint) ackLane(s *sink) uint8 {
 	switch {
 	case e.lanes == nil:
@@ -41,9 +42,9 @@ func (e *Endpoint) ackLane(s *sink) uint8 {
 	return uint8(e.lanes.data)
 }
 
-// choose returns the lane to serve among those on which frames wait, a bit each: if the link is idle, the
-// one that arbitration chooses among those that can send. A lane that cannot send is returned so that its frames
-// learn the reason; usual is the first of them.
+// choose returns the lane to serve among those on which frames wait, a bit each: if the link is
+// idle, the one that arbitration chooses among those that can send. A lane that cannot send is
+// returned so that its frames learn the reason; usual is the first of them.
 func (e *Endpoint) choose(now unit.Time, some uint16, usual uint8) uint8 {
 	if e.port.Transmitter().Free() > now {
 		return usual
@@ -82,8 +83,9 @@ func (e *Endpoint) arbitrated(f *wire.Frame) {
 	}
 }
 
-// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if there is one data lane. It ignores
-// a setting of another type. Waiting packets move to their new lanes; ACKs keep theirs.
+// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if there is one
+// data lane. It ignores a setting of another type. Waiting packets move to their new lanes; ACKs
+// keep theirs.
 func (e *Endpoint) changeLanes(ev *port.Event) {
 	switch t := ev.Setting.(type) {
 	case port.Arbitration:

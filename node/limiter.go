@@ -25,8 +25,8 @@ import "fabemu/wire/unit"
 // instead of the rate that it was set to. If it has a method Burst() unit.Size, it promises that
 // at most this many bytes start at once, in excess of its rate.
 type RateLimiter interface {
-	// Next returns the earliest instant at which n bytes may start: now or later; unit.Never if only a change of the
-	// rate would permit them.
+	// Next returns the earliest instant at which n bytes may start: now or later; unit.Never if
+	// only a change of the rate would permit them.
 	Next(now unit.Time, n unit.Size) unit.Time
 	// Sent is called when n bytes have started at now.
 	Sent(now unit.Time, n unit.Size)
@@ -34,9 +34,9 @@ type RateLimiter interface {
 	SetRate(now unit.Time, r unit.Rate)
 }
 
-// InterPacketDelay is the rate limiter of HPL-2002-224: a packet starts no earlier than the time that the packet
-// before it takes at the flow's rate, from start to start. Unused time is lost, so there are no bursts. A change of
-// the rate takes effect at once, also for the current delay.
+// InterPacketDelay is the rate limiter of HPL-2002-224: a packet starts no earlier than the time
+// that the packet before it takes at the flow's rate, from start to start. Unused time is lost, so
+// there are no bursts. A change of the rate takes effect at once, also for the current delay.
 type InterPacketDelay struct {
 	rate  unit.Rate
 	last  unit.Time     // start of the last packet
@@ -74,9 +74,9 @@ func (l *InterPacketDelay) SetRate(_ unit.Time, r unit.Rate) {
 	}
 }
 
-// Segments is the rate limiter of TIMELY: packets of a segment start back to back, and the next segment starts no
-// earlier than the time that this one takes at the flow's rate, from start to start. A segment ends when it is full,
-// or when its time is over.
+// Segments is the rate limiter of TIMELY: packets of a segment start back to back, and the next
+// segment starts no earlier than the time that this one takes at the flow's rate, from start to
+// start. A segment ends when it is full, or when its time is over.
 type Segments struct {
 	InterPacketDelay
 	most unit.Size // bytes of a segment; a longer packet is one
@@ -92,8 +92,8 @@ func (l *Segments) goesOn(now unit.Time, n unit.Size) bool {
 	return l.rate > 0 && l.size > 0 && now < l.next && l.size+n <= l.most
 }
 
-// Next returns now within a segment; otherwise the start of the last segment plus its delay, or now if that is
-// later.
+// Next returns now within a segment; otherwise the start of the last segment plus its delay, or now
+// if that is later.
 func (l *Segments) Next(now unit.Time, n unit.Size) unit.Time {
 	if l.goesOn(now, n) {
 		return now

@@ -163,9 +163,9 @@ func TestASharedLimiterOfALateEndpointIsToldTheTimeInOrder(t *testing.T) {
 	}
 }
 
-// "Packets of a segment start back to back, and the next segment no sooner than this one would take at the flow's rate,
-// from start to start. A segment ends when it is full, or when its time is over": packets of 1000 B, three of which
-// are a segment, at half of 1 GB/s.
+// "Packets of a segment start back to back, and the next segment no sooner than this one would take
+// at the flow's rate, from start to start. A segment ends when it is full, or when its time is
+// over": packets of 1000 B, three of which are a segment, at half of 1 GB/s.
 func TestSegments(t *testing.T) {
 	l := node.NewSegments(gigabyte/2, 3500)
 	for i, c := range []struct{ ready, start unit.Duration }{

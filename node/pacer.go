@@ -8,17 +8,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pacer is a rate limiter that several flows of an endpoint share, with the reaction point that governs
-// it. If that is an rp.Limiting, a flow is put under the Pacer by the first feedback about it, and leaves
-// with all others when the reaction point no longer limits ("Can work with a single rate limiter. Alias
-// all flows which have received negative feedback onto the rate limiter": "QCN: Quantized Congestion
-// Notification", Basic QCN). Otherwise its flows are always under it.
+// Pacer is a rate limiter that several flows of an endpoint share, with the reaction point that
+// governs it. If that is an rp.Limiting, a flow is put under the Pacer by the first feedback about
+// it, and leaves with all others when the reaction point no longer limits ("Can work with a single
+// rate limiter. Alias all flows which have received negative feedback onto the rate limiter": "QCN:
+// Quantized Congestion Notification", Basic QCN). Otherwise its flows are always under it.
 //
 // A notification that names no flow concerns the flows with the priority and the destination of the
 // sampled frame.
 //
-// Flows that have a packet take turns. The flow whose turn it is asks the limiter; the others wait until
-// its packet has gone.
+// Flows that have a packet take turns. The flow whose turn it is asks the limiter; the others wait
+// until its packet has gone.
 type Pacer struct {
 	Limiter    RateLimiter
 	Controller rp.Controller
@@ -80,8 +80,8 @@ func newShared(c *Pacer, a *agenda.Part, slot int) *pacer {
 // limits reports whether flows are limited now that are not at other times.
 func (g *pacer) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
 
-// limit returns the rate of the limiter: the one that it reports, or else the one that it was given; 0
-// if it is not known.
+// limit returns the rate of the limiter: the one that it reports, or else the one that it was
+// given; 0 if it is not known.
 func (g *pacer) limit() unit.Rate {
 	if g.rated != nil {
 		return g.rated.Rate()
@@ -207,7 +207,8 @@ func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
 	s.limitChanged(now, rec)
 }
 
-// setControllers gives flows other reaction points, by queue pair. Flows that share a limiter have the same one.
+// setControllers gives flows other reaction points, by queue pair. Flows that share a limiter have
+// the same one.
 func (e *Endpoint) setControllers(now unit.Time, of map[uint32]rp.Controller) {
 	for i := range e.sources {
 		s := &e.sources[i]

@@ -8,8 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// packets is the sender of packets with padding: those of Datagrams and Acknowledged, and in part those of RoCE. They
-// are numbered, and the window of the source limits how many are in flight. It is within its source.
+// packets is the sender of packets with padding: those of Datagrams and Acknowledged, and in part
+// those of RoCE. They are numbered, and the window of the source limits how many are in flight. It
+// is within its source.
 type packets struct {
 	source  *source
 	full    unit.Size       // length on the link of a packet of Payload bytes
@@ -146,8 +147,9 @@ func (p *packets) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	}
 }
 
-// acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits its ACK. It reports
-// whether that is news. An ACK that should not come is a violation, unless routes may change; it counts all the same.
+// acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits its
+// ACK. It reports whether that is news. An ACK that should not come is a violation, unless routes
+// may change; it counts all the same.
 func (p *packets) acked(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.Recorder) bool {
 	s := p.source
 	oldest := s.oldest()
@@ -165,8 +167,8 @@ func (p *packets) acked(now unit.Time, f *wire.Frame, ahead uint32, rec *trace.R
 	return news
 }
 
-// spare continues behind packets that are acknowledged and need not be retransmitted. A packet that has its place for
-// the link is sent all the same.
+// spare continues behind packets that are acknowledged and need not be retransmitted. A packet that
+// has its place for the link is sent all the same.
 func (p *packets) spare(n int) {
 	s := p.source
 	if !s.greedy || !s.active {

@@ -18,7 +18,8 @@ func (q *queue[T]) front() *T { return q.at(0) }
 
 func (q *queue[T]) push(v T) { *q.add() = v }
 
-// add makes a place behind the last element, and returns it; the element that was there before still is.
+// add makes a place behind the last element, and returns it; the element that was there before
+// still is.
 func (q *queue[T]) add() *T {
 	if q.n == len(q.ring) {
 		q.grow()

@@ -7,8 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ranked is a rank of a parallel job at work: a pool whose transfers are the messages of a program. It has a source for
-// each rank that it sends to, and the source keeps its queue pair. So messages between two ranks stay in their order.
+// ranked is a rank of a parallel job at work: a pool whose transfers are the messages of a program.
+// It has a source for each rank that it sends to, and the source keeps its queue pair. So messages
+// between two ranks stay in their order.
 type ranked struct {
 	rank *schedule.Rank
 	rec  *trace.Recorder
@@ -89,8 +90,8 @@ func (e *Endpoint) drive(now unit.Time, p *workloadRun) {
 	e.agenda.Set(p.slot, min(r.rank.Deadline(), r.reports))
 }
 
-// Interrupt makes the ranks at the endpoint report for whom they wait if the run ends early. A rank counts if it has
-// waited for at least a tenth of the time so far.
+// Interrupt makes the ranks at the endpoint report for whom they wait if the run ends early. A rank
+// counts if it has waited for at least a tenth of the time so far.
 func (e *Endpoint) Interrupt(now unit.Time) {
 	for k := range e.workloads.number() {
 		if p := &e.workloads.all[k]; p.ranked != nil && p.reports != unit.Never {
@@ -103,8 +104,8 @@ func (e *Endpoint) Interrupt(now unit.Time) {
 // mostWaits is how many operations a rank reports at most, and how many messages.
 const mostWaits = 8
 
-// reportWaits reports the messages that the rank has waited for this long, those that it could not send, and those that no
-// receive has taken, unless the rank is still at work.
+// reportWaits reports the messages that the rank has waited for this long, those that it could not
+// send, and those that no receive has taken, unless the rank is still at work.
 func (e *Endpoint) reportWaits(now unit.Time, p *workloadRun, long unit.Duration) {
 	r, n := p.ranked, 0
 	for _, w := range r.rank.Waiting() {
@@ -136,7 +137,8 @@ func (e *Endpoint) wait(now unit.Time, p *workloadRun, why trace.Reason, w sched
 	e.rec.Emit(v)
 }
 
-// settleMessages notes the messages of a source that have left and, where packets are acknowledged, are acknowledged.
+// settleMessages notes the messages of a source that have left and, where packets are acknowledged,
+// are acknowledged.
 func (e *Endpoint) settleMessages(now unit.Time, s *source) {
 	p := s.workload
 	if p.ranked == nil {

@@ -39,19 +39,19 @@ type RoCEParams struct {
 	MTU PathMTU `key:"mtu" def:"4096B" also:"path-mtu"`
 	// Maximum number of unacknowledged packets. none: 2^23, half of the sequence numbers.
 	Window int `key:"window" none:"none" def:"none" low:"1" high:"8388608"`
-	// Every n-th packet requests an ACK, and so does one that ends a message, fills the window or is last in the
-	// queue.
+	// Every n-th packet requests an ACK, and so does one that ends a message, fills the window or
+	// is last in the queue.
 	AckEvery int `key:"ack-every" def:"1" low:"1" high:"65536" also:"ack-coalescing"`
-	// Without a new ACK for this long, all unacknowledged packets are retransmitted. Adapters use 4.096us times a power
-	// of two.
+	// Without a new ACK for this long, all unacknowledged packets are retransmitted. Adapters use
+	// 4.096us times a power of two.
 	// Source: perftest -u 14
 	Timeout unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout"`
 	// DSCP of data. The flow's priority follows from it (model.dscp).
 	DSCP    uint8 `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow"`
 	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"DSCP of ACKs and NAKs."`
 	ECN     bool  `key:"ecn" def:"true" doc:"Data has ECT(0), so that switches may mark it (RFC 3168)."`
-	// An ACK of a marked packet carries BECN, as feedback for algorithms that use marked ACKs. Adapters send CNPs
-	// instead (Annex A17).
+	// An ACK of a marked packet carries BECN, as feedback for algorithms that use marked ACKs.
+	// Adapters send CNPs instead (Annex A17).
 	Echo bool `key:"echo" def:"false"`
 
 	AckPriority uint8 // the priority of AckDSCP
@@ -83,11 +83,12 @@ func (p RoCEParams) Ack(nak bool) wire.Frame {
 // by 24 bits, and an old one is distinguished from a new one (IBTA Volume 1, 9.7.2).
 const maxOutstanding = 1 << 23
 
-// RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, which uses the packets of InfiniBand (IBTA
-// Volume 1, 9.7; Annex A17). Links may lose packets. The destination accepts packets in order; for one that is ahead
-// of its turn it sends a NAK, PSN sequence error, and no other NAK until the packet that it asks for has arrived
-// (9.7.5.2.8). After a NAK, and when no ACK has arrived within the timeout, the source goes back to the oldest
-// packet that awaits its ACK: go-back-N. A packet that arrives again is acknowledged again.
+// RoCE is the transport of a reliable connection of RoCEv2, on Ethernet, which uses the packets of
+// InfiniBand (IBTA Volume 1, 9.7; Annex A17). Links may lose packets. The destination accepts
+// packets in order; for one that is ahead of its turn it sends a NAK, PSN sequence error, and no
+// other NAK until the packet that it asks for has arrived (9.7.5.2.8). After a NAK, and when no ACK
+// has arrived within the timeout, the source goes back to the oldest packet that awaits its ACK:
+// go-back-N. A packet that arrives again is acknowledged again.
 type RoCE struct{ RoCEParams }
 
 func (t RoCE) check(f *Flow) error {
@@ -174,8 +175,8 @@ func (r *roceSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) 
 	}
 }
 
-// takeTelemetry reads the telemetry that an ACK has carried back. Telemetry with more hops than room is refused; the
-// ACK counts.
+// takeTelemetry reads the telemetry that an ACK has carried back. Telemetry with more hops than
+// room is refused; the ACK counts.
 func (r *roceSender) takeTelemetry(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	var err error
 	w := r.source.window

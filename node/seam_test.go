@@ -12,7 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// few is a transport that is not in the table: a flow may send this many packets, and its destination refuses all.
+// few is a transport that is not in the table: a flow may send this many packets, and its
+// destination refuses all.
 type few struct {
 	Datagrams
 	most uint64
@@ -32,8 +33,8 @@ func (f *fewSender) next(now unit.Time) (port.Answer, unit.Size) {
 	return f.packets.next(now)
 }
 
-// "A file in node with a Transport": one outside the table works, and what it does not define is as in the transport
-// that it embeds.
+// "A file in node with a Transport": one outside the table works, and what it does not define is as
+// in the transport that it embeds.
 func TestTransportIsASeam(t *testing.T) {
 	flow := Flow{Family: wire.Ethernet, Transport: few{most: 3}, QP: 7, Dst: 2, Payload: 1000, Stop: unit.Never,
 		Limiter: NewInterPacketDelay(unit.Rate(1e9))}
@@ -55,7 +56,8 @@ func TestTransportIsASeam(t *testing.T) {
 	}
 }
 
-// What differs between transports is behind the interfaces Transport, sender and receiver: none is asked for its type.
+// What differs between transports is behind the interfaces Transport, sender and receiver: none is
+// asked for its type.
 func TestNoTransportIsAskedForItsType(t *testing.T) {
 	behind := map[string]bool{"Datagrams": true, "Acknowledged": true, "TCP": true, "RoCE": true, "packets": true, "bodies": true,
 		"stream": true, "roceSender": true, "roceReceiver": true, "packetReceiver": true, "streamReceiver": true}

@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// Structs of which a large fabric has many stay small, and the fields that each frame needs are adjacent.
+// Structs of which a large fabric has many stay small, and the fields that each frame needs are
+// adjacent.
 func TestSizesOfAnEndpoint(t *testing.T) {
 	var e Endpoint
 	var s source

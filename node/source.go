@@ -37,15 +37,15 @@ func (f *Flow) sends() bool {
 	return rp.ExtrasOf(f.Controller).Sender != nil || f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Sender != nil
 }
 
-// Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the endpoint, which
-// has no traffic itself.
+// Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the
+// endpoint, which has no traffic itself.
 type Spread struct {
 	Traffic traffic.Generator
 	Flows   []int // indices in Config.Flows
 }
 
-// source is the sending half of a flow: when it has packets, and under which rate limiter. Its sender has the packets.
-// The fields that each packet needs come first.
+// source is the sending half of a flow: when it has packets, and under which rate limiter. Its
+// sender has the packets. The fields that each packet needs come first.
 type source struct {
 	greedy      bool
 	active      bool
@@ -77,8 +77,8 @@ type source struct {
 	Flow
 }
 
-// newSource makes s the source of a flow, with a slot of the agenda, for a pool or nil. A queue that it had keeps its
-// memory.
+// newSource makes s the source of a flow, with a slot of the agenda, for a pool or nil. A queue
+// that it had keeps its memory.
 func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
 		ownPacer: newPacer(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, workload: p,
@@ -145,7 +145,8 @@ func (s *source) begin(now unit.Time, rec *trace.Recorder) {
 	}
 }
 
-// reportArrival records a transfer that has arrived, by the number of its last packet or behind its last byte.
+// reportArrival records a transfer that has arrived, by the number of its last packet or behind its
+// last byte.
 func (s *source) reportArrival(now unit.Time, a traffic.Arrival, last uint32, rec *trace.Recorder) {
 	begun := trace.Event{At: now, Kind: trace.TransferStart, Lane: s.Lane, Flow: s.QP, PSN: last, A: int64(a.At), B: int64(a.Size)}
 	if s.workload != nil {
@@ -157,7 +158,8 @@ func (s *source) reportArrival(now unit.Time, a traffic.Arrival, last uint32, re
 // tagged reports whether the last packet of each transfer carries a tag.
 func (s *source) tagged() bool { return s.workload != nil && s.workload.Tagged }
 
-// oldest returns the number of the oldest packet that awaits its ACK; if none does, of the next one.
+// oldest returns the number of the oldest packet that awaits its ACK; if none does, of the next
+// one.
 func (s *source) oldest() uint64 { return s.count - uint64(s.window.inFlight()) }
 
 // answer decides whether the flow has a packet that may go as far as it is itself
@@ -196,7 +198,8 @@ func (s *source) answer(now unit.Time) port.Answer {
 	return port.Answer{Block: port.Open, Until: now}
 }
 
-// deadline returns when advance has something to do, but for the contents of packets: sender.deadline.
+// deadline returns when advance has something to do, but for the contents of packets:
+// sender.deadline.
 func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.window.deadline()) }
 
 // complete makes f, which is as all packets of the flow are, the one to send next, and returns its

@@ -12,13 +12,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is retransmitted, and
-// losses determine a window. The packets of a flow have at most its Payload, with IPv4 and TCP headers. Packets that
-// the traffic offers are written to the stream, and may leave as parts of others. A flow whose traffic has ended, or
-// that stops, ends with FIN.
+// TCP is the transport of a stream of bytes, on Ethernet (package node/tcp): a lost segment is
+// retransmitted, and losses determine a window. The packets of a flow have at most its Payload,
+// with IPv4 and TCP headers. Packets that the traffic offers are written to the stream, and may
+// leave as parts of others. A flow whose traffic has ended, or that stops, ends with FIN.
 //
-// In a workload each transfer has a connection, which begins with its first segment, without a handshake, and ends with
-// FIN on its last. The connection between two ranks never ends.
+// In a workload each transfer has a connection, which begins with its first segment, without a
+// handshake, and ends with FIN on its last. The connection between two ranks never ends.
 type TCP struct{ tcp.Params }
 
 func (t TCP) check(f *Flow) error {
@@ -71,7 +71,8 @@ func (st *stream) refuses(f *wire.Frame) trace.Reason {
 	return refusesSegment(f, true, st.source.Dst)
 }
 
-// refusesSegment returns why a frame is no segment that comes from a peer, in a direction of the flow.
+// refusesSegment returns why a frame is no segment that comes from a peer, in a direction of the
+// flow.
 func refusesSegment(f *wire.Frame, back bool, peer wire.LID) trace.Reason {
 	switch {
 	case f.Kind != wire.TCP || f.Back() != back:
@@ -99,8 +100,8 @@ func (st *stream) arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder) 
 	st.source.reportArrival(now, a, st.Write(uint64(a.Size), true), rec)
 }
 
-// reach returns how much of a stream is over: of that to a rank what has left, of another nothing until both ends have
-// closed the connection.
+// reach returns how much of a stream is over: of that to a rank what has left, of another nothing
+// until both ends have closed the connection.
 func (st *stream) reach() (all, over uint64) {
 	if all, over = st.Reach(); st.transfer() && !st.Over() {
 		over = 0
@@ -148,8 +149,8 @@ func (st *stream) complete(_ unit.Time, f *wire.Frame) unit.Size {
 	return st.length
 }
 
-// load completes the packet that leaves now: an ACK may have come since it was offered. The segment must be no longer
-// than the one that was offered.
+// load completes the packet that leaves now: an ACK may have come since it was offered. The segment
+// must be no longer than the one that was offered.
 func (st *stream) load(now unit.Time, f *wire.Frame) bool {
 	n := st.length
 	if !st.find(now) || st.length > n {
@@ -171,8 +172,8 @@ type streamReceiver struct {
 	stream *tcp.Receiver
 }
 
-// begins reports whether a segment opens a connection: there is none, or an older one whose last ACK was
-// lost.
+// begins reports whether a segment opens a connection: there is none, or an older one whose last
+// ACK was lost.
 func (r *streamReceiver) begins(f *wire.Frame) bool {
 	return f.Flags&wire.SYN != 0 && r.stream.Awaits(f.PSN)
 }

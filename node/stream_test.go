@@ -14,8 +14,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Transfers over TCP that have one queue pair, one after the other, each end once and whole, although frames of each are
-// lost, come twice, or come when later ones have begun. The segments of one connection are never those of the next.
+// Transfers over TCP that have one queue pair, one after the other, each end once and whole,
+// although frames of each are lost, come twice, or come when later ones have begun. The segments of
+// one connection are never those of the next.
 func TestConnectionsOfOneQueuePair(t *testing.T) {
 	for seed := range uint64(12) {
 		random := unit.NewRandom(seed, 1)
@@ -78,7 +79,8 @@ func TestConnectionsOfOneQueuePair(t *testing.T) {
 				now = min(now, flying[0].tr.Due)
 			}
 		}
-		// The segment of a small transfer that comes again after all others is a transfer once more, as with TCP Fast Open.
+		// The segment of a small transfer that comes again after all others is a transfer once
+		// more, as with TCP Fast Open.
 		ended := map[uint32]int64{}
 		for _, e := range events[1].reported(trace.TransferEnd) {
 			ended[e.PSN] = e.B

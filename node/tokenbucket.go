@@ -6,19 +6,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TokenBucket is a rate limiter that makes up for unused time, up to its depth: tokens arrive at the
-// flow's rate, a packet takes out its length, and starts when the bucket holds that much. The bucket is
-// full at first. So
+// TokenBucket is a rate limiter that makes up for unused time, up to its depth: tokens arrive at
+// the flow's rate, a packet takes out its length, and starts when the bucket holds that much. The
+// bucket is full at first. So
 //
-//   - over any span t at most as many bytes start as the depth and the tokens that arrive within t and a
-//     picosecond,
-//   - a flow that always has a packet gets its rate exactly: the lateness of a start, rounded to a whole
-//     picosecond, is in the bucket for the next one,
+//   - over any span t at most as many bytes start as the depth and the tokens that arrive within t
+//     and a picosecond,
+//   - a flow that always has a packet gets its rate exactly: the lateness of a start, rounded to a
+//     whole picosecond, is in the bucket for the next one,
 //   - a change of the rate leaves the tokens of the old rate in the bucket.
 //
-// Only the instant that Next returns is rounded, up. Tokens that arrive within that picosecond do not
-// overflow, so the rate is exact even if the bucket holds one packet only. A packet that is longer than
-// the depth of the bucket increases the depth to its length.
+// Only the instant that Next returns is rounded, up. Tokens that arrive within that picosecond do
+// not overflow, so the rate is exact even if the bucket holds one packet only. A packet that is
+// longer than the depth of the bucket increases the depth to its length.
 type TokenBucket struct {
 	rate  uint64    // bits per second
 	deep  unit.Size // as depth

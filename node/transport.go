@@ -12,22 +12,24 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses one: Datagrams,
-// Acknowledged, TCP or RoCE.
+// Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses
+// one: Datagrams, Acknowledged, TCP or RoCE.
 type Transport interface {
 	// check refuses a flow for which the transport cannot work.
 	check(f *Flow) error
-	// streams reports whether a flow is a stream of bytes, whose destination sends frames by itself.
+	// streams reports whether a flow is a stream of bytes, whose destination sends frames by
+	// itself.
 	streams() bool
-	// sender returns the sending half, for a source that has everything but its sender. It may set the source's
-	// window, its common frame, and filled.
+	// sender returns the sending half, for a source that has everything but its sender. It may set
+	// the source's window, its common frame, and filled.
 	sender(s *source, e *Endpoint) sender
-	// receiver returns the receiving half, for the destination of a flow. One that has no state serves many flows.
+	// receiver returns the receiving half, for the destination of a flow. One that has no state
+	// serves many flows.
 	receiver(k *Sink, e *Endpoint) (receiver, receiving)
 }
 
-// sender is the sending half of a transport: it has the packets of a source, and receives what the destination
-// answers. It is packets, bodies or a stream.
+// sender is the sending half of a transport: it has the packets of a source, and receives what the
+// destination answers. It is packets, bodies or a stream.
 type sender interface {
 	// refuses returns why a frame that has come back is not an answer to this flow.
 	refuses(f *wire.Frame) trace.Reason
@@ -35,24 +37,25 @@ type sender interface {
 	receive(now unit.Time, f *wire.Frame, rec *trace.Recorder)
 	// arrive takes in an arrival: a packet, or a transfer.
 	arrive(now unit.Time, a traffic.Arrival, rec *trace.Recorder)
-	// advance does everything that is due. It is called when the window has expired; if the source is filled, also at
-	// deadline, and whenever the flow does anything.
+	// advance does everything that is due. It is called when the window has expired; if the source
+	// is filled, also at deadline, and whenever the flow does anything.
 	advance(now unit.Time, rec *trace.Recorder)
 	deadline() unit.Time
-	// next answers whether there is a packet, and whether the transport permits it. It returns the packet's length on
-	// the link.
+	// next answers whether there is a packet, and whether the transport permits it. It returns the
+	// packet's length on the link.
 	next(now unit.Time) (port.Answer, unit.Size)
-	// complete makes f, a frame with the common fields of the flow, the packet to send next, and returns its length on
-	// the link. The packet is stamped with now.
+	// complete makes f, a frame with the common fields of the flow, the packet to send next, and
+	// returns its length on the link. The packet is stamped with now.
 	complete(now unit.Time, f *wire.Frame) unit.Size
-	// load gives the packet of a source that is filled, which leaves now, its contents. It reports whether there still
-	// is such a packet.
+	// load gives the packet of a source that is filled, which leaves now, its contents. It reports
+	// whether there still is such a packet.
 	load(now unit.Time, f *wire.Frame) bool
-	// sent accounts for the packet that complete has made, which starts now. It returns the packet's length on the link.
+	// sent accounts for the packet that complete has made, which starts now. It returns the
+	// packet's length on the link.
 	sent(now unit.Time) unit.Size
-	// reach returns how many packets, or bytes of a stream, there are up to the last arrival, and how many of them
-	// have left and, where packets are acknowledged, are acknowledged. With TCP an application has sent all that has
-	// left.
+	// reach returns how many packets, or bytes of a stream, there are up to the last arrival, and
+	// how many of them have left and, where packets are acknowledged, are acknowledged. With TCP an
+	// application has sent all that has left.
 	reach() (all, over uint64)
 }
 
@@ -60,9 +63,11 @@ type sender interface {
 type receiver interface {
 	// refuses returns why a frame with the queue pair of a flow is not one of the flow.
 	refuses(s *sink, f *wire.Frame) trace.Reason
-	// begins reports whether a frame begins a transfer of a workload: the destination has no flow, or this one.
+	// begins reports whether a frame begins a transfer of a workload: the destination has no flow,
+	// or this one.
 	begins(f *wire.Frame) bool
-	// of returns the receiver of a transfer, whose packets have a size. One without state serves all transfers.
+	// of returns the receiver of a transfer, whose packets have a size. One without state serves
+	// all transfers.
 	of(e *Endpoint, s *sink, packet uint32) receiver
 	// receive takes in a frame of the flow that has come whole, and queues its answer.
 	receive(e *Endpoint, now unit.Time, s *sink, a *port.Arrival)
@@ -159,7 +164,8 @@ func (*packetReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arri
 	}
 }
 
-// window is the state of Acknowledged at the source. If it is nil, any number of packets may be in flight.
+// window is the state of Acknowledged at the source. If it is nil, any number of packets may be in
+// flight.
 type window struct {
 	Acknowledged
 	n       int       // packets that await their ACK
@@ -216,8 +222,9 @@ func (w *window) sent(at unit.Time, n unit.Size) {
 }
 
 // acked takes in the ACK of the packet that is ahead packets behind the oldest one which awaits
-// its ACK. It reports whether that is news, and whether it is the one that should come. It also returns
-// how many packets need not be retransmitted: the ACK is for a packet that was sent before the source went back.
+// its ACK. It reports whether that is news, and whether it is the one that should come. It also
+// returns how many packets need not be retransmitted: the ACK is for a packet that was sent before
+// the source went back.
 //
 // Where packets can be lost an ACK is for all up to its own, and one that is received again means
 // nothing. Elsewhere it is the ACK of the oldest packet which awaits one: links are lossless and

@@ -14,10 +14,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Workload is a workload at one endpoint: transfers to and from other members of a group. Each transfer is a flow of
-// its own, with a queue pair of the member's range, a rate limiter and a reaction point, which all end with the
-// transfer. An endpoint has a bounded number of transfers at a time, and further ones wait for one that ends. So the
-// memory of a workload depends on the number of open transfers, not on the number of members.
+// Workload is a workload at one endpoint: transfers to and from other members of a group. Each
+// transfer is a flow of its own, with a queue pair of the member's range, a rate limiter and a
+// reaction point, which all end with the transfer. An endpoint has a bounded number of transfers at
+// a time, and further ones wait for one that ends. So the memory of a workload depends on the
+// number of open transfers, not on the number of members.
 type Workload struct {
 	Flow    Flow                                         // the fields that all its flows share: not QP, Dst, Traffic, Limiter and Controller
 	Traffic traffic.Backlog                              // its transfers, to members by their index; nil: it only receives
@@ -154,8 +155,8 @@ func (e *Endpoint) beginTransfers(now unit.Time, p *workloadRun) {
 	e.agenda.Set(p.slot, next)
 }
 
-// sourceTo returns a source to a member, which has something to do: the one that stays with the member, or else one with a
-// queue pair, a limiter and its own reaction point.
+// sourceTo returns a source to a member, which has something to do: the one that stays with the
+// member, or else one with a queue pair, a limiter and its own reaction point.
 func (e *Endpoint) sourceTo(now unit.Time, p *workloadRun, to int) *source {
 	i, stays := p.kept[to]
 	if !stays {
@@ -182,8 +183,8 @@ func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	s.greedy, s.active, s.due = false, true, unit.Never
 }
 
-// retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged whole. It
-// reports whether it has.
+// retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged
+// whole. It reports whether it has.
 func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	if s.workload.kept != nil {
 		e.settleMessages(now, s)
@@ -203,8 +204,8 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	return true
 }
 
-// sourceOf returns the source of a flow. If there is none, ended is true for a queue pair of a pool: a frame about it
-// comes after the end of its transfer.
+// sourceOf returns the source of a flow. If there is none, ended is true for a queue pair of a
+// pool: a frame about it comes after the end of its transfer.
 func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	if i, ok := e.source.find(qp); ok {
 		return &e.sources[i], false
@@ -220,7 +221,8 @@ func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	return nil, true
 }
 
-// workloadOf returns the pool with a queue pair, and the member that sends with it; nil: there is none.
+// workloadOf returns the pool with a queue pair, and the member that sends with it; nil: there is
+// none.
 func (e *Endpoint) workloadOf(qp uint32) (p *workloadRun, member int) {
 	for k := range e.workloads.number() {
 		p = &e.workloads.all[k]
@@ -231,8 +233,8 @@ func (e *Endpoint) workloadOf(qp uint32) (p *workloadRun, member int) {
 	return nil, 0
 }
 
-// sinkOf returns the destination of the flow of a data frame; nil: there is none. The first frame of a transfer
-// makes it.
+// sinkOf returns the destination of the flow of a data frame; nil: there is none. The first frame
+// of a transfer makes it.
 func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	if i, ok := e.sink.find(f.QP); ok {
 		return &e.sinks[i]
@@ -240,7 +242,8 @@ func (e *Endpoint) sinkOf(now unit.Time, f *wire.Frame) *sink {
 	return e.workloadSink(now, f)
 }
 
-// workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no other sink.
+// workloadSink returns the destination of a flow of a workload. sinkOf calls it if the flow has no
+// other sink.
 func (e *Endpoint) workloadSink(now unit.Time, f *wire.Frame) *sink {
 	p, m := e.workloadOf(f.QP)
 	if p == nil || m == p.Self || p.Members[m] != f.Src || (f.Kind == wire.TCP) != p.Flow.Transport.streams() {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// fuzz.sh reports the executions of each target, also of one that never gets beyond its baseline, and with -least fails
-// for each that has too few. A go command that builds a script stands for the real one.
+// fuzz.sh reports the executions of each target, also of one that never gets beyond its baseline,
+// and with -least fails for each that has too few. A go command that builds a script stands for the
+// real one.
 func TestFuzzReportsExecutions(t *testing.T) {
 	dir := t.TempDir()
 	script, err := os.ReadFile("fuzz.sh")

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// test.sh first reports how busy the machine is and how long the tests take on an idle one. On a busy machine it
-// tests one package at a time.
+// test.sh first reports how busy the machine is and how long the tests take on an idle one. On a
+// busy machine it tests one package at a time.
 func TestLoad(t *testing.T) {
 	for load, busy := range map[string]bool{"0.5": false, "1000000": true} {
 		c := exec.Command("./test.sh", "--load")
@@ -62,8 +62,8 @@ func TestBenchOptions(t *testing.T) {
 	}
 }
 
-// The table of optional tools in test.sh has each program without which a test is skipped, so that --all installs it, and
-// no other.
+// The table of optional tools in test.sh has each program without which a test is skipped, so that
+// --all installs it, and no other.
 func TestTableOfTools(t *testing.T) {
 	src, err := os.ReadFile("test.sh")
 	if err != nil {
@@ -75,7 +75,8 @@ func TestTableOfTools(t *testing.T) {
 	for line := range strings.Lines(table) {
 		rows[strings.Fields(line)[0]] = false
 	}
-	// Programs that Debian always has, that come with those of the table, or that may be there instead of one.
+	// Programs that Debian always has, that come with those of the table, or that may be there
+	// instead of one.
 	known := strings.Fields("dpkg gzip mount nsenter truncate unshare rpm scontrol slurmctld slurmd srun ibnetdiscover ibtracert sminfo ibportstate ibqueryerrors ibccconfig ibccquery smpquery dump_fts ibsim")
 	need := regexp.MustCompile(`(?:NeedTools|needNamespaces|LookPath)\((?:t, )?"[^)]*`)
 	name := regexp.MustCompile(`"([^"]*)"`)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// ranges.py says of a range whether it was committed before the first result of its claim, did not change since, or came later.
+// ranges.py says of a range whether it was committed before the first result of its claim, did not
+// change since, or came later.
 func TestRangesFromGit(t *testing.T) {
 	dir := t.TempDir()
 	script, err := filepath.Abs("ranges.py")

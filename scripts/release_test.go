@@ -18,8 +18,8 @@ import (
 )
 
 // A release is the same in two folders; its Debian package can be installed, the installed
-// program runs the default scenario, and nothing of it stays when it is removed. The archive and the
-// image have the same program, and the list of parts has a license for each.
+// program runs the default scenario, and nothing of it stays when it is removed. The archive and
+// the image have the same program, and the list of parts has a license for each.
 func TestRelease(t *testing.T) {
 	runtest.NeedTools(t, "dpkg", "gzip", "python3")
 	args := []string{"./release.sh", "-t", "linux/" + runtime.GOARCH}

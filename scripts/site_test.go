@@ -25,8 +25,9 @@ var (
 	place     = regexp.MustCompile(`\bid="([^"]*)"`)
 )
 
-// The site is the same twice. Each link, anchor and image of it leads somewhere within it, each page can
-// be reached from the first one, and nothing is read from a network. Readers find the answers to their questions.
+// The site is the same twice. Each link, anchor and image of it leads somewhere within it, each
+// page can be reached from the first one, and nothing is read from a network. Readers find the
+// answers to their questions.
 func TestSite(t *testing.T) {
 	runtest.NeedTools(t, "python3")
 	program, err := runtest.Program(t.TempDir())
@@ -92,12 +93,13 @@ func TestSite(t *testing.T) {
 	t.Run("questions", func(t *testing.T) { testQuestions(t, dirs[0], site) })
 }
 
-// A question is one that a reader has, with what the reader types into the search, and the page and heading with the
-// answer.
+// A question is one that a reader has, with what the reader types into the search, and the page and
+// heading with the answer.
 type question struct{ Question, Search, Page, Heading string }
 
-// testQuestions: each question of docs/questions.yaml finds its answer in two minutes: the index of the documents and the
-// menu of the site lead to the page, and the search to the heading, among its first three results.
+// testQuestions: each question of docs/questions.yaml finds its answer in two minutes: the index of
+// the documents and the menu of the site lead to the page, and the search to the heading, among its
+// first three results.
 func testQuestions(t *testing.T, dir string, site map[string]string) {
 	src, err := os.ReadFile("../docs/questions.yaml")
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// chassis is the common part of all kinds of switches: ports, tables of routes, and everything that falls due at
-// their links or with frames that arrive. The fields that every event needs are in its first cache lines, because a
-// large fabric has many switches.
+// chassis is the common part of all kinds of switches: ports, tables of routes, and everything that
+// falls due at their links or with frames that arrive. The fields that every event needs are in its
+// first cache lines, because a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
 	agenda agenda.Part // see lineSlot
@@ -29,7 +29,8 @@ type chassis struct {
 	slots   slots    // the frames that are in the switch
 }
 
-// assemble makes the ports of a switch. Its agenda has the given number of slots more than the ports need.
+// assemble makes the ports of a switch. Its agenda has the given number of slots more than the
+// ports need.
 func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64,
 	events trace.Sink, more int) error {
 	n := len(ports)
@@ -57,8 +58,9 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	return nil
 }
 
-// The slots of the agenda. Of several that are due at the same instant, links that become idle come first, then flow
-// control packets that are only repeated, then frames that may be forwarded; each group is in the order of ports.
+// The slots of the agenda. Of several that are due at the same instant, links that become idle come
+// first, then flow control packets that are only repeated, then frames that may be forwarded; each
+// group is in the order of ports.
 func (c *chassis) transmitterSlot(p int) int { return p }
 func (c *chassis) resendSlot(p int) int      { return len(c.ports) + p }
 func (c *chassis) headerSlot(p int) int      { return 2*len(c.ports) + p }
@@ -114,13 +116,14 @@ func (c *chassis) rest() {
 	c.round++
 }
 
-// stalled reports that frames of a lane or priority wait at an output for another reason than before.
+// stalled reports that frames of a lane or priority wait at an output for another reason than
+// before.
 func (c *chassis) stalled(now unit.Time, p int, lane uint8, block, was port.Block) {
 	c.rec.State(now, trace.Stall, uint16(p), lane, 0, int64(block), int64(was))
 }
 
-// ready returns when an output may begin a frame that is still arriving, so that it does not run dry: its
-// transmission ends no earlier than the frame's tail arrives.
+// ready returns when an output may begin a frame that is still arriving, so that it does not run
+// dry: its transmission ends no earlier than the frame's tail arrives.
 func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
 	return tail - unit.Time(output.Transmitter().Serialise(n))
 }
@@ -134,8 +137,8 @@ func (c *chassis) reroute(now unit.Time, table int) {
 	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
 }
 
-// detour returns the output for a frame that waits for an output whose link is down: another one, if the routes have
-// one.
+// detour returns the output for a frame that waits for an output whose link is down: another one,
+// if the routes have one.
 func (c *chassis) detour(f *wire.Frame, output int) int {
 	if to, ok := c.forward(f); ok {
 		return to
@@ -145,13 +148,13 @@ func (c *chassis) detour(f *wire.Frame, output int) int {
 
 // changing is the part of a change that depends on the kind of switch.
 type changing interface {
-	// lose reports all frames in the switch as lost, except those that are on a link: their links go down, and the
-	// nodes that should have received them report them.
+	// lose reports all frames in the switch as lost, except those that are on a link: their links
+	// go down, and the nodes that should have received them report them.
 	lose(now unit.Time)
 	// empty removes everything from the switch, and resets its congestion points.
 	empty(now unit.Time)
-	// reroute puts another table of routes into use. A frame that waits for an output whose link is down moves to
-	// its new output, if there is one, behind the frames that wait there.
+	// reroute puts another table of routes into use. A frame that waits for an output whose link is
+	// down moves to its new output, if there is one, behind the frames that wait there.
 	reroute(now unit.Time, table int)
 }
 

@@ -60,8 +60,8 @@
 // # Limitations
 //
 // A Switch marks only data, and its congestion points of HPL-2002-224 see one data lane. A
-// lane that has discarded frames at the end of their lifetime does not stall (VLStallCount). In an OutputQueued, notifications of the switch itself
-// take no memory of an input. If some priorities have flow control, a frame of a
-// priority without it is dropped above the high watermark, not only when the memory is
-// full. All ports have the same kind of flow control and the same watermarks.
+// lane that has discarded frames at the end of their lifetime does not stall (VLStallCount). In an
+// OutputQueued, notifications of the switch itself take no memory of an input. If some priorities
+// have flow control, a frame of a priority without it is dropped above the high watermark, not only
+// when the memory is full. All ports have the same kind of flow control and the same watermarks.
 package switchd

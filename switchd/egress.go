@@ -63,8 +63,8 @@ func (s *Switch) enqueue(id int32, sl *slot) {
 	}
 }
 
-// serve lets an output send everything that it may: flow control packets that are owed, then ACKs that have a lane
-// apart, then data.
+// serve lets an output send everything that it may: flow control packets that are owed, then ACKs
+// that have a lane apart, then data.
 func (s *Switch) serve(now unit.Time, p int) {
 	pt, wake := &s.ports[p], unit.Never
 	if s.holds(p) {
@@ -74,8 +74,9 @@ func (s *Switch) serve(now unit.Time, p int) {
 		wake = min(wake, pt.Control(now))
 	}
 	s.send(now, p, pt, wake)
-	// The instant at which a flow control packet is repeated is updated only once it has come, because each packet
-	// postpones it, and one check too many costs less than an update for each packet.
+	// The instant at which a flow control packet is repeated is updated only once it has come,
+	// because each packet postpones it, and one check too many costs less than an update for each
+	// packet.
 	if out := &s.egress[p]; !out.repeats || pt.Retries() {
 		at := pt.Resend()
 		s.agenda.Set(s.resendSlot(p), at)
@@ -83,8 +84,8 @@ func (s *Switch) serve(now unit.Time, p int) {
 	}
 }
 
-// send is the part of serve that concerns frames: it offers them to the link. wake is when flow control needs
-// attention again.
+// send is the part of serve that concerns frames: it offers them to the link. wake is when flow
+// control needs attention again.
 func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	out := &s.egress[p]
 	if out.waits|out.blocked != 0 {
@@ -100,8 +101,8 @@ func (s *Switch) send(now unit.Time, p int, pt *port.Port, wake unit.Time) {
 	s.agenda.Set(s.transmitterSlot(p), wake)
 }
 
-// offer lets an output start a waiting frame, the higher lane first, and records why frames keep waiting. It returns
-// when the output should be looked at again.
+// offer lets an output start a waiting frame, the higher lane first, and records why frames keep
+// waiting. It returns when the output should be looked at again.
 func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for left := out.waits | out.blocked; left != 0; {
@@ -131,8 +132,8 @@ func (s *Switch) offer(now unit.Time, p int, pt *port.Port, out *egress) (wake u
 	return wake
 }
 
-// sendOldest starts the oldest frame of a lane that may be forwarded; the link is idle. If it cannot, it returns the
-// reason, and when to ask again.
+// sendOldest starts the oldest frame of a lane that may be forwarded; the link is idle. If it
+// cannot, it returns the reason, and when to ask again.
 func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	q := &out.lanes[lane].queue
 	before, id, bypassing := s.oldest(q)
@@ -165,9 +166,9 @@ func (s *Switch) sendOldest(now unit.Time, lane int, pt *port.Port, out *egress)
 	return port.Answer{Block: port.Open, Until: unit.Never}
 }
 
-// oldest finds the oldest frame in the queue of a lane that its output may take, and the one ahead of it. It reports
-// whether the crossbar delays an older one. It finds none if an older one has been bypassed often enough: then the
-// output waits for that frame.
+// oldest finds the oldest frame in the queue of a lane that its output may take, and the one ahead
+// of it. It reports whether the crossbar delays an older one. It finds none if an older one has
+// been bypassed often enough: then the output waits for that frame.
 func (s *Switch) oldest(q *fifo) (before, id int32, bypassing bool) {
 	before, id = none, q.head
 	for ; id != none; before, id = id, s.slots.all[id].next {
@@ -204,7 +205,8 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	pt.Start(now, &sl.frame, sl.length, note)
 }
 
-// sampleLeaving shows the congestion point a frame that leaves. It returns why the frame has been marked here.
+// sampleLeaving shows the congestion point a frame that leaves. It returns why the frame has been
+// marked here.
 func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	came := sl.frame.FECN && sl.reason == 0 // marked before it arrived here
 	why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
@@ -231,7 +233,8 @@ func (s *Switch) queue(sl *slot) cp.Queue {
 	}
 }
 
-// complete ends a transmission: the tail has left. The credit goes back, and the input can feed other outputs.
+// complete ends a transmission: the tail has left. The credit goes back, and the input can feed
+// other outputs.
 func (s *Switch) complete(now unit.Time, p int) {
 	out := &s.egress[p]
 	id := out.sending
@@ -259,11 +262,12 @@ func (s *Switch) Blocked(output int) bool {
 	return out.lacksCredit() || out.sending != none && out.waited
 }
 
-// lacksCredit reports whether data waits for credit; of several lanes, that of the one that was served last.
+// lacksCredit reports whether data waits for credit; of several lanes, that of the one that was
+// served last.
 func (e *egress) lacksCredit() bool { return e.lacks>>(e.lane&15)&1 == 1 }
 
-// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). A frame that is
-// being sent waits for nothing, because it will make room by itself.
+// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter).
+// A frame that is being sent waits for nothing, because it will make room by itself.
 func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 	for p := range s.ingress {
 		if len(s.ingress[p].slots) == 0 {

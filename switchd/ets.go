@@ -8,13 +8,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Weights are the shares of a link that priorities get if all of them have frames to send: enhanced transmission
-// selection, ETS (IEEE 802.1Q, clause 37, from 802.1Qaz). A priority of weight 0 is strict: it precedes all
-// priorities that have a weight, and of several strict ones the higher goes first.
+// Weights are the shares of a link that priorities get if all of them have frames to send: enhanced
+// transmission selection, ETS (IEEE 802.1Q, clause 37, from 802.1Qaz). A priority of weight 0 is
+// strict: it precedes all priorities that have a weight, and of several strict ones the higher goes
+// first.
 type Weights [port.Priorities]int
 
-// leastQuantum is how much the priority with the least weight may send in a round: a frame of the usual length. For
-// a longer frame it saves over several rounds.
+// leastQuantum is how much the priority with the least weight may send in a round: a frame of the
+// usual length. For a longer frame it saves over several rounds.
 const leastQuantum unit.Size = 1522
 
 // scheduler orders the priorities of the outputs of a switch.
@@ -59,7 +60,8 @@ func newScheduler(w Weights) (s scheduler, err error) {
 	return s, nil
 }
 
-// first returns the first of some priorities, a bit each, and whether it has a weight. There must be at least one.
+// first returns the first of some priorities, a bit each, and whether it has a weight. There must
+// be at least one.
 func (s *scheduler) first(some uint8) (lane uint, weighted bool) {
 	if strict := some & s.stricts; strict != 0 {
 		return uint(bits.Len8(strict)-1) % port.Priorities, false
@@ -67,16 +69,17 @@ func (s *scheduler) first(some uint8) (lane uint, weighted bool) {
 	return uint(bits.Len8(some)-1) % port.Priorities, true
 }
 
-// rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair Queueing Using Deficit Round
-// Robin", 1996). In its turn a priority may send its quantum and what it has left from earlier rounds. A priority
-// that has nothing to send loses what it has left. One that its peer has stopped keeps it, and gains nothing.
+// rounds is deficit round robin at one output (Shreedhar and Varghese, "Efficient Fair Queueing
+// Using Deficit Round Robin", 1996). In its turn a priority may send its quantum and what it has
+// left from earlier rounds. A priority that has nothing to send loses what it has left. One that
+// its peer has stopped keeps it, and gains nothing.
 type rounds struct {
 	turn int // index in scheduler.order
 	left [port.Priorities]unit.Size
 }
 
-// next returns the priority that sends now. can has those that can send, a bit each, lengths the lengths of their
-// first frames, and empty those that have no frame.
+// next returns the priority that sends now. can has those that can send, a bit each, lengths the
+// lengths of their first frames, and empty those that have no frame.
 func (r *rounds) next(s *scheduler, can, empty uint8, lengths *[port.Priorities]unit.Size) uint8 {
 	if bits.OnesCount8(can) == 0 {
 		panic("switchd: nothing can be sent")

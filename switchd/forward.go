@@ -13,8 +13,9 @@ const NoRoute port.ID = 0xFFFF
 
 // Routes is a table of routes as the configuration gives it.
 type Routes struct {
-	// To holds, by LID, the port towards it, or NoRoute. A value that is not below the number of ports stands for
-	// several ports, each of which leads there: the first such value means the first entry of Equal.
+	// To holds, by LID, the port towards it, or NoRoute. A value that is not below the number of
+	// ports stands for several ports, each of which leads there: the first such value means the
+	// first entry of Equal.
 	To    []port.ID
 	Equal [][]port.ID
 }
@@ -42,9 +43,9 @@ func (r *Routes) Check(ports int) error {
 	return nil
 }
 
-// routes is a table of routes in a compact form: pages of addresses, of which equal ones are stored once. In a large
-// fabric a switch reaches most addresses by one port, or by any of the ports that lead up, and those of a pod by the same
-// port.
+// routes is a table of routes in a compact form: pages of addresses, of which equal ones are stored
+// once. In a large fabric a switch reaches most addresses by one port, or by any of the ports that
+// lead up, and those of a pod by the same port.
 type routes struct {
 	ports port.ID
 	page  []uint16  // by page of addresses: where it is in pages
@@ -76,8 +77,8 @@ func newRoutes(given Routes, ports int) routes {
 	return r
 }
 
-// forward picks the output for a frame. ok is false if there is none. Of several equal outputs it takes the one that
-// wire.Choose returns for the seed of the switch.
+// forward picks the output for a frame. ok is false if there is none. Of several equal outputs it
+// takes the one that wire.Choose returns for the seed of the switch.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := NoRoute
 	if k := uint(f.Dst) / pageSize; k < uint(len(r.page)) {

@@ -35,8 +35,8 @@ func TestRoutesSayWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// Pages of addresses that a switch reaches by the same port are stored once: one of each pod, two of its own endpoints, and
-// the one that is not full.
+// Pages of addresses that a switch reaches by the same port are stored once: one of each pod, two
+// of its own endpoints, and the one that is not full.
 func TestRoutesAreShort(t *testing.T) {
 	by := make([]port.ID, 2000)
 	for i := range by {

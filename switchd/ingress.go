@@ -50,7 +50,8 @@ type held struct {
 // holds reports whether an input holds credit back.
 func (s *Switch) holds(p int) bool { return s.starved != nil && len(s.starved[p].held) > 0 }
 
-// giveBack returns the credit of an input that is due to the peer. The result is when the next credit is due.
+// giveBack returns the credit of an input that is due to the peer. The result is when the next
+// credit is due.
 func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	in := &s.starved[p]
 	for len(in.held) > 0 && in.held[0].at <= now {
@@ -63,7 +64,8 @@ func (s *Switch) giveBack(now unit.Time, p int) (next unit.Time) {
 	return in.held[0].at
 }
 
-// store gives a frame a slot, its place in the order of arrival, and a place in the queue of a lane of its output.
+// store gives a frame a slot, its place in the order of arrival, and a place in the queue of a lane
+// of its output.
 func (s *Switch) store(now unit.Time, p, output int, lane uint8, flight unit.Duration, a *port.Arrival) {
 	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	in := &s.ingress[p]
@@ -102,8 +104,8 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 	}
 }
 
-// Full reports whether an input buffer counts as full: a frame of the largest size would take it past the configured
-// occupancy, which by default is its whole room.
+// Full reports whether an input buffer counts as full: a frame of the largest size would take it
+// past the configured occupancy, which by default is its whole room.
 func (s *Switch) Full(input int) bool {
 	limit := s.fullAt[input]
 	return s.ports[input].Used(port.DataLane) > limit-s.packet

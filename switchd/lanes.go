@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// This file implements the virtual lanes of an InfiniBand switch: which lane a frame takes, which lane sends, and how long
-// a frame may wait at the head of a lane.
+// This file implements the virtual lanes of an InfiniBand switch: which lane a frame takes, which
+// lane sends, and how long a frame may wait at the head of a lane.
 
 // makeLanes makes the lanes of all outputs, their arbiters and the mappings of service levels.
 func (s *Switch) makeLanes(c *Config) {
@@ -49,8 +49,8 @@ func (s *Switch) makeLanes(c *Config) {
 	}
 }
 
-// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if all links have one data lane. It
-// ignores a setting of another type.
+// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if all links
+// have one data lane. It ignores a setting of another type.
 func (s *Switch) changeLanes(e port.Event) {
 	switch t := e.Setting.(type) {
 	case port.SLToVL:
@@ -74,8 +74,9 @@ func (e *egress) dataLanes() int {
 	return len(e.lanes)
 }
 
-// laneOf returns the lane on which a frame leaves that arrived on a lane of an input: the ACK lane for the ACK lane,
-// else the lane of its service level. ok is false if the output does not have that lane.
+// laneOf returns the lane on which a frame leaves that arrived on a lane of an input: the ACK lane
+// for the ACK lane, else the lane of its service level. ok is false if the output does not have
+// that lane.
 func (s *Switch) laneOf(f *wire.Frame, came uint8, input, output int) (lane uint8, ok bool) {
 	in, out := &s.egress[input], &s.egress[output]
 	switch {
@@ -88,7 +89,8 @@ func (s *Switch) laneOf(f *wire.Frame, came uint8, input, output int) (lane uint
 	return lane, int(lane) < out.dataLanes()
 }
 
-// offerLanes is offer for a switch with several data lanes, or with a lifetime at the head of lanes.
+// offerLanes is offer for a switch with several data lanes, or with a lifetime at the head of
+// lanes.
 func (s *Switch) offerLanes(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	if out.arbiter == nil {
 		wake = s.offer(now, p, pt, out)
@@ -101,7 +103,8 @@ func (s *Switch) offerLanes(now unit.Time, p int, pt *port.Port, out *egress) (w
 	return wake
 }
 
-// arbitrate is offer for an output with several data lanes: the arbiter chooses among those that can send.
+// arbitrate is offer for an output with several data lanes: the arbiter chooses among those that
+// can send.
 func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wake unit.Time) {
 	if free := pt.Transmitter().Free(); out.sending != none || free > now {
 		return free // the reasons remain
@@ -154,8 +157,8 @@ func (s *Switch) arbitrate(now unit.Time, p int, pt *port.Port, out *egress) (wa
 	return wake
 }
 
-// ask returns whether a lane of an output can send; the link is idle. The block is port.Idle if no waiting frame
-// may be forwarded.
+// ask returns whether a lane of an output can send; the link is idle. The block is port.Idle if no
+// waiting frame may be forwarded.
 func (s *Switch) ask(now unit.Time, lane int, pt *port.Port, out *egress) port.Answer {
 	_, id, bypassing := s.oldest(&out.lanes[lane].queue)
 	switch {
@@ -172,8 +175,8 @@ func (s *Switch) ask(now unit.Time, lane int, pt *port.Port, out *egress) port.A
 	return a
 }
 
-// expire discards frames that have waited for credit at the head of a lane for the lifetime of the output (IBTA
-// Volume 1, 18.2.5.4). It returns when the next one is due.
+// expire discards frames that have waited for credit at the head of a lane for the lifetime of the
+// output (IBTA Volume 1, 18.2.5.4). It returns when the next one is due.
 func (s *Switch) expire(now unit.Time, p int, out *egress) (wake unit.Time) {
 	wake = unit.Never
 	for left := out.blocked; left != 0 && s.life[p] > 0; left &= left - 1 {

@@ -8,11 +8,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// memory is the account of a shared memory: how much of it each input occupies, and which inputs should stop
-// sending.
+// memory is the account of a shared memory: how much of it each input occupies, and which inputs
+// should stop sending.
 //
-// It is divided into partitions, one for each input, or it is one pool for all. Each input has watermarks on the
-// memory that it occupies itself: on all of it (PAUSE), or on each priority (PFC).
+// It is divided into partitions, one for each input, or it is one pool for all. Each input has
+// watermarks on the memory that it occupies itself: on all of it (PAUSE), or on each priority
+// (PFC).
 type memory struct {
 	part      unit.Size   // the size of the partition of an input
 	high, low unit.Size   // watermarks
@@ -25,9 +26,9 @@ type memory struct {
 	flow      uint8 // the priorities with watermarks, a bit each
 }
 
-// cut is a missing part of the buffer of an input. It is taken away as it becomes free: memory above the lower high
-// watermark that frames occupy goes once they have left. So frames that were in flight when the watermark fell still
-// have their headroom, and the sender is stopped in time.
+// cut is a missing part of the buffer of an input. It is taken away as it becomes free: memory
+// above the lower high watermark that frames occupy goes once they have left. So frames that were
+// in flight when the watermark fell still have their headroom, and the sender is stopped in time.
 type cut struct {
 	high, low unit.Size // watermarks of the part that is left: those of the memory count where they are lower
 	most      unit.Size // how much should be missing
@@ -75,9 +76,10 @@ func (m *memory) account(input int, lane uint8) *account {
 	return &m.accounts[input*(int(m.classes)+1)+int(m.class(lane))]
 }
 
-// store takes n bytes for an input. It returns how much is then occupied, and whether the sender must stop now and
-// did not have to before. If there is no room it takes nothing, and ok is false. If some priorities have flow
-// control, a priority without it may occupy no more than the high watermark.
+// store takes n bytes for an input. It returns how much is then occupied, and whether the sender
+// must stop now and did not have to before. If there is no room it takes nothing, and ok is false.
+// If some priorities have flow control, a priority without it may occupy no more than the high
+// watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
 	p, a := m.partition(input), m.account(input, lane)
 	high, _ := m.watermarks(input)
@@ -94,8 +96,8 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 	return taken, false, true
 }
 
-// free gives n bytes back. It returns how much is then occupied, and whether a sender that had to stop may resume.
-// It panics if fewer bytes are occupied.
+// free gives n bytes back. It returns how much is then occupied, and whether a sender that had to
+// stop may resume. It panics if fewer bytes are occupied.
 func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
 	a := m.account(input, lane)
 	if n > a.taken {
@@ -113,8 +115,8 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 	return a.taken, false
 }
 
-// cut reduces the buffer of an input to the given part; the zero value restores all of it. It returns the classes
-// whose sender must stop now, and those whose sender may resume, a bit each.
+// cut reduces the buffer of an input to the given part; the zero value restores all of it. It
+// returns the classes whose sender must stop now, and those whose sender may resume, a bit each.
 func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	if m.cuts == nil {
 		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.accounts)/(int(m.classes)+1))
@@ -142,8 +144,8 @@ func (m *memory) watermarks(input int) (high, low unit.Size) {
 	return min(m.high, m.cuts[input].high), min(m.low, m.cuts[input].low)
 }
 
-// compare compares the memory that an input has taken with watermarks that have changed. It returns the classes whose
-// sender is to stop now, and those whose sender may continue, a bit each.
+// compare compares the memory that an input has taken with watermarks that have changed. It returns
+// the classes whose sender is to stop now, and those whose sender may continue, a bit each.
 func (m *memory) compare(input int) (stop, resume uint8) {
 	if m.cuts != nil {
 		m.withdraw(input)

@@ -18,7 +18,8 @@ type OutputQueuedConfig struct {
 	Routes []Routes      // the first is used until port.RoutesChange names another
 	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed
 
-	// Delay is the least time from the first bit in to the first bit out (CutThrough), or from the last bit in.
+	// Delay is the least time from the first bit in to the first bit out (CutThrough), or from the
+	// last bit in.
 	Delay      unit.Duration
 	CutThrough bool // a frame is forwarded once its header has arrived; by default once all of it has
 
@@ -37,9 +38,9 @@ type OutputQueuedConfig struct {
 // control returns the flow control of all ports.
 func (c *OutputQueuedConfig) control() port.FlowControl { return c.Ports[0].FlowControl }
 
-// OutputQueued is a switch with a shared memory and a queue for each priority at each output. A frame is in the
-// memory from its arrival until its tail has left. It is accounted to the input by which it arrived, and when that
-// input occupies too much, the sender there receives PAUSE.
+// OutputQueued is a switch with a shared memory and a queue for each priority at each output. A
+// frame is in the memory from its arrival until its tail has left. It is accounted to the input by
+// which it arrived, and when that input occupies too much, the sender there receives PAUSE.
 type OutputQueued struct {
 	chassis
 	config  OutputQueuedConfig
@@ -150,8 +151,8 @@ func (s *OutputQueued) empty(now unit.Time) {
 	s.startWatchdog(now)
 }
 
-// Receive takes in a frame: its header, or all of it. Advance does the rest once all frames of that instant have
-// arrived.
+// Receive takes in a frame: its header, or all of it. Advance does the rest once all frames of that
+// instant have arrived.
 func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
@@ -213,7 +214,8 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
 	if s.cut {
-		// The link must not run dry: the transmission ends no earlier than the frame's tail arrives.
+		// The link must not run dry: the transmission ends no earlier than the frame's tail
+		// arrives.
 		eligible = max(a.Head.Add(flight).Add(s.delay), ready(&s.ports[out], tail, a.Length))
 	}
 	if s.outputLimit > 0 {
@@ -230,8 +232,8 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	}
 }
 
-// Advance does everything that is due: it ends transmissions, queues the frames that may be forwarded, and then lets
-// idle outputs send.
+// Advance does everything that is due: it ends transmissions, queues the frames that may be
+// forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
@@ -267,8 +269,8 @@ func (s *OutputQueued) Advance(now unit.Time) {
 	}
 }
 
-// admit queues the next frame of an input at its output, unless a dropper discards it. The other congestion points
-// see the queue with the frame in it.
+// admit queues the next frame of an input at its output, unless a dropper discards it. The other
+// congestion points see the queue with the frame in it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
 	q := &s.inputs[p].arriving
 	id, sl := s.slots.pop(q)
@@ -312,8 +314,8 @@ func (s *OutputQueued) report(now unit.Time, p int, lane uint8, all, bytes unit.
 	s.rec.Queue(now, uint16(p), lane, int64(all), int64(bytes))
 }
 
-// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter). Frames that are
-// still arriving, or are being sent, wait for nothing.
+// Waits yields the frames that wait in the switch, for the detection of deadlock (deadlock.Waiter).
+// Frames that are still arriving, or are being sent, wait for nothing.
 func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	visit := func(id int32, waits bool) {
 		for ; id != none; id = s.slots.all[id].next {

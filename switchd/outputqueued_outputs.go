@@ -29,8 +29,8 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	}
 }
 
-// speak serves an output whose port may have flow control to send: it calls Control first, then offers frames. serve
-// calls it only for such ports.
+// speak serves an output whose port may have flow control to send: it calls Control first, then
+// offers frames. serve calls it only for such ports.
 func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.transmitterSlot(p), min(wake, s.offer(now, p, pt, o)))
@@ -43,8 +43,9 @@ func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
 	o.owesControl = at != unit.Never || !pt.ControlIdle()
 }
 
-// setRetryTimer records when the retry of a link has something to do. Each frame postpones its timer, which is only
-// noticed once the timer has come. Credits have timers that end only on an idle link.
+// setRetryTimer records when the retry of a link has something to do. Each frame postpones its
+// timer, which is only noticed once the timer has come. Credits have timers that end only on an
+// idle link.
 func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 	if !pt.TimerMoved() {
 		return
@@ -54,8 +55,8 @@ func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
 	}
 }
 
-// offer lets an output start a waiting frame, without flow control. It returns when the output should
-// be looked at again.
+// offer lets an output start a waiting frame, without flow control. It returns when the output
+// should be looked at again.
 func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wake unit.Time) {
 	wake = unit.Never
 	if o.sending != none || pt.Transmitter().Free() > now {
@@ -100,8 +101,8 @@ func (s *OutputQueued) offer(now unit.Time, p int, pt *port.Port, o *output) (wa
 	return wake
 }
 
-// hold records for some priorities, a bit each, that the link is busy: those that have a frame wait for it, and the
-// others have no reason to wait.
+// hold records for some priorities, a bit each, that the link is busy: those that have a frame wait
+// for it, and the others have no reason to wait.
 func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	for some != 0 {
 		lane, _ := s.order.first(some)
@@ -114,8 +115,8 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	}
 }
 
-// asks reports whether serve may have something to do. While a frame is being sent, its end is already in the
-// agenda.
+// asks reports whether serve may have something to do. While a frame is being sent, its end is
+// already in the agenda.
 func (o *output) asks() bool {
 	return o.sending == none && o.waits != 0 || o.news() != 0 || o.owesControl
 }
@@ -137,8 +138,8 @@ func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, 
 	}
 }
 
-// stillIn decides whether a frame whose tail is still arriving may leave by an output, because the link there may be
-// faster than the one on which it arrives. a is the answer of the output itself.
+// stillIn decides whether a frame whose tail is still arriving may leave by an output, because the
+// link there may be faster than the one on which it arrives. a is the answer of the output itself.
 func stillIn(now unit.Time, pt *port.Port, sl *slot, a port.Answer) port.Answer {
 	if at := ready(pt, sl.tail, sl.length); a.Block == port.Open && at > now {
 		return port.Answer{Block: port.LinkBusy, Until: at}
@@ -146,8 +147,8 @@ func stillIn(now unit.Time, pt *port.Port, sl *slot, a port.Answer) port.Answer 
 	return a
 }
 
-// weigh returns the first of some priorities, a bit each, if there are weights and the link is idle. If no strict
-// priority is among them, it is the one whose turn it is.
+// weigh returns the first of some priorities, a bit each, if there are weights and the link is
+// idle. If no strict priority is among them, it is the one whose turn it is.
 func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 	first, weighted := s.order.first(some)
 	if !weighted {
@@ -216,8 +217,8 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	s.release(now, id)
 }
 
-// retryServe checks the retry of a link after a frame has arrived. It makes the next Advance serve the output, or a
-// later one if nothing is due yet, for example an ACK for which it is too early.
+// retryServe checks the retry of a link after a frame has arrived. It makes the next Advance serve
+// the output, or a later one if nothing is due yet, for example an ACK for which it is too early.
 func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
 	if !pt.RetryPending() {
 		return
@@ -229,7 +230,8 @@ func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
 	}
 }
 
-// nothingNew reports whether serve would find nothing to report about the frames that wait for an output.
+// nothingNew reports whether serve would find nothing to report about the frames that wait for an
+// output.
 func (s *OutputQueued) nothingNew(now unit.Time, p int) bool {
 	o := &s.outputs[p]
 	return o.waits|o.kept == 0 || o.news() == 0 && s.ports[p].Transmitter().Free() > now

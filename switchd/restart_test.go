@@ -91,8 +91,8 @@ func TestRestartOfAnOutputQueue(t *testing.T) {
 	}
 }
 
-// A restart loses notifications of the switch itself at the output at which they wait, also behind a frame that
-// came by another port.
+// A restart loses notifications of the switch itself at the output at which they wait, also behind
+// a frame that came by another port.
 func TestRestartLosesItsOwnNotifications(t *testing.T) {
 	c := outputQueued(3)
 	c.Points = func(int, *trace.Recorder) (cp.Made, error) {

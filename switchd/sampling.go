@@ -8,8 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// sample does the second half of admit for a frame that the congestion points look at: the dropper may mark or
-// discard it before it joins the queue; then the marker and the notifier see it there.
+// sample does the second half of admit for a frame that the congestion points look at: the dropper
+// may mark or discard it before it joins the queue; then the marker and the notifier see it there.
 func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	sl := &s.slots.all[id]
 	was := sl.frame.FECN
@@ -40,7 +40,8 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	}
 }
 
-// marked reports a violation if a congestion point has marked a frame whose bytes do not allow a mark.
+// marked reports a violation if a congestion point has marked a frame whose bytes do not allow a
+// mark.
 func (s *OutputQueued) marked(now unit.Time, sl *slot, was bool) {
 	if f := &sl.frame; f.FECN && !was && !f.ECT() {
 		s.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Port: uint16(sl.output), Lane: f.Lane, Flow: f.QP,
@@ -66,8 +67,8 @@ func (s *OutputQueued) cells(sl *slot) int32 {
 	return int32(cp.CellsOf(sl.length, s.cell))
 }
 
-// send forwards a frame of the switch itself, a notification or a message. The frame occupies no input's memory,
-// because notifications are few and short.
+// send forwards a frame of the switch itself, a notification or a message. The frame occupies no
+// input's memory, because notifications are few and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	out, ok := s.forward(f)
 	if !ok {
@@ -86,7 +87,8 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 	s.enqueue(now, id, sl)
 }
 
-// sampleLeaving shows the congestion points a frame that leaves. It returns why one of them has marked it.
+// sampleLeaving shows the congestion points a frame that leaves. It returns why one of them has
+// marked it.
 func (s *OutputQueued) sampleLeaving(now unit.Time, sl *slot) (why trace.Reason) {
 	queue := s.queueOf(sl)
 	queue.Leaving = true

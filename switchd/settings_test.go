@@ -25,9 +25,9 @@ func (p *plant) fullest(in uint16, from, to unit.Time) (most int64) {
 	return most
 }
 
-// Watermarks change while two senders keep their inputs between them: an input that has more than the new high one stops
-// its sender at once, and one that has no more than the new low one lets it continue at once. From then on the memory that
-// is taken goes up and down between the new ones.
+// Watermarks change while two senders keep their inputs between them: an input that has more than
+// the new high one stops its sender at once, and one that has no more than the new low one lets it
+// continue at once. From then on the memory that is taken goes up and down between the new ones.
 func TestWatermarksChange(t *testing.T) {
 	p := newPlant(t, outputQueued(3))
 	p.offer(0, ether(1, 2, 0), 3000)
@@ -64,8 +64,8 @@ func TestWatermarksChange(t *testing.T) {
 	p.whole()
 }
 
-// An input with a part of its buffer has the lower ones of its own watermarks and of the switch's: the change of either
-// leaves the other in force.
+// An input with a part of its buffer has the lower ones of its own watermarks and of the switch's:
+// the change of either leaves the other in force.
 func TestWatermarksOfAPartOfABuffer(t *testing.T) {
 	c := outputQueued(3)
 	c.Memory = 3 * 60000
@@ -91,8 +91,9 @@ func TestWatermarksOfAPartOfABuffer(t *testing.T) {
 	p.whole()
 }
 
-// A watchdog that comes, changes and changes its action while a station pauses a priority forever: each finds the
-// storm after its own detection, and the storm of the one before it is over at the instant of the change.
+// A watchdog that comes, changes and changes its action while a station pauses a priority forever:
+// each finds the storm after its own detection, and the storm of the one before it is over at the
+// instant of the change.
 func TestWatchdogChange(t *testing.T) {
 	const us = unit.Microsecond
 	c := outputQueued(3)

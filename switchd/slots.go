@@ -6,9 +6,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slot is a place in the memory of a switch for a frame, occupied until the frame's tail has left: in an input buffer
-// from the moment at which its header has arrived. It has two cache lines. The first contains all that an output looks
-// at while the frame waits for it.
+// slot is a place in the memory of a switch for a frame, occupied until the frame's tail has left:
+// in an input buffer from the moment at which its header has arrived. It has two cache lines. The
+// first contains all that an output looks at while the frame waits for it.
 type slot struct {
 	state    state
 	reason   uint8 // a trace.Reason: why it was marked here
@@ -30,7 +30,8 @@ const ownFrame port.ID = 0xFFFF
 // none ends a list of slots.
 const none int32 = -1
 
-// slots is the memory of a switch for frames. The slots that are free are a list; the others can be in a list each.
+// slots is the memory of a switch for frames. The slots that are free are a list; the others can be
+// in a list each.
 type slots struct {
 	all  []slot
 	free int32

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A list keeps its order when slots leave it at either end or within, and a slot that was freed is the next one taken.
+// A list keeps its order when slots leave it at either end or within, and a slot that was freed is
+// the next one taken.
 func TestListsOfSlots(t *testing.T) {
 	var s slots
 	s.empty()

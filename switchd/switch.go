@@ -26,12 +26,12 @@ type Config struct {
 	Manage port.Manage   // decides about management packets that come; nil: they are lost
 	Points cp.Maker      // its congestion points, which see input buffers; nil: none
 
-	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as packets enter and
-	// leave the switch" (HPL-2002-224, IV.B). By default it counts "the packets in the switch that are waiting" (the
-	// same sentence), which agrees better with the figures.
+	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as
+	// packets enter and leave the switch" (HPL-2002-224, IV.B). By default it counts "the packets
+	// in the switch that are waiting" (the same sentence), which agrees better with the figures.
 	CountSending bool
-	// Packet is the size of the largest frame, in blocks. FullAt is the occupancy of an input buffer, in blocks,
-	// that counts as full (footnote 3); 0: its whole room.
+	// Packet is the size of the largest frame, in blocks. FullAt is the occupancy of an input
+	// buffer, in blocks, that counts as full (footnote 3); 0: its whole room.
 	Packet, FullAt int
 }
 
@@ -80,7 +80,8 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 	return s, s.setPoints(c.Points)
 }
 
-// setPoints gives the switch its congestion points, or others. Credit that goes back late does so still.
+// setPoints gives the switch its congestion points, or others. Credit that goes back late does so
+// still.
 func (s *Switch) setPoints(maker cp.Maker) error {
 	err := s.points.make(maker, len(s.ports), &s.rec)
 	if s.starver, _ = s.marker.(cp.Starver); s.starver != nil && s.starved == nil {
@@ -124,7 +125,8 @@ func (s *Switch) Apply(now unit.Time, e port.Event) {
 	}
 }
 
-// Congested returns for how long an output has been congested up to now, if the congestion point knows (cp.Timed).
+// Congested returns for how long an output has been congested up to now, if the congestion point
+// knows (cp.Timed).
 func (s *Switch) Congested(now unit.Time, p port.ID) (d unit.Duration) {
 	if int(p) < len(s.congested) {
 		d = s.congested[p]
@@ -184,8 +186,8 @@ func (s *Switch) lose(now unit.Time) {
 	}
 }
 
-// Receive takes in a frame whose header has arrived. Advance does the rest once all frames of that instant have
-// arrived.
+// Receive takes in a frame whose header has arrived. Advance does the rest once all frames of that
+// instant have arrived.
 func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
@@ -222,8 +224,9 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	s.store(now, p, output, lane, pt.Propagation(), a)
 }
 
-// Advance does everything that is due: it ends transmissions and lets idle outputs take the oldest frames; then,
-// frame by frame, it tries those that may now be forwarded, and asks the congestion point about them.
+// Advance does everything that is due: it ends transmissions and lets idle outputs take the oldest
+// frames; then, frame by frame, it tries those that may now be forwarded, and asks the congestion
+// point about them.
 func (s *Switch) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
@@ -245,7 +248,8 @@ func (s *Switch) Advance(now unit.Time) {
 	}
 }
 
-// touchFed touches the outputs that frames of an input wait for, because the input can feed one again.
+// touchFed touches the outputs that frames of an input wait for, because the input can feed one
+// again.
 func (s *Switch) touchFed(input int) {
 	for _, id := range s.ingress[input].slots {
 		if s.slots.all[id].state == waiting {
@@ -254,8 +258,8 @@ func (s *Switch) touchFed(input int) {
 	}
 }
 
-// flush serves the outputs that were touched. With a single-output crossbar (M2) two of them may want the same
-// input: the older of its frames goes first.
+// flush serves the outputs that were touched. With a single-output crossbar (M2) two of them may
+// want the same input: the older of its frames goes first.
 func (s *Switch) flush(now unit.Time) {
 	if s.single {
 		slices.SortStableFunc(s.dirty, func(a, b int32) int { return cmp.Compare(s.age(int(a)), s.age(int(b))) })
@@ -266,8 +270,8 @@ func (s *Switch) flush(now unit.Time) {
 	s.rest()
 }
 
-// age orders outputs by the frames that they would take: of two frames that arrived by one input, the older has the
-// earlier tail.
+// age orders outputs by the frames that they would take: of two frames that arrived by one input,
+// the older has the earlier tail.
 func (s *Switch) age(p int) unit.Time {
 	for lane := len(s.egress[p].lanes) - 1; lane >= 0; lane-- {
 		if _, id, _ := s.oldest(&s.egress[p].lanes[lane].queue); id != none {
@@ -277,8 +281,9 @@ func (s *Switch) age(p int) unit.Time {
 	return unit.Never
 }
 
-// admit makes the next frame of an input eligible. The output is tried first, and only then does the congestion
-// point see the arrival, so that a frame that cuts through is neither marked nor counted (footnote 6).
+// admit makes the next frame of an input eligible. The output is tried first, and only then does
+// the congestion point see the arrival, so that a frame that cuts through is neither marked nor
+// counted (footnote 6).
 func (s *Switch) admit(now unit.Time, p int) {
 	in := &s.ingress[p]
 	id := in.next()

@@ -19,17 +19,18 @@ const (
 // Words returns the words for the actions.
 func (WatchdogAction) Words() []string { return []string{"drop", "forward", "alert"} }
 
-// Watchdog detects PFC storms at all outputs of a switch: a peer that keeps a priority stopped for long is assumed
-// to be broken, or part of a deadlock. At each Poll it checks each queue of a lossless priority. A queue is in a
-// storm once so many consecutive intervals between polls count that they span Detection. An interval counts if the
-// peer kept the queue stopped throughout; unless Strict, also if the queue had frames, was stopped at some time, and
-// sent none of them. The storm is over after polls that span Restoration without a stop.
+// Watchdog detects PFC storms at all outputs of a switch: a peer that keeps a priority stopped for
+// long is assumed to be broken, or part of a deadlock. At each Poll it checks each queue of a
+// lossless priority. A queue is in a storm once so many consecutive intervals between polls count
+// that they span Detection. An interval counts if the peer kept the queue stopped throughout;
+// unless Strict, also if the queue had frames, was stopped at some time, and sent none of them. The
+// storm is over after polls that span Restoration without a stop.
 type Watchdog struct {
-	// drop: discards the queue's frames and all that arrive for it, or with its priority on its port, and sends no PFC
-	// for them; forward: ignores PFC; alert: only reports the storm.
+	// drop: discards the queue's frames and all that arrive for it, or with its priority on its
+	// port, and sends no PFC for them; forward: ignores PFC; alert: only reports the storm.
 	Action WatchdogAction `key:"action" def:"drop"`
-	// A queue that its peer has stopped at all polls for this long is in a storm: stopped without a break since the
-	// previous poll, or without having sent a waiting frame since.
+	// A queue that its peer has stopped at all polls for this long is in a storm: stopped without a
+	// break since the previous poll, or without having sent a waiting frame since.
 	// Source: SONiC
 	Detection unit.Duration `key:"detection" def:"400ms" low:"above 0s" also:"detection-time"`
 	// The storm ends when, at polls, the peer has not stopped the queue for this long.
@@ -75,8 +76,8 @@ func (s *OutputQueued) startWatchdog(now unit.Time) {
 	}
 }
 
-// setWatchdog gives the switch another watchdog. The storms that the old one has found are over, and the new one has
-// seen nothing yet.
+// setWatchdog gives the switch another watchdog. The storms that the old one has found are over,
+// and the new one has seen nothing yet.
 func (s *OutputQueued) setWatchdog(now unit.Time, c Watchdog) {
 	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatchdogChange), B: int64(c.Detection)})
 	for p := range s.ports {

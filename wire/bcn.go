@@ -7,8 +7,8 @@ import (
 )
 
 // BCNSize is the size of a BCN message in front of the bytes of the sampled frame, in
-// bytes, and BCNSampled is how many of these it carries at least: of a packet of RoCEv2 over IPv6 14
-// more, up to its BTH.
+// bytes, and BCNSampled is how many of these it carries at least: of a packet of RoCEv2 over IPv6
+// 14 more, up to its BTH.
 const (
 	BCNSize    = 20
 	BCNSampled = 64
@@ -42,8 +42,8 @@ func (f *Frame) sampledSize() int {
 // bits, and the MAC of the node.
 func (f *Frame) bcnPoint() uint64 { return f.CPID>>48<<48 | uint64(f.Src.MAC()) }
 
-// appendBCN appends a message of Backward Congestion Notification, but for the zeros behind the head
-// of the sampled frame, the high byte of each field first. The first BCNSampled bytes of the
+// appendBCN appends a message of Backward Congestion Notification, but for the zeros behind the
+// head of the sampled frame, the high byte of each field first. The first BCNSampled bytes of the
 // sampled frame follow, from its destination on, of its tags only the one of 802.1Q.
 //
 //	 0                   1                   2                   3
@@ -80,8 +80,8 @@ func appendSampled(b []byte, of *Frame) []byte {
 
 // parseBCN completes f with a BCN message, which starts at b[at]; b is all but the FCS. The
 // congestion point must be of the node that has sent the message; the sampled frame must be
-// a data frame, a data packet of RoCEv2 or a TCP segment, from where the message goes, and of the flow that the
-// CN-TAG names if there is one.
+// a data frame, a data packet of RoCEv2 or a TCP segment, from where the message goes, and of the
+// flow that the CN-TAG names if there is one.
 func parseBCN(f *Frame, _ *Body, b []byte, at int) error {
 	p, s := b[at:], f.Sampled()
 	if len(p) < BCNSize+BCNSampled {

@@ -8,7 +8,8 @@ import (
 // Body is the content of a Data frame instead of padding: a packet of a kernel's TCP, a
 // program's datagram. On InfiniBand it is behind the header that IP over InfiniBand has
 // (RFC 4391, section 6; over a reliable connection, RFC 4755): its type, and two bytes of
-// zeros; so it does on RoCEv2. On Ethernet it is the frame, which is of the family Guest then. Without a body the type is 0.
+// zeros; so it does on RoCEv2. On Ethernet it is the frame, which is of the family Guest then.
+// Without a body the type is 0.
 type Body struct {
 	Type  uint16 // as an EtherType: 0800 IPv4, 86DD IPv6, 6558 a whole frame of Ethernet; from LeastBodyType. 0: there is no body
 	Bytes []byte // Family.Carries limits them
@@ -16,7 +17,8 @@ type Body struct {
 	Marked bool // where it is delivered: its frame has FECN
 }
 
-// The types of bodies with packets of IP, of frames of Ethernet, and of tags in front of packets (IEEE 802.1Q).
+// The types of bodies with packets of IP, of frames of Ethernet, and of tags in front of packets
+// (IEEE 802.1Q).
 const (
 	bodyIPv4, bodyIPv6      = 0x0800, 0x86DD
 	bodyFrame               = 0x6558
@@ -29,8 +31,8 @@ const (
 	leastGuest  = 46 // bytes behind them: a shorter frame is filled up
 )
 
-// ip returns the packet of IP of a body, which may be in a frame of Ethernet and behind tags, and the shift of its
-// ECN field in its second byte. It returns nil for another body.
+// ip returns the packet of IP of a body, which may be in a frame of Ethernet and behind tags, and
+// the shift of its ECN field in its second byte. It returns nil for another body.
 func (b *Body) ip() (packet []byte, shift uint) {
 	kind, p := b.Type, b.Bytes
 	if kind == bodyFrame && len(p) >= 14 {
@@ -102,8 +104,8 @@ func (f *Frame) checkPayload(body Body) {
 	}
 }
 
-// BodyRoom returns how long the body of a Data frame with this much payload can be. A whole frame of Ethernet may have
-// its header in addition to that on Ethernet.
+// BodyRoom returns how long the body of a Data frame with this much payload can be. A whole frame
+// of Ethernet may have its header in addition to that on Ethernet.
 func (f Family) BodyRoom(payload uint32) int {
 	if f == Ethernet || f == Guest {
 		return int(payload)
@@ -114,8 +116,8 @@ func (f Family) BodyRoom(payload uint32) int {
 // Carries reports whether a Data frame of the family with this much payload has room for a body.
 func (f Family) Carries(payload uint32, b Body) bool { return f.PayloadOf(b) <= payload }
 
-// PayloadOf returns the payload of a Data frame of the family with a body. On Ethernet it is all behind the EtherType,
-// without a tag of IEEE 802.1Q.
+// PayloadOf returns the payload of a Data frame of the family with a body. On Ethernet it is all
+// behind the EtherType, without a tag of IEEE 802.1Q.
 func (f Family) PayloadOf(b Body) uint32 {
 	n := len(b.Bytes)
 	if f != Ethernet && f != Guest {
@@ -130,7 +132,8 @@ func (f Family) PayloadOf(b Body) uint32 {
 	return uint32(max(0, n))
 }
 
-// tagged reports whether a body begins with a tag of IEEE 802.1Q, behind its addresses if it has any.
+// tagged reports whether a body begins with a tag of IEEE 802.1Q, behind its addresses if it has
+// any.
 func (b *Body) tagged() bool {
 	kind, n := b.Type, len(b.Bytes)
 	if kind == bodyFrame {
@@ -139,11 +142,12 @@ func (b *Body) tagged() bool {
 	return kind == customerTag && n >= tagSize
 }
 
-// ofGuest returns how many bytes a guest's frame has behind its EtherType, filled up, without a tag.
+// ofGuest returns how many bytes a guest's frame has behind its EtherType, filled up, without a
+// tag.
 func (f *Frame) ofGuest() int { return max(int(f.Payload), leastGuest) }
 
-// appendGuest appends a guest's frame: its body as it is, between tags that the fabric needs. A frame with a priority
-// above 0 has the tag of IEEE 802.1Q that tells it.
+// appendGuest appends a guest's frame: its body as it is, between tags that the fabric needs. A
+// frame with a priority above 0 has the tag of IEEE 802.1Q that tells it.
 func appendGuest(b []byte, f *Frame, body Body) []byte {
 	rest := body.Bytes
 	if body.Type == bodyFrame {
@@ -166,7 +170,8 @@ func appendGuest(b []byte, f *Frame, body Body) []byte {
 	return b
 }
 
-// describe takes over into a guest's frame what its packet of IP says: the DSCP, ECN, and what paths follow from.
+// describe takes over into a guest's frame what its packet of IP says: the DSCP, ECN, and what
+// paths follow from.
 func (f *Frame) describe(b *Body) {
 	p, shift := b.ip()
 	class := uint8(0)
@@ -178,8 +183,8 @@ func (f *Frame) describe(b *Body) {
 	f.setTrafficClass(class)
 }
 
-// entropyOf returns a hash of what routers spread packets of IP by: the addresses, the protocol and, if it has
-// them, the ports. Fragments have none, so that all take one path.
+// entropyOf returns a hash of what routers spread packets of IP by: the addresses, the protocol
+// and, if it has them, the ports. Fragments have none, so that all take one path.
 func entropyOf(p []byte) uint32 {
 	if p == nil {
 		return 0
@@ -199,8 +204,8 @@ func entropyOf(p []byte) uint32 {
 	return uint32(hash)
 }
 
-// Entropy returns the number by which switches choose among equal paths: the queue pair of the flow, and of a guest's
-// frame a hash of the headers of IP and UDP or TCP.
+// Entropy returns the number by which switches choose among equal paths: the queue pair of the
+// flow, and of a guest's frame a hash of the headers of IP and UDP or TCP.
 func (f *Frame) Entropy() uint32 {
 	if f.Family == Guest {
 		return f.QP ^ f.MSN
@@ -208,7 +213,8 @@ func (f *Frame) Entropy() uint32 {
 	return f.QP
 }
 
-// parse reads the body in the payload of a data packet that is no padding, and reports whether it is one.
+// parse reads the body in the payload of a data packet that is no padding, and reports whether it
+// is one.
 func (b *Body) parse(payload []byte, pad int) bool {
 	end := len(payload) - pad
 	if end < encapsulationSize {
@@ -242,8 +248,9 @@ type bodySlot struct {
 	uses uint32 // counts the bodies that it has had
 }
 
-// Put makes b, which is copied, the body of a Data frame, and gives the frame the payload that b needs; a frame of
-// Ethernet becomes one of a guest. It panics if b is not a body, or longer than a frame of that family can carry.
+// Put makes b, which is copied, the body of a Data frame, and gives the frame the payload that b
+// needs; a frame of Ethernet becomes one of a guest. It panics if b is not a body, or longer than a
+// frame of that family can carry.
 //
 // The telemetry of a packet leaves its payload as it is.
 func (s *Bodies) Put(f *Frame, b Body) {

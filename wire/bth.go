@@ -59,8 +59,8 @@ func (h BTH) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(bit(h.AckReq, bthAckReq))|h.PSN&0xFFFFFF)
 }
 
-// Where the flags and the pad of a BTH are in its first eight bytes as a word, and the last of them in
-// the four behind.
+// Where the flags and the pad of a BTH are in its first eight bytes as a word, and the last of them
+// in the four behind.
 const (
 	bthSolicited = 55
 	bthMigrated  = 54
@@ -82,8 +82,8 @@ func ParseBTH(b []byte) (h BTH, rest []byte, err error) {
 	return h, b[BTHSize:], nil
 }
 
-// parse reads a BTH into h, with the checks of ParseBTH but without the copy that returning it by value would cost.
-// b has at least BTHSize bytes.
+// parse reads a BTH into h, with the checks of ParseBTH but without the copy that returning it by
+// value would cost. b has at least BTHSize bytes.
 func (h *BTH) parse(b []byte) error {
 	w, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint32(b[8:])
 	switch {

@@ -30,8 +30,8 @@ func (e CCTEntry) Slowdown() float64 {
 	return 1 + float64(e.Multiplier)/float64(int(1)<<e.Shift)
 }
 
-// ParseCCTEntry reads an entry as in opensm.conf, shift:multiplier, and returns a message that describes a mistake
-// with it. Numbers are as in C: 0x10 and 020 are 16.
+// ParseCCTEntry reads an entry as in opensm.conf, shift:multiplier, and returns a message that
+// describes a mistake with it. Numbers are as in C: 0x10 and 020 are 16.
 func ParseCCTEntry(text string) (e CCTEntry, wrong string) {
 	shift, multiplier, ok := strings.Cut(strings.TrimSpace(text), ":")
 	if !ok {

@@ -14,8 +14,8 @@ const (
 	mostCounters  = 8       // counters that a frame as a value holds: a port has a channel for each priority at most
 )
 
-// CCPart is the part of a CCUpdate: the counters of credits consumed of 16 virtual channels, of which at most 8
-// are not zero.
+// CCPart is the part of a CCUpdate: the counters of credits consumed of 16 virtual channels, of
+// which at most 8 are not zero.
 type CCPart struct {
 	upper  uint16 // 1: about channels 16 to 31
 	used   uint16 // the channels with a counter that is not zero, a bit each, from the first of this half on
@@ -23,7 +23,8 @@ type CCPart struct {
 	counts [mostCounters]uint16
 }
 
-// CCOf returns a part for the channels of one half, upper or lower, with counters that are all zero.
+// CCOf returns a part for the channels of one half, upper or lower, with counters that are all
+// zero.
 func CCOf(upper bool) (p CCPart) {
 	if upper {
 		p.upper = 1
@@ -34,8 +35,8 @@ func CCOf(upper bool) (p CCPart) {
 // first returns the first channel that the part is about.
 func (p *CCPart) first() uint8 { return uint8(p.upper) * halfChannels }
 
-// Set sets the counter of credits consumed of a channel. Channels come in rising order. It reports false
-// if the channel is in the other half, or not in order, or if the part is full.
+// Set sets the counter of credits consumed of a channel. Channels come in rising order. It reports
+// false if the channel is in the other half, or not in order, or if the part is full.
 func (p *CCPart) Set(channel uint8, consumed uint32) bool {
 	i, n := int(channel)-int(p.first()), bits.OnesCount16(p.used)
 	if consumed %= CreditModulus; consumed == 0 {
@@ -81,8 +82,9 @@ const (
 //	|               |  Type, 1 or 2 |  16 counters, 20 bits each    |
 //	+---------------+---------------+  ...
 //
-// The layout is section 5.2.6.2 of the Ultra Ethernet specification 1.0 as a public description of a switch
-// quotes it. That the counters follow in the order of the channels, without a gap, is ours.
+// The layout is section 5.2.6.2 of the Ultra Ethernet specification 1.0 as a public description of
+// a switch quotes it. That the counters follow in the order of the channels, without a gap, is
+// ours.
 func appendCCUpdate(b []byte, f *Frame, _ Body) []byte {
 	p := f.CC()
 	b = binary.BigEndian.AppendUint32(b, opcodeExtension<<16|companyUEC>>8)
@@ -96,8 +98,9 @@ func appendCCUpdate(b []byte, f *Frame, _ Body) []byte {
 	return b
 }
 
-// parseCCUpdate completes f with a CC_Update, all but the FCS, which is MinFrame long. Of one that another program
-// wrote it refuses more than 8 counters that are not zero: a Frame cannot hold them.
+// parseCCUpdate completes f with a CC_Update, all but the FCS, which is MinFrame long. Of one that
+// another program wrote it refuses more than 8 counters that are not zero: a Frame cannot hold
+// them.
 func parseCCUpdate(f *Frame, b []byte) error {
 	const company, kind, counters = 16, 19, 20
 	id := binary.BigEndian.Uint32(b[company:])

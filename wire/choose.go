@@ -10,8 +10,9 @@ import "math/bits"
 //
 // The name of a flow is both addresses and the queue pair. It stands for all that a switch
 // would hash in addition to the addresses: the UDP source port of RoCEv2, which differs from
-// queue pair to queue pair (InfiniBand Annex A17.9.2); of a guest's frame qp is its Entropy. A frame on the return
-// path, an ACK or a notification, has its own addresses and therefore its own path. n is above 0.
+// queue pair to queue pair (InfiniBand Annex A17.9.2); of a guest's frame qp is its Entropy. A
+// frame on the return path, an ACK or a notification, has its own addresses and therefore its own
+// path. n is above 0.
 func Choose(seed uint64, src, dst LID, qp uint32, n int) int {
 	h, _ := bits.Mul64(mix(seed^(uint64(src)<<48|uint64(dst)<<32|uint64(qp))), uint64(n))
 	return int(h)

@@ -25,8 +25,8 @@ func (f *Frame) octets() int {
 }
 
 // appendCNM appends a congestion notification message (IEEE 802.1Qau), but for the zeros behind the
-// head of the sampled frame, the high byte of each field first. Version and D are 0. The first Octets
-// bytes of the sampled frame's MSDU follow, from its EtherType on.
+// head of the sampled frame, the high byte of each field first. Version and D are 0. The first
+// Octets bytes of the sampled frame's MSDU follow, from its EtherType on.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

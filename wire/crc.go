@@ -14,11 +14,12 @@ type crcTable struct {
 	many  [zeroSteps]operator    // many[n] is n*zeroStep zero bytes
 }
 
-// The run of zeros that is taken in two steps has fewer than zeroStep*zeroSteps bytes, and no frame has so many.
+// The run of zeros that is taken in two steps has fewer than zeroStep*zeroSteps bytes, and no frame
+// has so many.
 const zeroStep, zeroSteps = 128, 80
 
-// operator takes a state to the one behind some zero bytes. A CRC is linear: the states behind the parts of a state add
-// up. The parts are its eight nibbles.
+// operator takes a state to the one behind some zero bytes. A CRC is linear: the states behind the
+// parts of a state add up. The parts are its eight nibbles.
 type operator [8][16]uint32
 
 // of returns the state behind the zero bytes.
@@ -133,8 +134,8 @@ func FCS(p []byte) uint32 {
 // bytes.
 func VCRC(p []byte) uint16 { return ^uint16(vcrc.update(0xFFFF, p)) }
 
-// vcrcOf returns the VCRC of a packet that this package has built. If padding is true, all bytes between its BTH and
-// its ICRC are zeros, which are then not read one by one.
+// vcrcOf returns the VCRC of a packet that this package has built. If padding is true, all bytes
+// between its BTH and its ICRC are zeros, which are then not read one by one.
 func vcrcOf(p []byte, padding bool) uint16 {
 	if !padding {
 		return VCRC(p)
@@ -152,8 +153,8 @@ func vcrcOf(p []byte, padding bool) uint16 {
 // the payload, the low byte first.
 func ICRC(p []byte) uint32 { return icrcOf(p, false) }
 
-// icrcOf returns the ICRC of a packet. If padding is true, all bytes behind the BTH are zeros, which are then not
-// read one by one.
+// icrcOf returns the ICRC of a packet. If padding is true, all bytes behind the BTH are zeros,
+// which are then not read one by one.
 func icrcOf(p []byte, padding bool) uint32 {
 	head := [HeaderSize]byte(p)
 	head[0] |= 0xF0
@@ -170,14 +171,15 @@ func behindHead(s uint32, payload []byte, padding bool) uint32 {
 	return crc32.Update(^s, crc32.IEEETable, payload)
 }
 
-// GlobalICRC returns the invariant CRC of a packet with global routing (LNH 3), which must have at least LRH, GRH
-// and BTH. Unlike ICRC, it counts all of the LRH as ones, and in the GRH the traffic class, the flow label and the
-// hop limit.
+// GlobalICRC returns the invariant CRC of a packet with global routing (LNH 3), which must have at
+// least LRH, GRH and BTH. Unlike ICRC, it counts all of the LRH as ones, and in the GRH the traffic
+// class, the flow label and the hop limit.
 func GlobalICRC(p []byte) uint32 { return RoCEICRC(p[LRHSize:]) }
 
-// RoCEICRC returns the invariant CRC of a packet on Ethernet. p begins at the network header: a GRH, or IPv4 or IPv6
-// followed by UDP. There is no LRH, so eight bytes of ones take its place. In the network header all fields that a
-// router may change count as ones, and so does the checksum of UDP. For any other bytes it returns 0.
+// RoCEICRC returns the invariant CRC of a packet on Ethernet. p begins at the network header: a
+// GRH, or IPv4 or IPv6 followed by UDP. There is no LRH, so eight bytes of ones take its place. In
+// the network header all fields that a router may change count as ones, and so does the checksum of
+// UDP. For any other bytes it returns 0.
 func RoCEICRC(p []byte) uint32 {
 	n, least := IPv6Size, IPv4Size
 	switch {

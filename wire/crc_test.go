@@ -100,7 +100,8 @@ func TestAllZero(t *testing.T) {
 	}
 }
 
-// The FCS is that of package hash/crc32, whether a frame has a run of zeros, almost has one, or has none.
+// The FCS is that of package hash/crc32, whether a frame has a run of zeros, almost has one, or has
+// none.
 func TestFCSOfZeros(t *testing.T) {
 	for _, n := range []int{60, 387, 388, 389, 484, 1086, 1518, 4096, 9018, 12000} {
 		for _, at := range []int{-1, 0, 95, 96, n / 2, n - 5, n - 4, n - 1} {

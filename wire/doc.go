@@ -29,15 +29,16 @@
 //	CNP           0800 | IPv4 20 | UDP 8 | BTH 12 | zeros 16 | ICRC 4 | FCS 4
 //
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
-// InfiniBand do. The frame of a guest is its own; the fabric adds only tags that priorities and congestion schemes need.
+// InfiniBand do. The frame of a guest is its own; the fabric adds only tags that priorities and
+// congestion schemes need.
 //
 // After the frame's own bytes comes the link trailer (64 bytes, found from the
 // end), which carries the facts that a cable would have shown to the receiver: when the
 // frame was on the link, and in which order.
 //
-// Each kind has a row in kinds.go and its own file with Append, Parse and the table of its fields. Append writes exactly
-// WireSize bytes. Parse never panics, never allocates, and refuses bytes that it does
-// not understand with a *ParseError that names the field and its offset. Bytes that
+// Each kind has a row in kinds.go and its own file with Append, Parse and the table of its fields.
+// Append writes exactly WireSize bytes. Parse never panics, never allocates, and refuses bytes that
+// it does not understand with a *ParseError that names the field and its offset. Bytes that
 // Parse accepts, Append writes again byte for byte.
 //
 // These words have one meaning in the whole project: a port is one end of

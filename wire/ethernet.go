@@ -64,8 +64,8 @@ func (f *Frame) etherType() uint16 {
 // the highest.
 type MAC uint64
 
-// ControlAddress is where MAC control frames and control ordered sets go: the station at the other end of
-// the link, whatever its address is, and no node behind it (IEEE 802.3, 31B.1).
+// ControlAddress is where MAC control frames and control ordered sets go: the station at the other
+// end of the link, whatever its address is, and no node behind it (IEEE 802.3, 31B.1).
 const ControlAddress MAC = 0x0180C2000001
 
 // localMAC is the part of a MAC that is the same for all nodes of a fabric: an
@@ -88,7 +88,8 @@ func appendMAC(b []byte, m MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// macAt reads the address of a node that starts at b[at], and reports false if there is no such node.
+// macAt reads the address of a node that starts at b[at], and reports false if there is no such
+// node.
 func macAt(b []byte, at int) (LID, bool) {
 	return (MAC(binary.BigEndian.Uint16(b[at:]))<<32 | MAC(binary.BigEndian.Uint32(b[at+2:]))).LID()
 }
@@ -124,8 +125,8 @@ func (f *Frame) limited() bool {
 
 // appendAddresses appends the addresses of f, its tags and the EtherType of its content. The
 // rate-limited tag of BCN is RLTagSize bytes behind the 802.1Q tag of a data frame whose flow has a
-// rate limiter, the high byte of each field first. Its CPID is the congestion point that has put the
-// limiter there, and not 0; Flow is a hash of the flow, here the low 16 bits of its QP.
+// rate limiter, the high byte of each field first. Its CPID is the congestion point that has put
+// the limiter there, and not 0; Flow is a hash of the flow, here the low 16 bits of its QP.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -164,8 +165,8 @@ func appendTags(b []byte, f *Frame) []byte {
 // behindAddresses is the offset of the first EtherType of an Ethernet frame.
 const behindAddresses = 12
 
-// parseAddresses reads the addresses and tags of an Ethernet frame into f, and returns the EtherType
-// behind them and where it ends; b is all but the FCS.
+// parseAddresses reads the addresses and tags of an Ethernet frame into f, and returns the
+// EtherType behind them and where it ends; b is all but the FCS.
 func parseAddresses(f *Frame, b []byte) (kind uint16, at int, err error) {
 	src, fromNode := macAt(b, 6)
 	dst, toNode := macAt(b, 0)
@@ -217,8 +218,8 @@ func appendFlow(b []byte, f *Frame, version uint32, flags uint8) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(flags)<<24|f.PSN&0xFFFFFF)
 }
 
-// parseFlow reads into f the fields that appendFlow has written at b[at] behind the version, and returns the
-// flags. It refuses a flow that is not the one of the CN-TAG.
+// parseFlow reads into f the fields that appendFlow has written at b[at] behind the version, and
+// returns the flags. It refuses a flow that is not the one of the CN-TAG.
 func parseFlow(f *Frame, b []byte, at int) (flags uint8, err error) {
 	first, second := binary.BigEndian.Uint32(b[at:]), binary.BigEndian.Uint32(b[at+4:])
 	if f.Tagged && CNTag(f.QP) != CNTag(first) {
@@ -241,8 +242,8 @@ const (
 
 // appendDataHeader appends the first MinMSDU bytes of the payload of a Data frame on Ethernet,
 // the high byte of each field first. F is the mark, L ends
-// a transfer, and I is set if four bytes of immediate data follow. Payload counts itself and the padding behind it, without the
-// zeros up to MinFrame:
+// a transfer, and I is set if four bytes of immediate data follow. Payload counts itself and the
+// padding behind it, without the zeros up to MinFrame:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

@@ -703,8 +703,8 @@ func resum(b []byte, at int) {
 	binary.BigEndian.PutUint16(p[36:], sum(pseudo, p[20:n]))
 }
 
-// What cannot be written is left out: classes that stop for no time, more octets than there can be, numbers
-// that do not fit.
+// What cannot be written is left out: classes that stop for no time, more octets than there can be,
+// numbers that do not fit.
 func TestEthernetCutsWhatDoesNotFit(t *testing.T) {
 	for _, c := range []struct{ frame, want wire.Frame }{
 		{wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 3})}, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3})}},

@@ -7,10 +7,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A Field is a field of a frame: its names, its place, and how it is read. Each kind has the table of its fields in its
-// own file, in addition to the picture of its bytes. From them come the words of "fabemu dump" (AppendWords), the recordings
-// of feedback (package emu/watch/feedback), and the fields of the add-on for Wireshark (package
-// emu/watch/capture/dissector). Words and recordings have the order of the table.
+// A Field is a field of a frame: its names, its place, and how it is read. Each kind has the table
+// of its fields in its own file, in addition to the picture of its bytes. From them come the words
+// of "fabemu dump" (AppendWords), the recordings of feedback (package emu/watch/feedback), and the
+// fields of the add-on for Wireshark (package emu/watch/capture/dissector). Words and recordings
+// have the order of the table.
 type Field struct {
 	Word string // in the output of "fabemu dump"; empty: it is not there
 	Key  string // in recordings of feedback; empty: it is not there
@@ -111,8 +112,8 @@ var (
 // Fields returns the fields of frames of a kind.
 func (k Kind) Fields() []Field { return kinds[k].fields }
 
-// AppendWords appends the content of f for people, in addition to its kind, its addresses, its flow and
-// its PSN: " key=value" for each field, and words for flags.
+// AppendWords appends the content of f for people, in addition to its kind, its addresses, its flow
+// and its PSN: " key=value" for each field, and words for flags.
 func (f *Frame) AppendWords(b []byte) []byte {
 	fields := f.Kind.Fields()
 	for i := range fields {

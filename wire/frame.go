@@ -41,7 +41,8 @@ func (k Kind) String() string {
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return controls>>(k&31)&1 == 1 }
 
-// Uncredited reports whether k takes no credit, and acts only when it is whole: it is Control, or Management.
+// Uncredited reports whether k takes no credit, and acts only when it is whole: it is Control, or
+// Management.
 func (k Kind) Uncredited() bool { return (controls|1<<Management)>>(k&31)&1 == 1 }
 
 // controls has a bit for each kind that is Control.
@@ -123,7 +124,8 @@ type Frame struct {
 	CPID uint64
 
 	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart,
-	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame or a MAD it is the number of its body, of TCP its options.
+	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame or a MAD it is the number of
+	// its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -171,9 +173,9 @@ func (f *Frame) OrderedSet() *OrderedSetPart { return as[OrderedSetPart](&f.Part
 // Probe returns the part of a Probe.
 func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }
 
-// SetImmediate gives a Data frame without a body immediate data: four bytes, which InfiniBand and RoCEv2 send in
-// front of the payload (IBTA Volume 1, 9.3.3.7). On Ethernet they are the first bytes of the padding, and the payload
-// is at least MinMSDU and ImmediateSize.
+// SetImmediate gives a Data frame without a body immediate data: four bytes, which InfiniBand and
+// RoCEv2 send in front of the payload (IBTA Volume 1, 9.3.3.7). On Ethernet they are the first
+// bytes of the padding, and the payload is at least MinMSDU and ImmediateSize.
 func (f *Frame) SetImmediate(v uint32) {
 	f.Bits |= bitImmediate
 	f.MSN = v

@@ -63,8 +63,8 @@ func TestGuestGolden(t *testing.T) {
 	}
 }
 
-// The paths of a guest's frames follow from its addresses and ports; fragments have none, and their DSCP and mark do
-// not count.
+// The paths of a guest's frames follow from its addresses and ports; fragments have none, and their
+// DSCP and mark do not count.
 func TestGuestEntropy(t *testing.T) {
 	const (
 		first    = "450000300001000040116666" + "0a000001" + "0a000002" + "c00112b7001c0000"

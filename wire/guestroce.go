@@ -12,14 +12,15 @@ type RoCEPacket struct {
 	port     uint16 // of UDP, from which it comes
 }
 
-// Acknowledges reports whether a packet is an acknowledgement, and no data: it follows from what came (IBTA Volume 1, 9.4.5).
+// Acknowledges reports whether a packet is an acknowledgement, and no data: it follows from what
+// came (IBTA Volume 1, 9.4.5).
 func (p *RoCEPacket) Acknowledges() bool {
 	const atomic = RCAck + 1
 	return p.Opcode == RCAck || p.Opcode == atomic
 }
 
-// RoCE reads a body that is a packet of RoCEv2, of IPv4 or IPv6, perhaps behind tags. Other packets are none, nor are
-// fragments and packets with reserved bits. It keeps no reference to the body.
+// RoCE reads a body that is a packet of RoCEv2, of IPv4 or IPv6, perhaps behind tags. Other packets
+// are none, nor are fragments and packets with reserved bits. It keeps no reference to the body.
 func (b *Body) RoCE() (p RoCEPacket, ok bool) {
 	const sendOnlyUD, immediateUD, deth = 0x64, 0x65, 8
 	ip, _ := b.ip()
@@ -52,7 +53,8 @@ func (b *Body) RoCE() (p RoCEPacket, ok bool) {
 	return p, true
 }
 
-// AppendCNP appends the CNP that answers a packet: a packet of IP to the queue pair that has sent it.
+// AppendCNP appends the CNP that answers a packet: a packet of IP to the queue pair that has sent
+// it.
 func (p *RoCEPacket) AppendCNP(b []byte, qp uint32, dscp uint8) []byte {
 	ip := len(b)
 	const size = UDPSize + BTHSize + CNPSize + ICRCSize

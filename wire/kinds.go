@@ -114,8 +114,8 @@ func formOf(k Kind, f Family) uint8 { return uint8(k)<<2&127 | uint8(f)&3 }
 // form returns the form of f. The form of a frame of no kind is zero.
 func (f *Frame) form() *form { return forms[formOf(f.Kind, f.Family)] }
 
-// lent returns p for a call of a function of a form. None of them keeps the pointer, which the compiler cannot see:
-// it would move each frame to the heap.
+// lent returns p for a call of a function of a form. None of them keeps the pointer, which the
+// compiler cannot see: it would move each frame to the heap.
 func lent[T Frame | Body](p *T) *T {
 	hidden := uintptr(unsafe.Pointer(p))
 	return *(**T)(unsafe.Pointer(&hidden))
@@ -186,8 +186,8 @@ const (
 	// PaperFraming counts as HPL-2002-224 does (Table I): data is 20 bytes and the
 	// payload, an ACK is 20 bytes, flow control packets take no time. On Ethernet a
 	// data frame is its payload, as papers that speak of 1500-byte frames count, and one
-	// with a TCP segment, of RoCEv2 or of a guest its IP packet; PAUSE, PFC, CNM, BCN, messages, probes and CC_Updates
-	// are their bytes, FCS included, and control ordered sets OrderedSetSize.
+	// with a TCP segment, of RoCEv2 or of a guest its IP packet; PAUSE, PFC, CNM, BCN, messages,
+	// probes and CC_Updates are their bytes, FCS included, and control ordered sets OrderedSetSize.
 	PaperFraming Framing = iota
 	// WireFraming counts the bytes that are really sent, and on Ethernet the further time that
 	// the link needs for a frame: LineOverhead.
@@ -220,8 +220,8 @@ func (g Framing) Length(f *Frame) unit.Size {
 // frame of no kind has no bytes. Nor has one with a body here: AppendBody writes it.
 func (f *Frame) Append(b []byte) []byte { return f.AppendBody(b, Body{}) }
 
-// AppendBody does what Append does and also writes a frame that has a body: body is what Bodies.Of returns for the
-// frame.
+// AppendBody does what Append does and also writes a frame that has a body: body is what Bodies.Of
+// returns for the frame.
 func (f *Frame) AppendBody(b []byte, body Body) []byte {
 	if f.Kind == Data {
 		f.checkPayload(body)
@@ -252,8 +252,8 @@ func appendZeros(b []byte, n int) []byte {
 // Parse reads the frame that b holds from its first to its last byte, without
 // the trailer. It refuses, with a *ParseError, all that Append does not
 // write: if Parse accepts bytes, Append writes them again byte for byte. It does not
-// allocate unless it refuses, and keeps no reference to b. The frame of a guest, which does not name its flow, it
-// always refuses.
+// allocate unless it refuses, and keeps no reference to b. The frame of a guest, which does not
+// name its flow, it always refuses.
 func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	var body Body
 	if err = f.ReadBody(&body, d, b); err == nil && body.Type != 0 {
@@ -265,8 +265,8 @@ func Parse(d Delimiter, b []byte) (f Frame, err error) {
 	return f, nil
 }
 
-// ParseBody does what Parse does, but accepts a data frame with a body and returns the body, which shares the memory
-// of b. The frame does not refer to the body yet: Bodies.Put assigns its number.
+// ParseBody does what Parse does, but accepts a data frame with a body and returns the body, which
+// shares the memory of b. The frame does not refer to the body yet: Bodies.Put assigns its number.
 func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 	if err = f.ReadBody(&body, d, b); err != nil {
 		return Frame{}, Body{}, err
@@ -274,8 +274,9 @@ func ParseBody(d Delimiter, b []byte) (f Frame, body Body, err error) {
 	return f, body, nil
 }
 
-// ReadBody does what ParseBody does, but reads into f and body, which must be zero, because returning a frame by
-// value copies it through the stack. After an error their content is undefined.
+// ReadBody does what ParseBody does, but reads into f and body, which must be zero, because
+// returning a frame by value copies it through the stack. After an error their content is
+// undefined.
 func (f *Frame) ReadBody(body *Body, d Delimiter, b []byte) error {
 	switch d {
 	case DataPacket:
@@ -319,8 +320,8 @@ func parseEthernet(f *Frame, body *Body, b []byte) error {
 	return form.parse(lent(f), lent(body), b, at)
 }
 
-// announced returns the first form that an EtherType and a code announce, of link control or not: its index in forms.
-// 0: none.
+// announced returns the first form that an EtherType and a code announce, of link control or not:
+// its index in forms. 0: none.
 func announced(etherType uint16, link bool, code uint8) uint8 {
 	if announcements.etherTypes[etherType&15] != etherType {
 		return 0

@@ -52,8 +52,8 @@ func ParseLRH(b []byte) (h LRH, rest []byte, err error) {
 	return h, b[LRHSize:], nil
 }
 
-// parse reads an LRH into h, with the checks of ParseLRH. It does not return the header by value, because the copy
-// through the stack costs more than reading it. b has at least LRHSize bytes.
+// parse reads an LRH into h, with the checks of ParseLRH. It does not return the header by value,
+// because the copy through the stack costs more than reading it. b has at least LRHSize bytes.
 func (h *LRH) parse(b []byte) error {
 	w := binary.BigEndian.Uint64(b)
 	switch {

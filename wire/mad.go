@@ -17,7 +17,8 @@ const madBody = 2
 // managementKey is the Q_Key of queue pair 1 (IBTA Volume 1, 10.2.4.1). Queue pair 0 has none.
 const managementKey = 0x80010000
 
-// appendMAD appends what is behind the BTH of a Management packet, the high byte of each field first:
+// appendMAD appends what is behind the BTH of a Management packet, the high byte of each field
+// first:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -84,7 +85,8 @@ func (b Body) MAD() *[MADSize]byte {
 	return (*[MADSize]byte)(b.Bytes)
 }
 
-// madWords describes a management datagram for people: class, method, attribute and modifier, and the hops of a directed route.
+// madWords describes a management datagram for people: class, method, attribute and modifier, and
+// the hops of a directed route.
 func madWords(b *[MADSize]byte) string {
 	words := fmt.Sprintf(" class=%#02x method=%#02x status=%#x attribute=%#x modifier=%#x", b[1], b[3],
 		binary.BigEndian.Uint16(b[4:]), binary.BigEndian.Uint16(b[16:]), binary.BigEndian.Uint32(b[20:]))

@@ -20,7 +20,8 @@ func management(qp uint32) ([]byte, *[wire.MADSize]byte) {
 	return f.AppendBody(nil, store.Of(&f)), mad
 }
 
-// A MAD on the link: the headers are those of the standard (7.7, 9.2, 9.3.2), and what is wrong in them is refused.
+// A MAD on the link: the headers are those of the standard (7.7, 9.2, 9.3.2), and what is wrong in
+// them is refused.
 func TestManagementPacket(t *testing.T) {
 	for qp, want := range map[uint32]string{
 		0: "f002ffff0048ffff6440ffff000000000000000700000000" + "00000000",

@@ -11,7 +11,8 @@ type MessagePart struct{ Value uint64 }
 // MessageSize is the size of a message behind its EtherType, in bytes.
 const MessageSize = 16
 
-// MessageVersion is the version of a message. It is at the place where a data frame has DataVersion.
+// MessageVersion is the version of a message. It is at the place where a data frame has
+// DataVersion.
 const MessageVersion = 3
 
 // appendMessage appends the MessageSize bytes of a message, the high byte of each field first.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// OrderedSetPart is the part of a control ordered set of Ultra Ethernet: all that it carries in addition to its
-// type, which is the kind of the frame.
+// OrderedSetPart is the part of a control ordered set of Ultra Ethernet: all that it carries in
+// addition to its type, which is the kind of the frame.
 type OrderedSetPart struct {
 	First  uint32 // 20 bits: LLR: a sequence number; CF_Update: a ChannelWord
 	Second uint32 // 24 bits: LLR_INIT, LLR_INIT_ECHO: data, 16 bits; CF_Update: a ChannelWord
@@ -21,8 +21,8 @@ const (
 	orderedSetOCode = 0x6  // the low half of its fifth lane
 )
 
-// orderedSets are the kinds of control ordered sets, from CFUpdate on: their types on the link (Ultra
-// Ethernet, table 5-29), and the bits of Second that they use.
+// orderedSets are the kinds of control ordered sets, from CFUpdate on: their types on the link
+// (Ultra Ethernet, table 5-29), and the bits of Second that they use.
 var orderedSets = [...]struct {
 	code   uint8
 	second uint32 // a mask
@@ -34,15 +34,15 @@ var orderedSets = [...]struct {
 	LLRInitEcho - CFUpdate: {0x04, 1<<16 - 1},
 }
 
-// OrderedSet reports whether k is a control ordered set of Ultra Ethernet: eight bytes, which go between
-// frames or within one.
+// OrderedSet reports whether k is a control ordered set of Ultra Ethernet: eight bytes, which go
+// between frames or within one.
 func (k Kind) OrderedSet() bool { return k >= CFUpdate && int(k-CFUpdate) < len(orderedSets) }
 
 // CountMask are the bits of a counter of credits freed that a CF_Update carries.
 const CountMask = 1<<15 - 1
 
-// ChannelWord returns the half of a CF_Update that concerns one virtual channel, 0 to 31: its number, and
-// the low 15 bits of its counter of credits freed.
+// ChannelWord returns the half of a CF_Update that concerns one virtual channel, 0 to 31: its
+// number, and the low 15 bits of its counter of credits freed.
 func ChannelWord(channel uint8, freed uint32) uint32 { return uint32(channel&31)<<15 | freed&CountMask }
 
 // ChannelOf takes a ChannelWord apart.
@@ -50,10 +50,10 @@ func ChannelOf(word uint32) (channel uint8, freed uint32) {
 	return uint8(word >> 15 & 31), word & CountMask
 }
 
-// appendOrderedSet appends a control ordered set of Ultra Ethernet behind its EtherType. A real one is a block
-// of 64B/66B, below all that a capture can show. Here its eight lanes, as the table of xMII has them, follow
-// the EtherType for local experiments in a frame from node to node, and zeros follow them. Its length
-// on the link is OrderedSetSize all the same.
+// appendOrderedSet appends a control ordered set of Ultra Ethernet behind its EtherType. A real one
+// is a block of 64B/66B, below all that a capture can show. Here its eight lanes, as the table of
+// xMII has them, follow the EtherType for local experiments in a frame from node to node, and zeros
+// follow them. Its length on the link is OrderedSetSize all the same.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -63,11 +63,12 @@ func ChannelOf(word uint32) (channel uint8, freed uint32) {
 //	|       | O = 6 |                  Second (24)                  |
 //	+-------+-------+-----------------------------------------------+
 //
-// First and Second have the high byte first. Of LLR, First is the sequence number; of LLR_INIT and its echo,
-// the data are in Second with the low byte first, and a zero behind. Of CF_Update, each half is a
-// ChannelWord, and the last four bits are zero. The layout is quoted from tables 5-7, 5-8, 5-20, 5-21 and 5-28
-// to 5-30 of the specification 1.0.1 by public descriptions of the formats. They give the counts of CF_Update
-// 15 bits; that these are the low ones is ours. So is the frame around.
+// First and Second have the high byte first. Of LLR, First is the sequence number; of LLR_INIT and
+// its echo, the data are in Second with the low byte first, and a zero behind. Of CF_Update, each
+// half is a ChannelWord, and the last four bits are zero. The layout is quoted from tables 5-7,
+// 5-8, 5-20, 5-21 and 5-28 to 5-30 of the specification 1.0.1 by public descriptions of the
+// formats. They give the counts of CF_Update 15 bits; that these are the low ones is ours. So is
+// the frame around.
 func appendOrderedSet(b []byte, f *Frame, _ Body) []byte {
 	p, row := f.OrderedSet(), orderedSets[f.Kind-CFUpdate]
 	second := p.Second & row.second
@@ -81,8 +82,8 @@ func appendOrderedSet(b []byte, f *Frame, _ Body) []byte {
 	return binary.BigEndian.AppendUint32(b, (p.First&0xF<<4|orderedSetOCode)<<24|second)
 }
 
-// parseOrderedSet completes f with a control ordered set, which starts at b[at]; b is all but the FCS, which
-// is MinFrame at least.
+// parseOrderedSet completes f with a control ordered set, which starts at b[at]; b is all but the
+// FCS, which is MinFrame at least.
 func parseOrderedSet(f *Frame, _ *Body, b []byte, at int) error {
 	if b[at] != orderedSetCode {
 		return refuse("CtlOS.Code", at, ErrUnsupported)

@@ -45,8 +45,8 @@ func (f *Frame) bth() BTH {
 	return h
 }
 
-// appendTransport appends BTH, immediate data and payload or AETH of a packet of InfiniBand or RoCEv2, up to its
-// ICRC.
+// appendTransport appends BTH, immediate data and payload or AETH of a packet of InfiniBand or
+// RoCEv2, up to its ICRC.
 func appendTransport(b []byte, f *Frame, body Body) []byte {
 	h := f.bth()
 	if body.packet() {

@@ -57,8 +57,8 @@ func appendPFC(b []byte, f *Frame, _ Body) []byte {
 }
 
 // parseControl completes f with a MAC control frame; b is all but the
-// FCS. Of a PFC frame it refuses two different times other than 0: others may write them, but a Frame
-// cannot hold them.
+// FCS. Of a PFC frame it refuses two different times other than 0: others may write them, but a
+// Frame cannot hold them.
 func parseControl(f *Frame, _ *Body, b []byte, _ int) error {
 	const opcode, body, times, behind = 14, 16, 18, 34
 	end := times

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// Preamble is the preamble of a frame. 0 is the usual one; otherwise the frame has a sequence of link layer
-// retry (package wire/retry).
+// Preamble is the preamble of a frame. 0 is the usual one; otherwise the frame has a sequence of
+// link layer retry (package wire/retry).
 type Preamble uint32
 
 // MaxSequence is the highest sequence that a preamble can hold: 20 bits.
@@ -12,8 +12,8 @@ const MaxSequence = 1<<20 - 1
 // sequenced is the bit of a Preamble with a sequence.
 const sequenced = MaxSequence + 1
 
-// PreambleSize is how many bytes the preamble of a frame has on the link, its start delimiter included. Lengths
-// on the link count it for every frame.
+// PreambleSize is how many bytes the preamble of a frame has on the link, its start delimiter
+// included. Lengths on the link count it for every frame.
 const PreambleSize = 8
 
 // preambled is the bit of a Delimiter in a trailer that has a preamble in front of it.
@@ -36,8 +36,9 @@ func (p Preamble) Sequence() (sequence uint32, ok bool) { return uint32(p) & Max
 //	+-----------------------------------------------+---------------+
 //
 // The layout is the preamble of an LLR frame in public descriptions of Ultra Ethernet 1.0; the
-// specification itself was not at hand. On a real line it is in front of the frame. In our datagrams it
-// is behind the frame, in front of the trailer, so that a dissector finds the frame where it looks.
+// specification itself was not at hand. On a real line it is in front of the frame. In our
+// datagrams it is behind the frame, in front of the trailer, so that a dissector finds the frame
+// where it looks.
 func (p Preamble) Append(b []byte) []byte {
 	return binary.BigEndian.AppendUint64(b, 0xFB7<<52|uint64(p&MaxSequence)<<32|0x555555D5)
 }

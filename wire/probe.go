@@ -62,8 +62,8 @@ func appendProbe(b []byte, f *Frame, _ Body) []byte {
 const probeFlags = ProbeAnswer | ProbeCounted
 
 // parseProbe completes f with a probe, which starts at b[at]; b is all but the FCS, which is
-// MinFrame at least. A time beyond the range of the model is refused, and so are fields that only an
-// answer has.
+// MinFrame at least. A time beyond the range of the model is refused, and so are fields that only
+// an answer has.
 func parseProbe(f *Frame, _ *Body, b []byte, at int) (err error) {
 	if f.Flags, err = parseFlow(f, b, at); err != nil {
 		return err

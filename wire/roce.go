@@ -8,7 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The sizes of the parts of a RoCEv2 packet in addition to the parts of InfiniBand and IPv4Size, in bytes.
+// The sizes of the parts of a RoCEv2 packet in addition to the parts of InfiniBand and IPv4Size, in
+// bytes.
 const (
 	IPv6Size = 40 // RFC 8200
 	UDPSize  = 8  // RFC 768
@@ -18,11 +19,11 @@ const (
 // RoCEPort is the UDP port that RoCEv2 packets go to (InfiniBand Annex A17.9.2).
 const RoCEPort = 4791
 
-// RoCE is the data that a Frame of the family RoCEv2 adds to the fields that it has on InfiniBand too: an
-// IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
+// RoCE is the data that a Frame of the family RoCEv2 adds to the fields that it has on InfiniBand
+// too: an IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
 // that holds BTH, payload or AETH, and ICRC (InfiniBand Annex A17). Both addresses follow from
-// the addresses of the frame; the source port and the flow label, which routers spread flows by, from
-// the queue pair (entropy).
+// the addresses of the frame; the source port and the flow label, which routers spread flows by,
+// from the queue pair (entropy).
 type RoCE struct {
 	IPv6   bool  // the version of IP
 	DSCP   uint8 // differentiated services code point, 6 bits (RFC 2474)
@@ -79,8 +80,8 @@ func (f *Frame) RoCE() RoCE {
 // SetAckReq sets the AckReq bit of a Data frame and leaves the other values of SetRoCE as they are.
 func (f *Frame) SetAckReq(asked bool) { f.Bits = f.Bits&^bitAckReq | bitAckReq.when(asked) }
 
-// ECT reports whether a frame may be marked, by FECN: an IP packet, or a guest's frame with one, if its ECN field
-// allows it. Other frames have the mark in their own header, and always may.
+// ECT reports whether a frame may be marked, by FECN: an IP packet, or a guest's frame with one, if
+// its ECN field allows it. Other frames have the mark in their own header, and always may.
 func (f *Frame) ECT() bool {
 	return f.Bits&bitECT != 0 || f.Kind != TCP && f.Family < RoCEv2
 }
@@ -144,8 +145,8 @@ func appendRoCE(b []byte, f *Frame, body Body) []byte {
 	return binary.LittleEndian.AppendUint32(b, sealRoCE(b[ip:head], payload, zeros))
 }
 
-// appendUDP appends the IP and UDP headers of a packet of RoCEv2 of this many bytes. There is no UDP
-// checksum yet.
+// appendUDP appends the IP and UDP headers of a packet of RoCEv2 of this many bytes. There is no
+// UDP checksum yet.
 func appendUDP(b []byte, f *Frame, size int) []byte {
 	label, port := entropy(f.QP)
 	if f.Bits&bitIPv6 != 0 {
@@ -163,8 +164,9 @@ func appendUDP(b []byte, f *Frame, size int) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(port)<<48|RoCEPort<<32|uint64(size)<<16)
 }
 
-// sealRoCE returns the ICRC of a packet of RoCEv2 from its headers and its payload, in front of which so
-// many zeros come: one of the two is empty. Over IPv6 it gives the UDP datagram its checksum.
+// sealRoCE returns the ICRC of a packet of RoCEv2 from its headers and its payload, in front of
+// which so many zeros come: one of the two is empty. Over IPv6 it gives the UDP datagram its
+// checksum.
 func sealRoCE(headers, payload []byte, zeros int) uint32 {
 	bth := len(headers) - BTHSize
 	check := icrcHead(headers, bth)
@@ -184,8 +186,8 @@ func sealRoCE(headers, payload []byte, zeros int) uint32 {
 	return check
 }
 
-// parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is all
-// but the FCS.
+// parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is
+// all but the FCS.
 func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 	p := b[at:]
 	named, flow := f.Tagged || f.CPID != 0, f.QP
@@ -298,8 +300,8 @@ func isNode(p []byte, l LID) bool {
 	return binary.BigEndian.Uint64(p) == linkLocal && binary.BigEndian.Uint64(p[8:]) == interfaceID|uint64(l)
 }
 
-// trafficClass returns the traffic class of IPv6 of a packet, and the byte of IPv4 that is the same:
-// DSCP and ECN (RFC 3168, section 5).
+// trafficClass returns the traffic class of IPv6 of a packet, and the byte of IPv4 that is the
+// same: DSCP and ECN (RFC 3168, section 5).
 func (f *Frame) trafficClass() uint32 {
 	class := uint32(f.DSCP&63) << 2
 	switch {
@@ -323,7 +325,8 @@ func (f *Frame) setTrafficClass(class uint8) bool {
 	return ecn != ect1
 }
 
-// packetFields are the fields of a Data frame, an ACK or a CNP, and markFields those of the mark, of TCP too.
+// packetFields are the fields of a Data frame, an ACK or a CNP, and markFields those of the mark,
+// of TCP too.
 var (
 	packetFields = slices.Concat(cnTagFields, rlTagFields, []Field{
 		{Word: "ipv6", Form: Flag, access: is(func(f *Frame) bool { return f.Family == RoCEv2 && f.Bits&bitIPv6 != 0 })},

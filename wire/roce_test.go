@@ -178,7 +178,8 @@ func TestRoCEICRCBehindOptions(t *testing.T) {
 	}
 }
 
-// What routers and switches may change in a packet with global routing leaves the ICRC as it is, all else does not.
+// What routers and switches may change in a packet with global routing leaves the ICRC as it is,
+// all else does not.
 func TestGlobalICRC(t *testing.T) {
 	p := wire.LRH{VL: 3, SL: 2, LNH: wire.NextGRH, DLID: 5, Length: (8 + 40 + 12 + 8 + 4) / 4, SLID: 3}.Append(nil)
 	p = append(p, unhex(t, "61234567 0018 1b 3f fe800000000000000000000000000001 fe800000000000000000000000000002")...)

@@ -2,10 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// SamplePart is the part of a Notification or a BCN message. A notification quotes the frame that it
-// is about, from its EtherType on: the header of a data frame on Ethernet, or all headers of an IP
-// packet up to the header of TCP or to the BTH. Zeros are behind them, as in a frame without a body.
-// The quoted fields that all frames have are in the Frame.
+// SamplePart is the part of a Notification or a BCN message. A notification quotes the frame that
+// it is about, from its EtherType on: the header of a data frame on Ethernet, or all headers of an
+// IP packet up to the header of TCP or to the BTH. Zeros are behind them, as in a frame without a
+// body. The quoted fields that all frames have are in the Frame.
 type SamplePart struct {
 	QOffset    int16  // Qeq - q, in units of 64 octets
 	QDelta     int16  // q - qold, in units of 64 octets
@@ -77,8 +77,8 @@ func (f *Frame) SampledOctets() int {
 	return 2 + MinMSDU
 }
 
-// appendHead appends the first SampledOctets octets of the MSDU of f: of a data frame on Ethernet, a
-// segment without options, or a data packet of RoCEv2.
+// appendHead appends the first SampledOctets octets of the MSDU of f: of a data frame on Ethernet,
+// a segment without options, or a data packet of RoCEv2.
 func appendHead(b []byte, f *Frame) []byte {
 	switch {
 	case f.Kind == TCP:
@@ -93,8 +93,8 @@ func appendHead(b []byte, f *Frame) []byte {
 	return appendDataHeader(binary.BigEndian.AppendUint16(b, typeData), f)
 }
 
-// readHead returns the frame whose head is given, with zeros behind, as far as a notification quotes
-// it. It believes all that it reads: the caller compares
+// readHead returns the frame whose head is given, with zeros behind, as far as a notification
+// quotes it. It believes all that it reads: the caller compares
 // the bytes that appendHead writes.
 func readHead(head *[maxHead]byte) (of Frame) {
 	packet := head[2:]

@@ -6,7 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// StampPart is the part of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its times are not negative.
+// StampPart is the part of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its times are not
+// negative.
 type StampPart struct {
 	Body   uint64        // Data: the number of its body
 	SentAt unit.Time     // when the data packet left its source; of an ACK, the one that asked for it
@@ -36,8 +37,9 @@ func (f *Frame) ofStamp() int {
 	return StampSize + f.Telemetry().Size()
 }
 
-// appendStamp appends the header of a stamped packet, which follows its BTH. Its opcode is one of those that
-// manufacturers may define (IBTA Volume 1, 9.2.1); this header is ours, the high byte of each field first:
+// appendStamp appends the header of a stamped packet, which follows its BTH. Its opcode is one of
+// those that manufacturers may define (IBTA Volume 1, 9.2.1); this header is ours, the high byte of
+// each field first:
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -67,8 +69,8 @@ func appendStamp(b []byte, f *Frame, body Body) []byte {
 	return f.Telemetry().appendEmpty(b)
 }
 
-// parseStamp completes f, a stamped frame, with its header, which starts at b[at], and body with its telemetry. It
-// returns the bytes behind the header.
+// parseStamp completes f, a stamped frame, with its header, which starts at b[at], and body with
+// its telemetry. It returns the bytes behind the header.
 func parseStamp(f *Frame, body *Body, b []byte, at int) ([]byte, error) {
 	if len(b) < at+f.ofStamp() {
 		return nil, refuse("stamp", len(b), ErrTruncated)

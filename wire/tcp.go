@@ -32,13 +32,13 @@ const (
 	CWR                   // the sender has reduced its window
 )
 
-// SACKBlock is a part of the stream that a receiver has, beyond the bytes that it acknowledges: Left is
-// the first sequence number of it and Right the one behind it. The zero value is none.
+// SACKBlock is a part of the stream that a receiver has, beyond the bytes that it acknowledges:
+// Left is the first sequence number of it and Right the one behind it. The zero value is none.
 type SACKBlock struct{ Left, Right uint32 }
 
 // Segment is the message of a Frame of kind TCP to the other end of its flow: an IPv4 packet
-// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame, and
-// the ports from the flow: they name it at both ends.
+// (RFC 791) with a TCP segment (RFC 9293). Both addresses follow from the addresses of the frame,
+// and the ports from the flow: they name it at both ends.
 //
 // Data goes in one direction. Options are where they count, in their own order: maximum
 // segment size, SACK permitted and window scale in segments with SYN; SACK blocks in other

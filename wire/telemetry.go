@@ -8,8 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Hop is the state of an output of a switch at the instant at which a packet begins to leave by it: an entry of
-// the telemetry that a Data packet of RoCEv2 collects, and that its ACK carries back (RoCE.Telemetry).
+// Hop is the state of an output of a switch at the instant at which a packet begins to leave by it:
+// an entry of the telemetry that a Data packet of RoCEv2 collects, and that its ACK carries back
+// (RoCE.Telemetry).
 type Hop struct {
 	Time  unit.Time // that instant
 	Sent  unit.Size // all that has left by the output before the packet, on the link
@@ -23,8 +24,9 @@ type Telemetry uint8
 // The forms.
 const (
 	NoTelemetry Telemetry = iota
-	// Rounded has 64 bits: three of the rate, 24 of the time in ns, 20 of Sent in units of 128 bytes, 17 of Queue in
-	// units of 80 bytes, as the simulator of HPCC (int-header.h). Time and Sent wrap, and Queue ends at its limit.
+	// Rounded has 64 bits: three of the rate, 24 of the time in ns, 20 of Sent in units of 128
+	// bytes, 17 of Queue in units of 80 bytes, as the simulator of HPCC (int-header.h). Time and
+	// Sent wrap, and Queue ends at its limit.
 	Rounded
 	// Exact has 24 bytes: the time in ps, Sent, Queue, and the rate in kb/s.
 	Exact
@@ -82,7 +84,8 @@ func (t Telemetry) Fits(r unit.Rate) bool {
 // entry returns the size of an entry, in bytes.
 func (t Telemetry) entry() int { return [...]int{NoTelemetry: 0, Rounded: 8, Exact: 24}[t] }
 
-// Size returns the size of the header in a packet, in bytes: a head of four, and room for MaxHops entries.
+// Size returns the size of the header in a packet, in bytes: a head of four, and room for MaxHops
+// entries.
 func (t Telemetry) Size() int {
 	if t == NoTelemetry {
 		return 0
@@ -90,8 +93,8 @@ func (t Telemetry) Size() int {
 	return telemetryHead + MaxHops*t.entry()
 }
 
-// Since returns the time since an earlier entry of the same output, and the length of everything that
-// has left since.
+// Since returns the time since an earlier entry of the same output, and the length of everything
+// that has left since.
 func (h *Hop) Since(before *Hop, form Telemetry) (time unit.Duration, sent unit.Size) {
 	time, sent = h.Time.Sub(before.Time), h.Sent-before.Sent
 	if form == Rounded && time < 0 {
@@ -103,7 +106,8 @@ func (h *Hop) Since(before *Hop, form Telemetry) (time unit.Duration, sent unit.
 	return time, sent
 }
 
-// telemetryBody is the type of a Body that is the telemetry of a packet: no EtherType, and on no wire.
+// telemetryBody is the type of a Body that is the telemetry of a packet: no EtherType, and on no
+// wire.
 const telemetryBody = 1
 
 // appendEmpty appends the header without an entry.
@@ -160,8 +164,9 @@ func (s *Bodies) AddHop(f *Frame, h *Hop) {
 	binary.BigEndian.PutUint64(at, v)
 }
 
-// Hops appends the entries of a packet's telemetry to list, in the order of the switches. It refuses telemetry that
-// was cut, or that has more hops than room; a body of another kind has no entry.
+// Hops appends the entries of a packet's telemetry to list, in the order of the switches. It
+// refuses telemetry that was cut, or that has more hops than room; a body of another kind has no
+// entry.
 func (b Body) Hops(list []Hop) ([]Hop, error) {
 	if b.Type != telemetryBody {
 		return list, nil
@@ -211,8 +216,8 @@ func checkTelemetry(b []byte, form Telemetry) error {
 	return nil
 }
 
-// Words describes telemetry or a MAD for people: of each hop its time, bytes sent, bytes that wait, and the rate. Of a
-// body of another kind it is empty.
+// Words describes telemetry or a MAD for people: of each hop its time, bytes sent, bytes that wait,
+// and the rate. Of a body of another kind it is empty.
 func (b Body) Words() (words string) {
 	if mad := b.MAD(); mad != nil {
 		return madWords(mad)

@@ -38,11 +38,13 @@ func passed(f *wire.Frame, hops int) wire.Body {
 	return b
 }
 
-// The bytes of an entry are those of the simulator of HPCC, from the high bit: rate, time, bytes, queue.
+// The bytes of an entry are those of the simulator of HPCC, from the high bit: rate, time, bytes,
+// queue.
 func TestEntryOfTelemetry(t *testing.T) {
 	f := collecting(roceStamped, wire.Rounded)
 	b := passed(&f, 2)
-	// 1234567 ns mod 2^24, 1000000/128 and 0; 1235567 ns, 1012345/128 and 1001/80 = 12; code 2 is 100 Gb/s.
+	// 1234567 ns mod 2^24, 1000000/128 and 0; 1235567 ns, 1012345/128 and 1001/80 = 12; code 2 is
+	// 100 Gb/s.
 	want := []uint64{2<<61 | 1234567<<37 | 7812<<17, 2<<61 | 1235567<<37 | 7908<<17 | 12}
 	text := "01020000"
 	for _, v := range want {
@@ -127,7 +129,8 @@ func TestTelemetryRefusals(t *testing.T) {
 	}
 }
 
-// Time and bytes wrap in the rounded form, and their differences do not; the queue ends at its limit.
+// Time and bytes wrap in the rounded form, and their differences do not; the queue ends at its
+// limit.
 func TestTelemetryWraps(t *testing.T) {
 	f := collecting(roceStamped, wire.Rounded)
 	var s wire.Bodies

@@ -53,8 +53,8 @@ const MaxTrailerDuration unit.Duration = 1<<48 - 1
 //
 // No checksum covers it: the fabric between two ports is a kernel, not a cable.
 //
-// On a link with retry the PreambleSize bytes of the frame's preamble are in front of the trailer, if
-// that has a sequence; then the highest bit of Delimiter is set.
+// On a link with retry the PreambleSize bytes of the frame's preamble are in front of the trailer,
+// if that has a sequence; then the highest bit of Delimiter is set.
 type Trailer struct {
 	Secret    Secret        // of the run
 	Head      unit.Time     // first bit left the sender's line; not negative
@@ -76,8 +76,8 @@ type Secret [2]uint64
 // Equal reports whether two secrets are the same. How long it takes reveals nothing of them.
 func (s Secret) Equal(o Secret) bool { return (s[0]^o[0])|(s[1]^o[1]) == 0 }
 
-// AppendPreamble appends the preamble, if the frame has an unusual one (a sequence), and then the trailer. Append
-// alone writes the trailer of a frame with the usual preamble.
+// AppendPreamble appends the preamble, if the frame has an unusual one (a sequence), and then the
+// trailer. Append alone writes the trailer of a frame with the usual preamble.
 func (t *Trailer) AppendPreamble(b []byte) []byte {
 	if t.Preamble == 0 {
 		return t.Append(b)
@@ -87,8 +87,8 @@ func (t *Trailer) AppendPreamble(b []byte) []byte {
 	return long.Append(t.Preamble.Append(b))
 }
 
-// Append appends the TrailerSize bytes of t to b, of a frame with the usual preamble. The caller keeps to the ranges
-// above; of a field that is too large only the bits that fit are written, and
+// Append appends the TrailerSize bytes of t to b, of a frame with the usual preamble. The caller
+// keeps to the ranges above; of a field that is too large only the bits that fit are written, and
 // ParseTrailer refuses a negative time.
 func (t *Trailer) Append(b []byte) []byte {
 	// Nested calls cost the compiler less: so it puts the whole into its caller.
@@ -113,8 +113,8 @@ func ParseTrailer(b []byte) (t Trailer, frame []byte, err error) {
 	return t, frame, nil
 }
 
-// Read reads the trailer into t, as ParseTrailer does, without copying it. After an error the content of t is
-// undefined.
+// Read reads the trailer into t, as ParseTrailer does, without copying it. After an error the
+// content of t is undefined.
 func (t *Trailer) Read(b []byte) (frame []byte, err error) {
 	cut := len(b) - TrailerSize
 	if cut < 0 {

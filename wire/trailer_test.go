@@ -116,8 +116,8 @@ func TestSecretsDiffer(t *testing.T) {
 	}
 }
 
-// The preamble of an LLR frame: FB, a half byte of 7, 20 bits of sequence, three bytes of 55, D5. It is between the
-// frame and its trailer, whose delimiter then has its highest bit set.
+// The preamble of an LLR frame: FB, a half byte of 7, 20 bits of sequence, three bytes of 55, D5.
+// It is between the frame and its trailer, whose delimiter then has its highest bit set.
 func TestPreamble(t *testing.T) {
 	want := unhex(t, "FB7ABCDE555555D5")
 	p := wire.Sequenced(0xABCDE)

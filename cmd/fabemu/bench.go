@@ -40,9 +40,11 @@ type benchFlags struct {
 type limiterFlags struct {
 	// Start this program, one process for each limiter; words after the first are arguments.
 	Exec string `flag:"exec" group:"Program" arg:"COMMAND"`
-	// Replay recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction point: NAME is then an algorithm, or --exec a program.
+	// Replay recorded feedback of a flow (fabemu run --record) to a limiter, or to a reaction
+	// point: NAME is then an algorithm, or --exec a program.
 	Replay string `flag:"replay" group:"Measurement" arg:"FILE"`
-	// Speed of the replay: real time over sockets (1), N times slower (1/N), or as fast as possible on the virtual clock (max).
+	// Speed of the replay: real time over sockets (1), N times slower (1/N), or as fast as possible
+	// on the virtual clock (max).
 	Speed string `flag:"speed" arg:"1|1/N|max" needs:"replay" def:"max"`
 	// Exit with status 4 if a case passes but is not timed, because this machine was too busy.
 	Strict bool `flag:"strict" group:"Results" needs:"!replay"`

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// prepare makes a command, and the commands below it, check their flags, and show the right call where a call has
-// too few or too many arguments.
+// prepare makes a command, and the commands below it, check their flags, and show the right call
+// where a call has too few or too many arguments.
 func prepare(c *cobra.Command) {
 	if wanted := c.Args; wanted != nil {
 		c.Args = func(c *cobra.Command, args []string) error {

@@ -35,7 +35,8 @@ type shareFlags struct {
 	Table bool `flag:"table"`
 }
 
-// modeFlags are the flags that choose the part of the campaign that a call does. They do not change the campaign.
+// modeFlags are the flags that choose the part of the campaign that a call does. They do not change
+// the campaign.
 func modeFlags() []string {
 	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "out"}
 }
@@ -133,8 +134,8 @@ func (f *campaignFlags) showShare(name string, share campaign.Share, cells int) 
 	fmt.Fprintf(os.Stderr, "%s: %v, %d runs, is in %s; --table draws all that is done\n", name, share, cells, f.Out)
 }
 
-// endedEarly is the error of a call that did not come to its end. If the user ended it, a line on standard error
-// shows how to continue.
+// endedEarly is the error of a call that did not come to its end. If the user ended it, a line on
+// standard error shows how to continue.
 func (f *campaignFlags) endedEarly(name string, err error) error {
 	if !errors.Is(err, context.Canceled) {
 		return failure{err}

@@ -102,7 +102,8 @@ func captureCommand() *cobra.Command {
 	return c
 }
 
-// live runs a scenario and captures it to standard output. The run ends when the reader is gone (untilEnded).
+// live runs a scenario and captures it to standard output. The run ends when the reader is gone
+// (untilEnded).
 func (f *runFlags) live(c *cobra.Command, name string) error {
 	s, err := f.open(c, name)
 	if err != nil {

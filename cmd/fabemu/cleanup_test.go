@@ -232,8 +232,8 @@ func children(pid int) (pids []int) {
 	return pids
 }
 
-// parts returns the processes that a run has started for its switches. Between fork and exec a process still has
-// the command line of the run, whatever it is started for.
+// parts returns the processes that a run has started for its switches. Between fork and exec a
+// process still has the command line of the run, whatever it is started for.
 func parts(pid int) []int {
 	return slices.DeleteFunc(children(pid), func(child int) bool {
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))

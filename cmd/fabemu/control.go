@@ -235,8 +235,8 @@ func (r *runSite) askFor(method, thing string, body, into any) ([]byte, error) {
 	return text, err
 }
 
-// ask asks the run for a thing, and returns the body of the answer; with endless it may last until the run is over. An
-// error of the call or of the change can be corrected by the user.
+// ask asks the run for a thing, and returns the body of the answer; with endless it may last until
+// the run is over. An error of the call or of the change can be corrected by the user.
 func (r *runSite) ask(method, thing string, body any, endless bool) (io.ReadCloser, error) {
 	var text []byte
 	if body != nil {

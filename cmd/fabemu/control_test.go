@@ -43,8 +43,8 @@ func started(t *testing.T, dir, run string, args ...string) *exec.Cmd {
 	return c
 }
 
-// The commands and requests of docs/guide/live.md act on the run that it shows. The lines of the changes
-// are in resolved.yaml, and the run with them has the same event log on the virtual clock.
+// The commands and requests of docs/guide/live.md act on the run that it shows. The lines of the
+// changes are in resolved.yaml, and the run with them has the same event log on the virtual clock.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "curl")
@@ -156,8 +156,8 @@ func logUntil(t *testing.T, dir string, until int64) (lines []string) {
 	return lines
 }
 
-// A run on the virtual clock answers, and gives the reason for which it takes no changes. Where it was killed its socket
-// is left: the message names that, and the next run there continues.
+// A run on the virtual clock answers, and gives the reason for which it takes no changes. Where it
+// was killed its socket is left: the message names that, and the next run there continues.
 func TestControlOfAVirtualRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -209,8 +209,8 @@ func TestControlOfAStoppedRun(t *testing.T) {
 	runtest.Await(t, "it answers again", func() bool { _, code := control(dir, "status", "job"); return code == exitOK })
 }
 
-// A program that listens where a run should is no danger: its answers have limits, and reach the terminal without
-// commands.
+// A program that listens where a run should is no danger: its answers have limits, and reach the
+// terminal without commands.
 func TestControlOfAHostileRun(t *testing.T) {
 	t.Parallel()
 	const bad = `\u001b]0;title\u0007\u001b[2J` + "\u009b2J"
@@ -267,7 +267,8 @@ func TestControlOfAHostileRun(t *testing.T) {
 	}
 }
 
-// A program that accepts a connection and answers nothing, or only the head of an answer, is given up after a time.
+// A program that accepts a connection and answers nothing, or only the head of an answer, is given
+// up after a time.
 func TestControlOfASilentRun(t *testing.T) {
 	t.Parallel()
 	for head, flush := range map[string]bool{"nothing": false, "the head alone": true} {

@@ -65,7 +65,8 @@ func doctorCommand() *cobra.Command {
 	return c
 }
 
-// diagnose makes trials of a scenario and examines the machine, and shows on standard error that it does.
+// diagnose makes trials of a scenario and examines the machine, and shows on standard error that it
+// does.
 func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	if err := host.NeedsLinux("doctor"); err != nil {
 		return nil, err

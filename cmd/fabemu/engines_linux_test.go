@@ -97,10 +97,10 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 	}
 }
 
-// On a Slurm of one node, what docs/guide/hosts.md has typed, of fewer seeds unless it is for soak: a task is killed
-// and put back into the queue while it runs, continues where it was, and the table, which a
-// job draws that waits for all, is that of one call. Another array, with its own gaps,
-// tells each task its share by Slurm's variables.
+// On a Slurm of one node, what docs/guide/hosts.md has typed, of fewer seeds unless it is for soak:
+// a task is killed and put back into the queue while it runs, continues where it was, and the
+// table, which a job draws that waits for all, is that of one call. Another array, with its own
+// gaps, tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
 	runtest.NeedTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
 	t.Parallel()

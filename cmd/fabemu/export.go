@@ -34,8 +34,8 @@ type exportFlags struct {
 	Claim string `flag:"claim" arg:"NAME" def:"fabemu-results"`
 }
 
-// A campaigner is the flags that describe a campaign: register declares them, and job makes a job of
-// its subject.
+// A campaigner is the flags that describe a campaign: register declares them, and job makes a job
+// of its subject.
 type campaigner interface {
 	register(c *cobra.Command)
 	job(c *cobra.Command, subject string, e *exportFlags) (*campaign.Job, error)

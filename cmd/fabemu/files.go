@@ -42,7 +42,8 @@ type commonFlags struct {
 	Into string `flag:"out,o" arg:"DIR"`
 	// Continue until the run is over.
 	Follow bool `flag:"follow"`
-	// Also try the dilation of the scenario on this machine, for some seconds, and warn if it is not sustained.
+	// Also try the dilation of the scenario on this machine, for some seconds, and warn if it is
+	// not sustained.
 	Computer bool `flag:"computer"`
 	// ID of the run, if several have a guest of that name.
 	Run string `flag:"run" arg:"ID"`

@@ -145,8 +145,8 @@ func TestForceFollowsNoLinks(t *testing.T) {
 	}
 }
 
-// A run with --force that is killed leaves nothing that passes for its result. Its binary event log is printed as far as
-// it goes.
+// A run with --force that is killed leaves nothing that passes for its result. Its binary event log
+// is printed as far as it goes.
 func TestKilledForceLeavesNoMix(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A flag is declared once, as a field of the struct that its value goes to: of emu.Options, of the options of
-// another package, or of a struct of this one. The comment of the field is its help. The tags are those of package
-// param (def, words, low, high), and
+// A flag is declared once, as a field of the struct that its value goes to: of emu.Options, of the
+// options of another package, or of a struct of this one. The comment of the field is its help. The
+// tags are those of package param (def, words, low, high), and
 //
 //	flag   its name and, after a comma, its letter
 //	arg    the name of its value, in the help
@@ -42,8 +42,8 @@ const (
 	inGroup, takesWords, needsFlag, idleWith, argument = "group", "words", "needs", "idle", "arg"
 )
 
-// add adds to a command the flags of a struct, to which to points, and of embedded ones. With names it adds these
-// alone.
+// add adds to a command the flags of a struct, to which to points, and of embedded ones. With names
+// it adds these alone.
 func add(c *cobra.Command, to any, names ...string) {
 	group := ""
 	addFields(c.Flags(), reflect.ValueOf(to).Elem(), &group, names)
@@ -151,7 +151,8 @@ func usual(c *cobra.Command, name, value string, words ...string) {
 	f.DefValue = value
 }
 
-// checkFlags refuses flags without the other flag that they need, and warns of flags that have no effect.
+// checkFlags refuses flags without the other flag that they need, and warns of flags that have no
+// effect.
 func checkFlags(c *cobra.Command, _ []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		for _, rule := range f.Annotations[needsFlag] {

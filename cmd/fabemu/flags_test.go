@@ -144,7 +144,8 @@ func TestFlagsHaveTheConstants(t *testing.T) {
 	}
 }
 
-// leftOut are the examples that the test does not run, by their start, with the reason. Their flags are parsed.
+// leftOut are the examples that the test does not run, by their start, with the reason. Their flags
+// are parsed.
 var leftOut = []struct{ start, why string }{
 	{"fabemu capture hpl2002/fig3b | wireshark", "it opens a window"},
 	{"fabemu live results/fig3b$", "it serves a page until Ctrl-C"},
@@ -163,7 +164,8 @@ var leftOut = []struct{ start, why string }{
 	{"strace -f fabemu", "it waits for its run"},
 }
 
-// Each command has two examples at least, and they succeed in a folder with the files that they name.
+// Each command has two examples at least, and they succeed in a folder with the files that they
+// name.
 func TestModelHelpExamples(t *testing.T) {
 	dir := t.TempDir()
 	docs, err := filepath.Abs("../../docs")

@@ -12,7 +12,8 @@ import (
 
 // tierFlags are values for each tier of a fabric, from the endpoints up.
 type tierFlags struct {
-	// Rate of the links of each tier from the endpoints up, such as 100Gb/s,400Gb/s (default: 1GB/s).
+	// Rate of the links of each tier from the endpoints up, such as 100Gb/s,400Gb/s (default:
+	// 1GB/s).
 	Rates []string `flag:"rate" group:"Links and traffic" arg:"RATE,..."`
 	// Propagation delay of the links of each tier, such as 100ns,1us (default: 1ns).
 	Delays []string `flag:"delay" arg:"TIME,..."`

@@ -191,8 +191,8 @@ func TestProgramThatThereIsNot(t *testing.T) {
 	}
 }
 
-// A guest that takes its device away is an event of a run that continues to its end; a run that is aborted
-// leaves namespaces, and the next one removes them, whatever it is of.
+// A guest that takes its device away is an event of a run that continues to its end; a run that is
+// aborted leaves namespaces, and the next one removes them, whatever it is of.
 func TestGuestsThatBreak(t *testing.T) {
 	runtest.NeedTools(t, "ip")
 	t.Parallel()

@@ -18,8 +18,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpText has a section for each command: its text, its examples, and its exit statuses if they differ from those of
-// all commands. A word in braces is replaced by the section of that name, or by a list.
+// helpText has a section for each command: its text, its examples, and its exit statuses if they
+// differ from those of all commands. A word in braces is replaced by the section of that name, or
+// by a list.
 //
 //go:embed help.txt
 var helpText string

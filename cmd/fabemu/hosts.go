@@ -16,11 +16,13 @@ import (
 // fleetFlags describe how this host finds the others of a run.
 type fleetFlags struct {
 	fleet.Wanted
-	// File with the token of the run, readable only by its user (default: the environment variable FABEMU_TOKEN).
+	// File with the token of the run, readable only by its user (default: the environment variable
+	// FABEMU_TOKEN).
 	TokenFile string `flag:"token-file" arg:"FILE" needs:"placement=hosts"`
 	// The token itself; other users of this machine can read it in the list of processes.
 	TokenText string `flag:"token" arg:"TOKEN" needs:"placement=hosts"`
-	// Hosts of nodes, such as A=0,B=1,"local*=1"; endpoints follow their switch (default: few links between hosts).
+	// Hosts of nodes, such as A=0,B=1,"local*=1"; endpoints follow their switch (default: few links
+	// between hosts).
 	Map []string `flag:"hosts-map" arg:"NODE=HOST,..." needs:"placement=hosts"`
 
 	fleet *fleet.Fleet // once it is found

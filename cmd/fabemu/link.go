@@ -70,8 +70,8 @@ func linkCommand() *cobra.Command {
 // linkName is the name of the scenario of a link.
 const linkName = "link"
 
-// overhead is the most that a packet of a flow has in addition to a guest's packet of IP: the fabric's header, the header of
-// Ethernet and a tag, in whole words.
+// overhead is the most that a packet of a flow has in addition to a guest's packet of IP: the
+// fabric's header, the header of Ethernet and a tag, in whole words.
 const overhead = 32
 
 // plain are texts that need no quotes in YAML.

@@ -13,7 +13,8 @@ import (
 	"fabemu/emu/host/netns"
 )
 
-// spaces makes network namespaces, with a process in each, and returns the numbers of the processes.
+// spaces makes network namespaces, with a process in each, and returns the numbers of the
+// processes.
 func spaces(t *testing.T, names ...string) (pids []int) {
 	t.Helper()
 	if err := netns.Missing(); err != nil {
@@ -46,8 +47,9 @@ func has(name, device string) bool {
 	return exec.Command("ip", "-n", name, "link", "show", "dev", device, "up").Run() == nil
 }
 
-// answers waits until an address answers pings from a namespace. On a busy machine it does not answer the first ones: ping
-// gives up after some tenths of a second, and the kernel after three requests for the hardware address.
+// answers waits until an address answers pings from a namespace. On a busy machine it does not
+// answer the first ones: ping gives up after some tenths of a second, and the kernel after three
+// requests for the hardware address.
 func answers(t *testing.T, name, address string) {
 	t.Helper()
 	runtest.Await(t, address+" answers "+name, func() bool {
@@ -169,8 +171,8 @@ topology:
     - endpoints: ["two:eth3", "host:two-eth3"]
 `
 
-// The links of a topology of containerlab join the containers of its nodes. There is no engine of containers here: a
-// fake docker prints the numbers of processes in namespaces of this test.
+// The links of a topology of containerlab join the containers of its nodes. There is no engine of
+// containers here: a fake docker prints the numbers of processes in namespaces of this test.
 func TestImportClab(t *testing.T) {
 	t.Parallel()
 	pids := spaces(t, "cl-one", "cl-two", "cl-router")

@@ -107,7 +107,8 @@ func (x *listed) name() string {
 	return x.Name
 }
 
-// time is how long a run takes, in a list for people; where asked for, how long the short run takes, too.
+// time is how long a run takes, in a list for people; where asked for, how long the short run
+// takes, too.
 func (x *listed) time(short bool) string {
 	time := durationText(seconds(x.WallSeconds))
 	if short && x.ShortWallSeconds > 0 {
@@ -141,8 +142,8 @@ func listLines(items []listed, look terminal.Look) string {
 	return p.String()
 }
 
-// listPage is the list for people in full: the description and the source of a scenario are below its name
-// and its wall time.
+// listPage is the list for people in full: the description and the source of a scenario are below
+// its name and its wall time.
 func listPage(items []listed, look terminal.Look) string {
 	p := terminal.Page{Look: look}
 	for _, x := range items {

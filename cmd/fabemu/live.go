@@ -122,8 +122,8 @@ type runPage struct {
 	control *live.Control
 }
 
-// openPage serves a run at a socket in the folder of its results, and at the address of a page where one is
-// wanted. The capture is the one that the run writes, if any.
+// openPage serves a run at a socket in the folder of its results, and at the address of a page
+// where one is wanted. The capture is the one that the run writes, if any.
 func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, file captureFile) (p *runPage, err error) {
 	control := &live.Control{Scenario: s, Clock: o.Clock}
 	switch {
@@ -171,8 +171,8 @@ func (f *runFlags) openPage(s *scenario.Scenario, o *emu.Options, file captureFi
 	return &runPage{server, control}, nil
 }
 
-// observe has the run's interface see the run. On the virtual clock it looks at the progress unless others
-// observe the run: one that is observed has one loop.
+// observe has the run's interface see the run. On the virtual clock it looks at the progress unless
+// others observe the run: one that is observed has one loop.
 func (p *runPage) observe(o *emu.Options) {
 	if o.Clock == emu.WallClock || len(o.Observe) > 0 {
 		o.Observe = append(o.Observe, p.control.Request())
@@ -187,7 +187,8 @@ func (p *runPage) observe(o *emu.Options) {
 	}
 }
 
-// close ends the interface. Browsers get the last moments, as far as that takes no more than a second.
+// close ends the interface. Browsers get the last moments, as far as that takes no more than a
+// second.
 func (p *runPage) close() {
 	p.End("The run has failed.") // unless its end is known
 	ctx, stop := context.WithTimeout(context.Background(), time.Second)

@@ -13,15 +13,16 @@ import (
 	"fabemu/emu/host/netns"
 )
 
-// drops are filters of the kernel for tc(8), by the share of the datagrams that they drop. Each draws a random number
-// and compares it.
+// drops are filters of the kernel for tc(8), by the share of the datagrams that they drop. Each
+// draws a random number and compares it.
 var drops = map[string]string{
 	"all":  "1,6 0 0 2,",
 	"half": "4,32 0 0 4294963256,37 0 1 2147483648,6 0 0 2,6 0 0 4294967295,",
 	"1 %":  "4,32 0 0 4294963256,37 0 1 4252017623,6 0 0 2,6 0 0 4294967295,",
 }
 
-// A run whose datagrams the loopback drops comes to its end, and is void, whatever the share and the placement.
+// A run whose datagrams the loopback drops comes to its end, and is void, whatever the share and
+// the placement.
 func TestRunWhoseDatagramsAreDropped(t *testing.T) {
 	t.Parallel()
 	if err := netns.Missing(); err != nil {
@@ -50,8 +51,8 @@ func TestRunWhoseDatagramsAreDropped(t *testing.T) {
 	}
 }
 
-// A run over veth pairs one end of which has become too narrow ends by itself, and is void: the kernel refuses the
-// datagrams forever.
+// A run over veth pairs one end of which has become too narrow ends by itself, and is void: the
+// kernel refuses the datagrams forever.
 func TestRunOverNarrowLinks(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

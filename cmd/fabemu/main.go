@@ -35,7 +35,8 @@ func main() {
 	os.Exit(recovered(func() int { return execute(os.Args[1:]) }))
 }
 
-// recovered calls a function and returns its exit status. A panic is a failure, and not status 2, which Go gives it.
+// recovered calls a function and returns its exit status. A panic is a failure, and not status 2,
+// which Go gives it.
 func recovered(call func() int) (status int) {
 	defer errs.Catch(func(err error) {
 		fmt.Fprintln(os.Stderr, "fabemu:", err)

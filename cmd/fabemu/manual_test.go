@@ -23,7 +23,8 @@ func command(t *testing.T, args ...string) string {
 	return string(said)
 }
 
-// Each command has a page with its flags, its examples and its exit statuses, and groff does not complain about any.
+// Each command has a page with its flags, its examples and its exit statuses, and groff does not
+// complain about any.
 func TestManual(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man")
 	command(t, binary, "man", "--out", dir)

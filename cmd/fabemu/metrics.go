@@ -11,9 +11,11 @@ import (
 
 // metricsFlags describe how Prometheus sees a run.
 type metricsFlags struct {
-	// Serve /metrics for Prometheus during the run: a port of the loopback such as 9464, or an address such as 0.0.0.0:9464.
+	// Serve /metrics for Prometheus during the run: a port of the loopback such as 9464, or an
+	// address such as 0.0.0.0:9464.
 	Address string `flag:"metrics" group:"Watching" arg:"ADDRESS"`
-	// Names of the metrics: those of fabemu, or of node exporter on real RoCE and InfiniBand fabrics.
+	// Names of the metrics: those of fabemu, or of node exporter on real RoCE and InfiniBand
+	// fabrics.
 	Names  openmetrics.Names `flag:"metrics-as" def:"fabemu" words:"fabemu|node-exporter"`
 	server *openmetrics.Server
 }

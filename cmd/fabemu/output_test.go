@@ -29,7 +29,8 @@ func TestLostOutput(t *testing.T) {
 	}
 }
 
-// A mistake of the program is a failure, status 3; status 2, which Go gives a panic, would be one of the call.
+// A mistake of the program is a failure, status 3; status 2, which Go gives a panic, would be one
+// of the call.
 func TestPanicIsAFailure(t *testing.T) {
 	if got := recovered(func() int { panic("a mistake") }); got != exitFailed {
 		t.Errorf("status %d, want %d", got, exitFailed)

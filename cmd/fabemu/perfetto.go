@@ -12,7 +12,8 @@ import (
 type traceFlags struct {
 	// Write fabric.pftrace for https://ui.perfetto.dev.
 	On bool `flag:"perfetto" group:"Perfetto trace"`
-	// Trace this part of the run, in model time, such as 20ms..21ms (default: all, about 100 bytes for a frame on a link).
+	// Trace this part of the run, in model time, such as 20ms..21ms (default: all, about 100 bytes
+	// for a frame on a link).
 	Window string `flag:"perfetto-window" arg:"FROM..TO" needs:"perfetto"`
 	emu.Trace
 }

@@ -43,7 +43,8 @@ func (n *notice) show(task string, done float64) {
 	n.last = task
 }
 
-// due reports whether a line is due after an elapsed time: on a terminal always, elsewhere at growing intervals.
+// due reports whether a line is due after an elapsed time: on a terminal always, elsewhere at
+// growing intervals.
 func (n *notice) due(elapsed time.Duration) bool {
 	if !n.terminal && elapsed < n.next {
 		return false
@@ -99,8 +100,9 @@ func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	return p
 }
 
-// follow shows the progress of a run: on a terminal by one line that is rewritten, elsewhere by one line after
-// another, as JSON for other programs, and not at all where it is quiet. The caller calls done when the run has ended.
+// follow shows the progress of a run: on a terminal by one line that is rewritten, elsewhere by one
+// line after another, as JSON for other programs, and not at all where it is quiet. The caller
+// calls done when the run has ended.
 func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func()) {
 	switch {
 	case quiet:
@@ -127,7 +129,8 @@ func (p *progress) there(took time.Duration) string {
 // rewriteEvery is how often the line of a run on a terminal is rewritten, in wall time.
 const rewriteEvery = 200 * time.Millisecond
 
-// Observe rewrites the line of a run on a terminal (observe.Observer): model time, pace, the verdict so far.
+// Observe rewrites the line of a run on a terminal (observe.Observer): model time, pace, the
+// verdict so far.
 func (p *progress) Observe(s *observe.Snapshot) {
 	if s.Last {
 		return // end clears it

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// screen is a terminal at the other end of a pseudoterminal, as far as a line of progress needs one.
+// screen is a terminal at the other end of a pseudoterminal, as far as a line of progress needs
+// one.
 type screen struct {
 	mu     sync.Mutex
 	master *os.File
@@ -66,7 +67,8 @@ func (s *screen) said() string {
 	return s.all.String()
 }
 
-// A run on a terminal rewrites one line that fits, and takes it away when it ends: by itself or by Ctrl-C.
+// A run on a terminal rewrites one line that fits, and takes it away when it ends: by itself or by
+// Ctrl-C.
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -15,7 +15,8 @@ import (
 	"testing"
 )
 
-// Under DCQCN two virtual machines that send to a third have the rates and the queue of the model's flows.
+// Under DCQCN two virtual machines that send to a third have the rates and the queue of the model's
+// flows.
 func TestWallRDMAIncast(t *testing.T) {
 	buildRDMA(t)
 	fabric, _, _ := strings.Cut(example(t, "90s", "90s, framing: wire", "rate: 100Mb/s", "rate: 10Mb/s", "rate: 20Mb/s", "rate: 10Mb/s", "max-p: 0.1", "max-p: 0.2", "500kb/s", "250kb/s",
@@ -63,7 +64,8 @@ func TestWallRDMAMPI(t *testing.T) {
 	}
 }
 
-// settled returns the means of the rates of b and c, and of the queue, over the second half of the time in which both send.
+// settled returns the means of the rates of b and c, and of the queue, over the second half of the
+// time in which both send.
 func settled(t *testing.T, dir string) (means [3]float64) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text(t, filepath.Join(dir, "series.csv")))).ReadAll()

@@ -46,7 +46,8 @@ func example(t *testing.T, instead ...string) string {
 	return scenario
 }
 
-// runRDMA runs a scenario until all virtual machines have ended. It calls during when b has sent a thousand frames.
+// runRDMA runs a scenario until all virtual machines have ended. It calls during when b has sent a
+// thousand frames.
 func runRDMA(t *testing.T, during func(dir string), scenario string, args ...string) (r rdmaRun) {
 	t.Helper()
 	r.dir = t.TempDir()
@@ -138,9 +139,9 @@ func counter(t *testing.T, console, name string) (value int64) {
 	return value
 }
 
-// Two virtual machines with Debian's kernel and rdma_rxe run RDMA programs over a fabric that marks and loses one data
-// frame. For it rxe sends one NAK, and goes back once. Captures have RoCEv2 as rxe sent it: tshark without our plugin
-// knows it, and the ICRCs are right, of marked packets too.
+// Two virtual machines with Debian's kernel and rdma_rxe run RDMA programs over a fabric that marks
+// and loses one data frame. For it rxe sends one NAK, and goes back once. Captures have RoCEv2 as
+// rxe sent it: tshark without our plugin knows it, and the ICRCs are right, of marked packets too.
 func TestWallRDMA(t *testing.T) {
 	buildRDMA(t)
 	const set, ucx = "        export UCX_IB_GID_INDEX=1\n        ", "ucx_perftest -d rxe0:1 -x rc_verbs -t am_lat -D bcopy -n 100"
@@ -179,7 +180,8 @@ func TestWallRDMA(t *testing.T) {
 	if code != exitOK || len(of) != 1 || !regexp.MustCompile(`flow=there `+strings.Replace(of[0][1], " ", "=", 1)+` .* rocev2 .* psn=`+psn+` `).MatchString(dumped) {
 		t.Errorf("dump --check ends with %d, and names %q as lost; NAKs name %s", code, of, psn)
 	}
-	// Each packet is in the capture of two links, but the one that is lost on the first. The adapters consume CNPs.
+	// Each packet is in the capture of two links, but the one that is lost on the first. The
+	// adapters consume CNPs.
 	const cnps = "infiniband.bth.opcode == 129"
 	if n := lines(cnps); n != 2*a.CNPSent {
 		t.Errorf("tshark sees %d CNPs, and %d were sent", n, a.CNPSent)
@@ -191,7 +193,8 @@ func TestWallRDMA(t *testing.T) {
 	if marked := lines("infiniband && ip.dsfield.ecn == 3"); marked != there.Marked {
 		t.Errorf("tshark sees %d marked packets, and %d were marked", marked, there.Marked)
 	}
-	// dump and a script of its own verify the ICRC of each packet: they find all wrong once a bit of each differs.
+	// dump and a script of its own verify the ICRC of each packet: they find all wrong once a bit
+	// of each differs.
 	all := lines("infiniband")
 	for _, wrong := range []int64{0, all} {
 		out, _ := exec.Command("python3", "../../scripts/icrc.py", capture).CombinedOutput()
@@ -221,9 +224,10 @@ func spoil(t *testing.T, capture string) {
 	}
 }
 
-// A PAUSE storm of a's adapter stops ib_write_bw. The watchdog of the switch finds it and discards the queue, and after
-// the storm rxe sends again what is missing. The null case too: without a reaction point nothing answers the marks, and
-// marked packets are as fast as those without ECT, which nothing marks.
+// A PAUSE storm of a's adapter stops ib_write_bw. The watchdog of the switch finds it and discards
+// the queue, and after the storm rxe sends again what is missing. The null case too: without a
+// reaction point nothing answers the marks, and marked packets are as fast as those without ECT,
+// which nothing marks.
 func TestWallRDMASurvivesStorm(t *testing.T) {
 	buildRDMA(t)
 	const here, there = "        retry ib_write_bw -d rxe0 -n 60 -u 20\n", "        retry ib_write_bw -d rxe0 -n 60 -u 20 --tclass=2 10.1.0.1\n"

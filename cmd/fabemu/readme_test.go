@@ -85,7 +85,8 @@ func text(t *testing.T, path string) string {
 var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 
 // Every command in the README and in docs does what it says, in a folder with nothing but
-// the files that the documents refer to or have the reader save. A reader may start with any document.
+// the files that the documents refer to or have the reader save. A reader may start with any
+// document.
 func TestCommandsInDocuments(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -127,8 +128,8 @@ func TestCommandsInDocuments(t *testing.T) {
 	}
 }
 
-// runDocument runs the commands of a document in a folder, and returns how many. A block of kind output after
-// a block of commands is part of what they print.
+// runDocument runs the commands of a document in a folder, and returns how many. A block of kind
+// output after a block of commands is part of what they print.
 func runDocument(t *testing.T, dir, document string) (run int) {
 	t.Helper()
 	printed := ""
@@ -176,8 +177,8 @@ const notRun = "\x00"
 // exitStatus is the comment behind a command that does not succeed.
 var exitStatus = regexp.MustCompile(`exit status (\d+)`)
 
-// unprinted returns the first of the quoted lines that is not in a text after the line before it, or "". Spaces
-// count as one. "..." is any part of a line, and alone any number of lines.
+// unprinted returns the first of the quoted lines that is not in a text after the line before it,
+// or "". Spaces count as one. "..." is any part of a line, and alone any number of lines.
 func unprinted(quoted []string, text string) string {
 	lines := strings.Split(text, "\n")
 	for _, want := range quoted {
@@ -215,9 +216,9 @@ func TestUnprinted(t *testing.T) {
 // elsewhere are the lines of documents that other tests run.
 var elsewhere = []string{"./scripts/test.sh", "go run -C docs/examples/limiter .", "go install ./cmd/fabemu"}
 
-// withoutPlots puts a module into a folder that is in for matplotlib, where Python has none: it takes the calls of
-// pyplot that the documents make and checks that curves have points, and it writes the name of the picture into its
-// file.
+// withoutPlots puts a module into a folder that is in for matplotlib, where Python has none: it
+// takes the calls of pyplot that the documents make and checks that curves have points, and it
+// writes the name of the picture into its file.
 func withoutPlots(t *testing.T, dir string) {
 	t.Helper()
 	module := filepath.Join(dir, "matplotlib")

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// docs/guide/results.md names each file that runs, sweeps and reproductions write, and each column of their tables.
+// docs/guide/results.md names each file that runs, sweeps and reproductions write, and each column
+// of their tables.
 func TestResultsDocumentHasEachFileAndColumn(t *testing.T) {
 	t.Parallel()
 	const incast = "../../docs/examples/incast.yaml"

@@ -49,39 +49,47 @@ type runFlags struct {
 
 // runChoices are the flags of run that no option of a package has.
 type runChoices struct {
-	// Slow the model down by this factor, so that this machine keeps up; auto: the lowest at which it does (default: from the scenario).
+	// Slow the model down by this factor, so that this machine keeps up; auto: the lowest at which
+	// it does (default: from the scenario).
 	Dilation string `flag:"dilation" group:"Scenario" arg:"N|auto" idle:"clock=virtual"`
 	// Seed of the random numbers (default: from the scenario).
 	Seed string `flag:"seed" arg:"N" needs:"!seeds"`
 	// Repeat the run with the seeds 1 to N, and print means and their 95 % intervals: seeds.json.
 	Seeds int `flag:"seeds" arg:"N" low:"2" high:"1000"`
 
-	// Nice value of this process and those that it starts, from -20 (highest priority) to 19; raising the priority needs root or CAP_SYS_NICE.
+	// Nice value of this process and those that it starts, from -20 (highest priority) to 19;
+	// raising the priority needs root or CAP_SYS_NICE.
 	Nice int `flag:"priority" group:"Clock" arg:"N" low:"-20" high:"19"`
 
 	// Print result.json instead of the report; of several runs, one after another.
 	JSON bool `flag:"json" group:"Results"`
 	// Exit with status 1 unless the timing is at least faithful.
 	Strict bool `flag:"strict"`
-	// Only these links, groups, flows and workloads have curves in rates.svg and series.csv, such as h*-A (default: from the scenario).
+	// Only these links, groups, flows and workloads have curves in rates.svg and series.csv, such
+	// as h*-A (default: from the scenario).
 	Curves string `flag:"curves" arg:"NAME,..."`
 
 	// Show the run in a browser: prints the address of a page, on this machine unless one is given.
 	Page string `flag:"live" group:"Watching" arg:"HOST:PORT" lone:"127.0.0.1:0" needs:"!seeds"`
-	// Wait for a subnet manager, such as opensm, at most this long (10m), and let it and other programs of InfiniBand see
-	// the run: prints the variables that they need. Its forwarding tables are the routes.
+	// Wait for a subnet manager, such as opensm, at most this long (10m), and let it and other
+	// programs of InfiniBand see the run: prints the variables that they need. Its forwarding
+	// tables are the routes.
 	Subnet string `flag:"subnet" arg:"TIME" lone:"10m" needs:"placement=goroutine;!seeds"`
 	// Show no progress.
 	Quiet bool `flag:"quiet"`
-	// How progress is printed on standard error: for people (text), or as one JSON object a line, five in a second.
+	// How progress is printed on standard error: for people (text), or as one JSON object a line,
+	// five in a second.
 	Show string `flag:"progress" def:"text" words:"text|json"`
 
-	// Write the event log: events.jsonl; or as fabemu dump reads it (binary), in a third of the time: events.bin.
+	// Write the event log: events.jsonl; or as fabemu dump reads it (binary), in a third of the
+	// time: events.bin.
 	Log report.LogForm `flag:"events" group:"Event log" lone:"json" words:"json|binary"`
-	// Record the feedback and rates of these flows, for fabemu bench limiter --replay: recording-FLOW.txt.
+	// Record the feedback and rates of these flows, for fabemu bench limiter --replay:
+	// recording-FLOW.txt.
 	Record []string `flag:"record" arg:"FLOW,..."`
 
-	// Capture all links for Wireshark: fabric.pcapng, or another name, which may end with .pcapng.gz.
+	// Capture all links for Wireshark: fabric.pcapng, or another name, which may end with
+	// .pcapng.gz.
 	Pcap string `flag:"pcap" group:"Capture" arg:"NAME" lone:"fabric.pcapng"`
 	// Split the capture into numbered files of at most this size before compression, such as 20MB.
 	Rotate string `flag:"pcap-rotate" arg:"SIZE" needs:"pcap"`
@@ -114,7 +122,8 @@ func (f *runFlags) add(c *cobra.Command) {
 	}
 }
 
-// misplaced refuses a name that is the value of a flag whose value is optional, and so has to follow "=".
+// misplaced refuses a name that is the value of a flag whose value is optional, and so has to
+// follow "=".
 func (f *runFlags) misplaced(names []string) error {
 	for _, name := range names {
 		_, port, err := net.SplitHostPort(name)

@@ -136,8 +136,8 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 	}
 }
 
-// The first Ctrl-C ends a run that waits for a lock on the folder of namespaces that another process has;
-// a run that is not ended names that process.
+// The first Ctrl-C ends a run that waits for a lock on the folder of namespaces that another
+// process has; a run that is not ended names that process.
 func TestEndedWhileItWaits(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

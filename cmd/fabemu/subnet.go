@@ -27,7 +27,8 @@ import (
 // subnetFile is the file in the folder of a run with the variables for programs of InfiniBand.
 const subnetFile = "subnet.env"
 
-// subnetCache is the folder next to it where opensm remembers LIDs: those of an earlier run are not those of this one.
+// subnetCache is the folder next to it where opensm remembers LIDs: those of an earlier run are not
+// those of this one.
 const subnetCache = "opensm"
 
 // subnetEvery is how often counters follow the run, in wall time.
@@ -36,8 +37,8 @@ const subnetEvery = 50 * time.Millisecond
 // umad2sim are the usual places of the library that connects programs of InfiniBand to a run.
 var umad2sim = []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so", "/usr/local/lib*/umad2sim/libumad2sim.so"}
 
-// openSubnet serves subnet managers, and returns when one has brought the subnet up: with the scenario whose routes
-// are its forwarding tables.
+// openSubnet serves subnet managers, and returns when one has brought the subnet up: with the
+// scenario whose routes are its forwarding tables.
 func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.Options) (*subnet.Server, *scenario.Scenario, error) {
 	patience, err := time.ParseDuration(f.Subnet)
 	_, real := s.Guests()

@@ -17,9 +17,10 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up. It goes on until the end of the
-// test if sweeps is "on" and further arguments; else it sweeps once, with that routing engine and further
-// options. With "on", opensm.conf in dir has more of them. The function that it returns runs other programs on the run.
+// underSubnet starts a run that waits for a subnet manager, and has opensm bring the subnet up. It
+// goes on until the end of the test if sweeps is "on" and further arguments; else it sweeps once,
+// with that routing engine and further options. With "on", opensm.conf in dir has more of them. The
+// function that it returns runs other programs on the run.
 func underSubnet(t *testing.T, dir string, sweeps string, args ...string) (*exec.Cmd, func(program ...string) (string, error)) {
 	t.Helper()
 	on := func(program ...string) (string, error) {
@@ -81,7 +82,8 @@ func resultOf(t *testing.T, dir string, run *exec.Cmd) *report.Result {
 	return r
 }
 
-// perf returns the numbers that perfquery with some arguments prints, or ibccquery if that is the first.
+// perf returns the numbers that perfquery with some arguments prints, or ibccquery if that is the
+// first.
 func perf(t *testing.T, on func(...string) (string, error), args ...string) map[string]int64 {
 	t.Helper()
 	if args[0] != "ibccquery" {
@@ -98,7 +100,8 @@ func perf(t *testing.T, on func(...string) (string, error), args ...string) map[
 	return all
 }
 
-// writeShort writes a built-in scenario into a folder, without its events and claims, and with other texts for some.
+// writeShort writes a built-in scenario into a folder, without its events and claims, and with
+// other texts for some.
 func writeShort(t *testing.T, dir, name string, changes ...string) {
 	t.Helper()
 	text, err := os.ReadFile("../../emu/scenario/builtin/" + name + ".yaml")
@@ -111,9 +114,10 @@ func writeShort(t *testing.T, dir, name string, changes ...string) {
 	}
 }
 
-// Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the data counters of all ports are
-// those of the result, to the word. XmitWait has grown at the trunk, which feeds the root, and nowhere else: each sender has one
-// packet on its way. No other error counter has grown.
+// Fig. 2 of HPL-2002-224 under opensm. While the links are quiet after the flows have stopped, the
+// data counters of all ports are those of the result, to the word. XmitWait has grown at the trunk,
+// which feeds the root, and nowhere else: each sender has one packet on its way. No other error
+// counter has grown.
 func TestSubnetCounters(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibqueryerrors")
@@ -169,9 +173,9 @@ func TestSubnetCounters(t *testing.T) {
 	}
 }
 
-// The congestion counters of Annex A10 at endpoints are the marks that the result counts for their flows: FECN where the flows
-// end, BECN where they begin. The log of a switch counts the marks of its ports; that of an endpoint has flows at the trigger
-// threshold.
+// The congestion counters of Annex A10 at endpoints are the marks that the result counts for their
+// flows: FECN where the flows end, BECN where they begin. The log of a switch counts the marks of
+// its ports; that of an endpoint has flows at the trigger threshold.
 func TestSubnetMarks(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibccquery")
@@ -203,7 +207,8 @@ func TestSubnetMarks(t *testing.T) {
 		if l.From == "B" {
 			byB += l.Marked
 		}
-		// The output is congested while a frame leaves that is marked: 2068 bytes, 517 words of 4 ns. The flows send for 2 ms.
+		// The output is congested while a frame leaves that is marked: 2068 bytes, 517 words of 4
+		// ns. The flows send for 2 ms.
 		if l.Name == "root.B-R" && (congested < l.Marked*517 || congested > 3_000_000/4) || not != 0 {
 			t.Errorf("PortXmitTimeCong is %d with %d marks, and %d at another output", congested, l.Marked, not)
 		}
@@ -246,9 +251,10 @@ expect:
   - {id: marks, metric: root.B-r.marked, during: [8ms, 12ms], low: 0, high: 1}
 `
 
-// ibccconfig configures congestion control during a run. The rates and the share of marked packets are then those of a run that
-// began with the same table and thresholds, whether there were others before or no congestion control at all, and not those of the
-// run before. ibccquery reads what was configured.
+// ibccconfig configures congestion control during a run. The rates and the share of marked packets
+// are then those of a run that began with the same table and thresholds, whether there were others
+// before or no congestion control at all, and not those of the run before. ibccquery reads what was
+// configured.
 func TestSubnetCongestionControl(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibccconfig", "ibccquery")
 	start := func(marking, control string) string {
@@ -337,8 +343,8 @@ func TestSubnetCongestionControl(t *testing.T) {
 	}
 }
 
-// With congestion_control in its options, opensm enables it at all nodes before the run begins, and the victim of the hot spot no
-// longer waits with it.
+// With congestion_control in its options, opensm enables it at all nodes before the run begins, and
+// the victim of the hot spot no longer waits with it.
 func TestSubnetCongestionControlByOpenSM(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm")
@@ -384,8 +390,9 @@ func awaitModel(t *testing.T, dir string, ps int64) {
 	})
 }
 
-// A cable breaks, or ibportstate disables a port: the switches report it, opensm sweeps again, and the traffic takes the other
-// spine. Only frames on that link are lost, and the run is that of its resolved scenario, even if MADs cross the links.
+// A cable breaks, or ibportstate disables a port: the switches report it, opensm sweeps again, and
+// the traffic takes the other spine. Only frames on that link are lost, and the run is that of its
+// resolved scenario, even if MADs cross the links.
 func TestSubnetResweep(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibportstate")
 	text, err := os.ReadFile("../../emu/scenario/builtin/infiniband/opensm.yaml")
@@ -446,7 +453,8 @@ func TestSubnetResweep(t *testing.T) {
 	}
 }
 
-// ibportstate gives h6 the LID of h5, and another program runs at h6. The result says so, and the routes to both stay as they were.
+// ibportstate gives h6 the LID of h5, and another program runs at h6. The result says so, and the
+// routes to both stay as they were.
 func TestSubnetDuplicateLID(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "ibportstate")
@@ -480,8 +488,8 @@ func TestSubnetDuplicateLID(t *testing.T) {
 	}
 }
 
-// underEngine runs a scenario on the virtual clock under opensm with a routing engine and service levels, and returns its result.
-// The file root names the first switch.
+// underEngine runs a scenario on the virtual clock under opensm with a routing engine and service
+// levels, and returns its result. The file root names the first switch.
 func underEngine(t *testing.T, dir, engine string, args ...string) *report.Result {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, "root"), []byte("0x02fabe0000000100\n"), 0o666); err != nil {
@@ -537,9 +545,10 @@ links: ["p[1-3] - a[1-3]", "q[1-3] - b[1-3]", "r[1-3] - c[1-3]", "a[1-2] - a[2-3
 flows: [{name: p, from: "p[1-3]", to: r3}, {name: q, from: "q[1-2]", to: r3}, {name: r, from: "r[1-2]", to: r3}]
 `
 
-// Under the same traffic the routes decide how far congestion spreads. In a fat tree with equal-cost paths by a hash the victim of the
-// hot spot waits. With the tables of minhop, updn and ftree it has all of its link; dor and lash lead all hosts over the first spine,
-// where it waits. In a mesh the trees of minhop, updn and dor differ too.
+// Under the same traffic the routes decide how far congestion spreads. In a fat tree with
+// equal-cost paths by a hash the victim of the hot spot waits. With the tables of minhop, updn and
+// ftree it has all of its link; dor and lash lead all hosts over the first spine, where it waits.
+// In a mesh the trees of minhop, updn and dor differ too.
 func TestSubnetEngines(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm")
@@ -575,8 +584,8 @@ func TestSubnetEngines(t *testing.T) {
 	}
 }
 
-// "A ring deadlocks with minhop, not with updn or lash": the service levels of lash are those of opensm's path records, and its
-// tables map them to lanes.
+// "A ring deadlocks with minhop, not with updn or lash": the service levels of lash are those of
+// opensm's path records, and its tables map them to lanes.
 func TestSubnetRing(t *testing.T) {
 	t.Parallel()
 	runtest.NeedTools(t, "opensm")
@@ -598,7 +607,8 @@ func TestSubnetRing(t *testing.T) {
 	}
 }
 
-// qos are options of opensm: four lanes, of which one has high priority with a limit, and three have weights.
+// qos are options of opensm: four lanes, of which one has high priority with a limit, and three
+// have weights.
 const qos = `qos TRUE
 qos_max_vls 4
 qos_high_limit 3
@@ -607,8 +617,9 @@ qos_vlarb_low 0:64,1:192,2:64
 qos_sl2vl 0,1,2,3
 `
 
-// lanesUnder has a flow on each of four lanes. A packet has 33 units of 64 bytes, so that the turns of the weights 64 and 192 have
-// two packets and six, and the limit of 3 x 4 KiB six packets of VL3 for one of the others.
+// lanesUnder has a flow on each of four lanes. A packet has 33 units of 64 bytes, so that the turns
+// of the weights 64 and 192 have two packets and six, and the limit of 3 x 4 KiB six packets of VL3
+// for one of the others.
 const lanesUnder = `name: lanes
 model: {duration: 60ms}
 wall: {dilation: 200}
@@ -625,8 +636,9 @@ expect:
   - {id: f3, metric: f3.rate / shared.S-r.rate, during: [FROM, 60ms], low: 0.8486, high: 0.8657}   # 6/7
 `
 
-// The arbitration that opensm sets divides a link as its weights and its limit say, within 1 %, from the beginning or from the
-// time on at which a manager sets it during a run, which is that of its resolved scenario.
+// The arbitration that opensm sets divides a link as its weights and its limit say, within 1 %,
+// from the beginning or from the time on at which a manager sets it during a run, which is that of
+// its resolved scenario.
 func TestSubnetArbitration(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "smpquery")
 	for _, from := range []string{"1ms", "40ms"} {

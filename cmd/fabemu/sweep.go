@@ -31,7 +31,8 @@ type sweepFlags struct {
 type axisFlags struct {
 	// Vary a field of the scenario (repeatable).
 	Sets []string `flag:"set" group:"Scenario" arg:"PATH=VALUE,VALUE,..." each:"true"`
-	// Compare schemes, each with all that it needs: algorithm, marking, telemetry, thresholds, transport.
+	// Compare schemes, each with all that it needs: algorithm, marking, telemetry, thresholds,
+	// transport.
 	Schemes []string `flag:"scheme" arg:"NAME,..." each:"true"`
 	// Model time over which metrics are taken (default: all after the first fifth).
 	During string `flag:"during" group:"Runs" arg:"FROM,TO"`

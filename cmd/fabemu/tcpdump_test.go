@@ -28,7 +28,8 @@ func listen(t *testing.T, path string, args ...string) (end func(last []byte) (d
 		t.Fatal(err)
 	}
 	defer file.Close()
-	// The kernel's buffer has a slot of the length of -s for each packet: 64 where that is not said.
+	// The kernel's buffer has a slot of the length of -s for each packet: 64 where that is not
+	// said.
 	c := exec.Command(args[0], append(args[1:], "-U", "--immediate-mode", "-B", "16384", "-s", "4096", "-w", "-")...)
 	c.Stdout = file
 	said, err := c.StderrPipe()

@@ -108,8 +108,8 @@ func (f *Fabric) pathOf(k scenario.Key, known map[place]*Path) (path *Path, late
 	return path, later, nil
 }
 
-// lead returns the path of a flow in a state of the links. At a place with a known path it takes the rest from
-// there.
+// lead returns the path of a flow in a state of the links. At a place with a known path it takes
+// the rest from there.
 func (f *Fabric) lead(state int, k scenario.Key, known map[place]*Path) (*Path, error) {
 	var hops []Hop
 	var rest *Path

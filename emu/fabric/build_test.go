@@ -211,8 +211,8 @@ func TestRoutesProperty(t *testing.T) {
 	}
 }
 
-// A table has for each endpoint the ports of all first steps, also where switches with links to the same switches share
-// an entry.
+// A table has for each endpoint the ports of all first steps, also where switches with links to the
+// same switches share an entry.
 func TestTablesHaveAllSteps(t *testing.T) {
 	for seed := range uint64(60) {
 		s := randomFabric(rand.New(rand.NewPCG(seed, 2)))

@@ -48,8 +48,8 @@ type Wire struct {
 // Peer returns the other end of the wire at a port.
 func (f *Fabric) Peer(p Port) End { return f.Wires[p.Wire].Ends[1-p.End] }
 
-// Home returns the switch of an endpoint. For a switch, and for an endpoint without one, it returns the
-// node itself.
+// Home returns the switch of an endpoint. For a switch, and for an endpoint without one, it returns
+// the node itself.
 func (f *Fabric) Home(node int) int {
 	if m := &f.Nodes[node]; m.Switch == nil && len(m.Ports) > 0 {
 		if peer := f.Peer(m.Ports[0]).Node; f.Nodes[peer].Switch != nil {
@@ -162,8 +162,8 @@ func (f *Fabric) Workloads() (all []*Workload) {
 	return all
 }
 
-// Transfer returns the index of the pool of a queue pair, and the node that sends with it; -1: it is not a transfer of a
-// workload.
+// Transfer returns the index of the pool of a queue pair, and the node that sends with it; -1: it
+// is not a transfer of a workload.
 func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	for k, p := range workloads {
 		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {
@@ -173,8 +173,8 @@ func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	return -1, 0
 }
 
-// spread notes the directions of wires that the transfers of a workload can cross, now or after the routes have
-// changed, with any choice among equal paths.
+// spread notes the directions of wires that the transfers of a workload can cross, now or after the
+// routes have changed, with any choice among equal paths.
 func (f *Fabric) spread(p *Workload, carries [][2]bool) {
 	for _, e := range f.Paths.Epochs {
 		for _, dst := range p.Members {

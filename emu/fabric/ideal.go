@@ -6,7 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Ideal computes how long flows take that have the fabric to themselves. It keeps the paths that it has found.
+// Ideal computes how long flows take that have the fabric to themselves. It keeps the paths that it
+// has found.
 type Ideal struct {
 	fabric   *Fabric
 	stagesOf map[[2]int][]stage
@@ -49,9 +50,9 @@ func (a *Ideal) stages(src, dst int, qp uint32) []stage {
 	return all
 }
 
-// Time returns the ideal time of a flow of this many bytes of payload, from its arrival at one node to the delivery
-// of its last byte at another: all packets leave back to back at the rate of the link. Windows, limiters and flow
-// control add nothing. It is 0 if there is no path.
+// Time returns the ideal time of a flow of this many bytes of payload, from its arrival at one node
+// to the delivery of its last byte at another: all packets leave back to back at the rate of the
+// link. Windows, limiters and flow control add nothing. It is 0 if there is no path.
 func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.Duration {
 	frame, payload := a.fabric.Frame(flow), flow.Packet
 	if flow.Transport.Streams() {
@@ -65,10 +66,11 @@ func (a *Ideal) Time(src, dst int, qp uint32, flow *Flow, size unit.Size) unit.D
 	return travel(a.stages(src, dst, qp), length, rest, int64(whole))
 }
 
-// travel returns when the last frame has come: there are this many of one length, and then one of a rest.
+// travel returns when the last frame has come: there are this many of one length, and then one of a
+// rest.
 func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration {
-	// first is when the first frame begins on a link, and last when the last frame does. Frames of one length are apart
-	// as on the slowest line before.
+	// first is when the first frame begins on a link, and last when the last frame does. Frames of
+	// one length are apart as on the slowest line before.
 	var first, last, apart unit.Duration
 	if frames == 0 {
 		length = rest
@@ -89,8 +91,8 @@ func travel(stages []stage, length, rest unit.Size, frames int64) unit.Duration 
 	return 0
 }
 
-// through returns when a frame that begins on a link begins on the next one, which takes so long for it. A switch that
-// cuts through begins no sooner than so that the next line does not run dry.
+// through returns when a frame that begins on a link begins on the next one, which takes so long
+// for it. A switch that cuts through begins no sooner than so that the next line does not run dry.
 func (s *stage) through(begin, here, next unit.Duration) unit.Duration {
 	whole := begin + s.travel + here
 	if s.whole {

@@ -237,7 +237,8 @@ func (f *Fabric) Between(parts []int) float64 {
 	return hops * least.Seconds()
 }
 
-// answers returns how many hops of answers a hop of a frame has. On InfiniBand an ACK and credit share frames.
+// answers returns how many hops of answers a hop of a frame has. On InfiniBand an ACK and credit
+// share frames.
 func (f *Fabric) answers(flow *Flow) float64 {
 	switch {
 	case f.Frame(flow).Family == wire.InfiniBand, flow.Transport.Acks():

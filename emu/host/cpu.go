@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CPUMeter measures how many processors other programs have used: neither this process nor its children that have
-// ended meanwhile.
+// CPUMeter measures how many processors other programs have used: neither this process nor its
+// children that have ended meanwhile.
 type CPUMeter struct {
 	began    time.Time
 	all      processors // NaN: unknown
@@ -55,8 +55,8 @@ func readProcessors() processors {
 	return processors{math.NaN(), math.NaN()}
 }
 
-// until returns the load between two readings, while this process used own seconds of processor time
-// in wall seconds.
+// until returns the load between two readings, while this process used own seconds of processor
+// time in wall seconds.
 func (p processors) until(now processors, own, wall float64) (others, stolen float64) {
 	if wall <= 0 {
 		return 0, 0

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// LateGC delays the first garbage collection until 32 MB are in use, instead of Go's 4 MB. A scenario that
-// was read stays in memory, so an earlier collection takes time and frees little. The first collection, or
-// release, restores the usual setting, so that large scenarios take no more memory. A GOGC of the user's own
-// stays as it is.
+// LateGC delays the first garbage collection until 32 MB are in use, instead of Go's 4 MB. A
+// scenario that was read stays in memory, so an earlier collection takes time and frees little. The
+// first collection, or release, restores the usual setting, so that large scenarios take no more
+// memory. A GOGC of the user's own stays as it is.
 func LateGC() (release func()) {
 	const usual, late = 100, 800 // percent; of 4 MB at the first collection
 	if percent := debug.SetGCPercent(late); percent != usual {

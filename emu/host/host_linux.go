@@ -18,8 +18,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// SetPriority gives this process a nice value from -20, the highest priority, to 19. Threads and processes
-// that it starts later inherit the value. Another value, or one that this process may not have, is an *errs.Mistake.
+// SetPriority gives this process a nice value from -20, the highest priority, to 19. Threads and
+// processes that it starts later inherit the value. Another value, or one that this process may not
+// have, is an *errs.Mistake.
 func SetPriority(nice int) error {
 	if nice < -20 || nice > 19 {
 		return errs.Errorf("priority %d: expected a nice value from -20 (highest priority) to 19", nice)
@@ -65,8 +66,8 @@ func AddressRoom() (free unit.Size, limited bool) {
 	return unit.Size(int64(most.Cur) - pages*int64(os.Getpagesize())), err == nil
 }
 
-// GiveWay gives this thread's processor to another thread that waits for it, for a moment. It returns at once if none
-// waits.
+// GiveWay gives this thread's processor to another thread that waits for it, for a moment. It
+// returns at once if none waits.
 func GiveWay() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // OwnCPU returns the seconds of processor time that this process has used.
@@ -115,7 +116,8 @@ func tieToParent(c *exec.Cmd) {
 	c.SysProcAttr.Pdeathsig = syscall.SIGKILL
 }
 
-// PassCredentials has the kernel add its sender's process and user to each datagram that a socket receives.
+// PassCredentials has the kernel add its sender's process and user to each datagram that a socket
+// receives.
 func PassCredentials(c *net.UnixConn) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -125,7 +127,8 @@ func PassCredentials(c *net.UnixConn) error {
 	return errors.Join(failed, err)
 }
 
-// ReadCredentials reads a datagram from a socket after PassCredentials. The user is -1 if the kernel does not say.
+// ReadCredentials reads a datagram from a socket after PassCredentials. The user is -1 if the
+// kernel does not say.
 func ReadCredentials(c *net.UnixConn, b []byte) (n int, from *net.UnixAddr, pid, user int, err error) {
 	oob := make([]byte, unix.CmsgSpace(unix.SizeofUcred))
 	n, k, _, from, err := c.ReadMsgUnix(b, oob)
@@ -141,7 +144,8 @@ func ReadCredentials(c *net.UnixConn, b []byte) (n int, from *net.UnixAddr, pid,
 // Gone reports whether a process has ended, whether or not its parent knows.
 func Gone(pid int) bool { return unix.Kill(pid, 0) == unix.ESRCH || stateOf(pid) == 'Z' }
 
-// Peer returns the process that listens at the other end of a socket of the file system; 0: it is unknown.
+// Peer returns the process that listens at the other end of a socket of the file system; 0: it is
+// unknown.
 func Peer(c net.Conn) (pid int) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
@@ -159,7 +163,8 @@ func Peer(c net.Conn) (pid int) {
 	return pid
 }
 
-// Stopped reports whether a process is stopped, by a signal or a debugger, so that it answers nothing.
+// Stopped reports whether a process is stopped, by a signal or a debugger, so that it answers
+// nothing.
 func Stopped(pid int) bool { state := stateOf(pid); return state == 'T' || state == 't' }
 
 // stateOf returns the state of a process, a letter of proc(5); 0 if there is no such process.
@@ -174,7 +179,8 @@ func stateOf(pid int) byte {
 	return 0
 }
 
-// InGroup puts a command of a context, before it starts, into its own process group, which ends with the context.
+// InGroup puts a command of a context, before it starts, into its own process group, which ends
+// with the context.
 func InGroup(c *exec.Cmd) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }

@@ -14,8 +14,9 @@ import (
 	"fabemu/emu/base/errs"
 )
 
-// All threads get the priority, and those that start later. A priority that is not permitted is refused. This happens in
-// another process, since not everyone may raise the priority of this one again.
+// All threads get the priority, and those that start later. A priority that is not permitted is
+// refused. This happens in another process, since not everyone may raise the priority of this one
+// again.
 func TestSetPriority(t *testing.T) {
 	const child = "FABEMU_TEST_PRIORITY"
 	if os.Getenv(child) == "" {

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Strangers are connections of which nothing good is known, such as those that have not yet made a request that is
-// admitted. Their number is limited: a new one takes the place of the oldest, so that idle connections keep no other out.
+// Strangers are connections of which nothing good is known, such as those that have not yet made a
+// request that is admitted. Their number is limited: a new one takes the place of the oldest, so
+// that idle connections keep no other out.
 type Strangers struct {
 	most int
 
@@ -33,7 +34,8 @@ func (s *Strangers) Add(c net.Conn) {
 	}
 }
 
-// Remove takes a connection out that was admitted, or has ended. It returns false for one that Add has closed.
+// Remove takes a connection out that was admitted, or has ended. It returns false for one that Add
+// has closed.
 func (s *Strangers) Remove(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

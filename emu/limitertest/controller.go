@@ -8,9 +8,9 @@ import (
 	"fabemu/switchd/cp"
 )
 
-// RunController tests the reaction points that new returns for a site, in loops with a bottleneck, on
-// the virtual clock. Points makes the congestion points whose notifications reach them. If points is nil,
-// they receive ACKs, which echo marks. New is called many times.
+// RunController tests the reaction points that new returns for a site, in loops with a bottleneck,
+// on the virtual clock. Points makes the congestion points whose notifications reach them. If
+// points is nil, they receive ACKs, which echo marks. New is called many times.
 func RunController(t *testing.T, new func(site rp.Site) rp.Controller, points func(site cp.Site) (cp.Notifier, error)) {
 	t.Helper()
 	for _, l := range bench.Loops() {

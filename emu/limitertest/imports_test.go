@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A program that tests a limiter compiles nodes, their driver and the sockets of the system: no TCP stack, no
-// drawing, no scenarios.
+// A program that tests a limiter compiles nodes, their driver and the sockets of the system: no TCP
+// stack, no drawing, no scenarios.
 func TestImports(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}", ".").Output()
 	if err != nil {

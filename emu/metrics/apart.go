@@ -6,7 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Counts reports whether nodes may count for c (trace.Counter): not where starts are both joins' concern and wanted.
+// Counts reports whether nodes may count for c (trace.Counter): not where starts are both joins'
+// concern and wanted.
 func (c *Collector) Counts() bool { return !c.messages || c.ahead == nil }
 
 // Ports implements trace.Counter. The start of data at its source counts for a flow, too.
@@ -35,8 +36,8 @@ func (c *Collector) Bin() (from, to unit.Time) { return c.lo, c.next }
 
 // Several goroutines may count for a Collector, each the events of its own nodes, as far as
 // these are apart: an event is apart if it counts only for a port of its node. All others come
-// one at a time and in the order of the run, while no goroutine is at the events of the bin before or
-// after: the figures of a flow depend on the reports of both of its ends.
+// one at a time and in the order of the run, while no goroutine is at the events of the bin before
+// or after: the figures of a flow depend on the reports of both of its ends.
 
 // CountApart counts e if it is apart, and falls into the bin that is being counted. It reports
 // whether it has, and nothing more is to be done about e.

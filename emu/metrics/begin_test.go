@@ -30,7 +30,8 @@ func everything(flowControl port.FlowControl) (*fabric.Fabric, *scenario.Scenari
 	return f, s
 }
 
-// "RecordAll is Record of many events", however many, over the ends of bins, and where the first are late.
+// "RecordAll is Record of many events", however many, over the ends of bins, and where the first
+// are late.
 func TestManyAtOnceCountAsOneByOne(t *testing.T) {
 	for _, flowControl := range []port.FlowControl{port.Credits, port.PauseFrames, port.PriorityPauseFrames} {
 		f, s := everything(flowControl)
@@ -96,7 +97,8 @@ func TestARowHasWhateverCounts(t *testing.T) {
 	}
 }
 
-// What every frame needs of a flow is a cache line, and of a port two, of which many frames need one.
+// What every frame needs of a flow is a cache line, and of a port two, of which many frames need
+// one.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		what string

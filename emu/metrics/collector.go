@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The room for trace.Reason in tables of drops, and in the tables of marks that each port has: powers of two,
-// so that a mask keeps an unknown reason within them.
+// The room for trace.Reason in tables of drops, and in the tables of marks that each port has:
+// powers of two, so that a mask keeps an unknown reason within them.
 const (
 	reasons        = 64
 	reasonsOfMarks = 32
@@ -144,8 +144,8 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 	return c, nil
 }
 
-// countPauses has ports of Ethernet count their buffers in bytes, and their pauses. On InfiniBand the buffers of several
-// data lanes count together.
+// countPauses has ports of Ethernet count their buffers in bytes, and their pauses. On InfiniBand
+// the buffers of several data lanes count together.
 func (c *Collector) countPauses() {
 	for w := range c.fabric.Wires {
 		l := c.fabric.Wires[w].Link
@@ -185,7 +185,8 @@ func (c *Collector) Record(e *trace.Event) {
 	c.add(e)
 }
 
-// RecordAll counts events, which are in the order of time, faster than calls of Record. It implements trace.Bulk.
+// RecordAll counts events, which are in the order of time, faster than calls of Record. It
+// implements trace.Bulk.
 func (c *Collector) RecordAll(events []trace.Event) {
 	for len(events) > 0 {
 		n := c.within(events)

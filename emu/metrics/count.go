@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// count adds events to the counters, whatever their time. Few events need a call, so the loop keeps its
-// variables in registers.
+// count adds events to the counters, whatever their time. Few events need a call, so the loop keeps
+// its variables in registers.
 func (c *Collector) count(events []trace.Event) {
 	first, ports, tallies := c.first, c.ports, c.tallies
 	for i := range events {
@@ -176,7 +176,8 @@ func (c *Collector) countRare(e *trace.Event) {
 	c.countAboutFlow(e)
 }
 
-// countAboutFlow counts an event of a kind that few frames cause for the flow that it names, if it names one.
+// countAboutFlow counts an event of a kind that few frames cause for the flow that it names, if it
+// names one.
 func (c *Collector) countAboutFlow(e *trace.Event) {
 	if i := int(e.Flow - firstQP); i < len(c.flows) {
 		c.countOfFlow(i, e)
@@ -248,8 +249,8 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 	}
 }
 
-// deliver counts a data frame whose size differs from the frame before it in its flow, or that comes after long, or
-// has begun to come in the bin before, or is one of TCP.
+// deliver counts a data frame whose size differs from the frame before it in its flow, or that
+// comes after long, or has begun to come in the bin before, or is one of TCP.
 func (c *Collector) deliver(i int, e *trace.Event) {
 	f := &c.flows[i]
 	if e.Bytes != f.size {

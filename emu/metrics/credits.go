@@ -10,7 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a port with credits of virtual channels, by SAI's names behind SAI_PORT_STAT_CBFC_.
+// The counters of a port with credits of virtual channels, by SAI's names behind
+// SAI_PORT_STAT_CBFC_.
 const (
 	// The sender of the frames counts these four, their receiver the two behind.
 	ccSent = iota
@@ -66,8 +67,8 @@ type PortCount struct {
 	Count   int64
 }
 
-// portCounts returns the counters that are not zero, by node, port and counter, given those of a port and the name of
-// one, which is empty for a counter that is left out.
+// portCounts returns the counters that are not zero, by node, port and counter, given those of a
+// port and the name of one, which is empty for a counter that is left out.
 func (c *Collector) portCounts(of func(n uint32) []int64, name func(k int) string) (all []PortCount) {
 	for m := range c.fabric.Nodes {
 		for p := range c.fabric.Nodes[m].Ports {

@@ -42,8 +42,8 @@ func (p *play) figure(t *testing.T, expression string, from, to unit.Duration) f
 	return m.Over(p.c, unit.Time(from), unit.Time(to))
 }
 
-// A line of 8 Gb/s has quanta of 64 ns. It counts as stopped from the frame that says so until its quanta are over, or
-// until another frame says otherwise; with PFC while any priority is.
+// A line of 8 Gb/s has quanta of 64 ns. It counts as stopped from the frame that says so until its
+// quanta are over, or until another frame says otherwise; with PFC while any priority is.
 func TestPaused(t *testing.T) {
 	const ms = unit.Millisecond
 	for _, c := range []struct {

@@ -94,7 +94,8 @@ func TestTheLongestNameCounts(t *testing.T) {
 	}
 }
 
-// The edge of an instant is the first at or after it, where checks add edges to the regular ones too.
+// The edge of an instant is the first at or after it, where checks add edges to the regular ones
+// too.
 func TestEdge(t *testing.T) {
 	f, s := paperFabric(2)
 	s.Measure.Window = 2*unit.Millisecond + 7

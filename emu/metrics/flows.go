@@ -31,8 +31,8 @@ const (
 	flowColumns
 )
 
-// flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it into
-// the other counters.
+// flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it
+// into the other counters.
 type flowState struct {
 	blocked   unit.Time     // flowStall is counted up to here
 	bytes     int64         // flowBytes

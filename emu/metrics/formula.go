@@ -52,7 +52,8 @@ func received(column int) formula {
 	return func(t taken) float64 { return t.grown(t.c.in(t.object.hop) + column) }
 }
 
-// pauses is how many PAUSE and PFC frames came over a link, or only PFC frames about the priority that ends the name.
+// pauses is how many PAUSE and PFC frames came over a link, or only PFC frames about the priority
+// that ends the name.
 func pauses(t taken) float64 {
 	column := inPauses
 	if t.end != "" {
@@ -208,9 +209,9 @@ func (t taken) means(column int) iter.Seq2[float64, unit.Duration] {
 	}
 }
 
-// share returns the highest rate of the flows of the object together, in bytes per second: the rate of
-// the slowest link that all of them cross, or, if there is none, the sum of the rates that each could
-// have exclusively.
+// share returns the highest rate of the flows of the object together, in bytes per second: the rate
+// of the slowest link that all of them cross, or, if there is none, the sum of the rates that each
+// could have exclusively.
 func (t taken) share() float64 {
 	slowest := func(hops iter.Seq2[int, fabric.Hop]) float64 {
 		least := math.Inf(1)

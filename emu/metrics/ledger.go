@@ -10,9 +10,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ledger is the transfers of a workload that have ended, in the order in which they did. A run may have millions of
-// them, and figures such as a percentile of one size need all, so each takes about twenty bytes. The first pages stay in
-// memory, and later ones go to an unlinked temporary file, of which nothing is left however the run ends.
+// ledger is the transfers of a workload that have ended, in the order in which they did. A run may
+// have millions of them, and figures such as a percentile of one size need all, so each takes about
+// twenty bytes. The first pages stay in memory, and later ones go to an unlinked temporary file, of
+// which nothing is left however the run ends.
 type ledger struct {
 	pages []sheet
 	file  *os.File // where pages are, each at its place; nil: none is
@@ -26,7 +27,8 @@ type sheet struct {
 	length int    // there
 }
 
-// page is the size of a page, and inMemory is how many stay in memory where a file takes the others.
+// page is the size of a page, and inMemory is how many stay in memory where a file takes the
+// others.
 const (
 	page     = 1 << 16
 	inMemory = 4
@@ -112,8 +114,8 @@ func (l *ledger) all() iter.Seq[*Done] {
 	}
 }
 
-// copy returns the ledger as it is now, for another goroutine: its bytes never change. It uses the memory of
-// the pages' places of an earlier copy again.
+// copy returns the ledger as it is now, for another goroutine: its bytes never change. It uses the
+// memory of the pages' places of an earlier copy again.
 func (l *ledger) copy(before ledger) ledger {
 	return ledger{pages: append(before.pages[:0], l.pages...), file: l.file, n: l.n, last: l.last}
 }

@@ -7,7 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A ledger yields the transfers that it was given, over many pages, most of which are in a file, in about twenty bytes each; a copy has those that it had.
+// A ledger yields the transfers that it was given, over many pages, most of which are in a file, in
+// about twenty bytes each; a copy has those that it had.
 func TestLedger(t *testing.T) {
 	r := unit.NewRandom(1, 1)
 	var l, early ledger

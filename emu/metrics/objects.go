@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// InBytes reports whether the buffers at the ends of a wire are counted in bytes, as on Ethernet. On
-// InfiniBand they are counted in blocks of credit.
+// InBytes reports whether the buffers at the ends of a wire are counted in bytes, as on Ethernet.
+// On InfiniBand they are counted in blocks of credit.
 func InBytes(f *fabric.Fabric, w int) bool {
 	l := f.Wires[w].Link
 	return l != nil && l.Family() == wire.Ethernet

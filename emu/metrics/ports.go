@@ -41,7 +41,8 @@ const (
 	allAtOnce = 255 // Ethernet: an event states the amount of all priorities
 )
 
-// unsent returns how many bytes of the last data frame of a port leave at or after t, by a link of this rate.
+// unsent returns how many bytes of the last data frame of a port leave at or after t, by a link of
+// this rate.
 func unsent(y *trace.Counts, rate unit.Rate, t unit.Time) int64 {
 	span, gone := rate.Serialise(unit.Size(y.Last)), t.Sub(y.Began)
 	if gone >= span {
@@ -82,8 +83,8 @@ func (c *Collector) why(port uint32) *causes {
 	return c.causes[port]
 }
 
-// pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with PFC
-// which priorities.
+// pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with
+// PFC which priorities.
 func (c *Collector) pause(e *trace.Event) {
 	number := int(c.first.number(e))
 	p, now := &c.ports[number], c.now[number*portColumns:]
@@ -130,9 +131,9 @@ type place struct {
 	out  uint32 // number of its port
 }
 
-// findQueues finds the places where the frames of each flow wait in switches with input buffers. Such a
-// switch reports the amounts in its inputs, and no queues of outputs. Where frames may change their path,
-// or are lost in a switch, the queues cannot be found: there are none then.
+// findQueues finds the places where the frames of each flow wait in switches with input buffers.
+// Such a switch reports the amounts in its inputs, and no queues of outputs. Where frames may
+// change their path, or are lost in a switch, the queues cannot be found: there are none then.
 func (c *Collector) findQueues() {
 	for _, e := range c.scenario.Events {
 		c.lost = c.lost || e.Restart > 0
@@ -157,8 +158,8 @@ func (c *Collector) findQueues() {
 	}
 }
 
-// joins returns the number of the port for whose line a data frame waits that has come, where it waits in a switch
-// with input buffers.
+// joins returns the number of the port for whose line a data frame waits that has come, where it
+// waits in a switch with input buffers.
 func (c *Collector) joins(node int32, flow uint32) (number uint32, ok bool) {
 	if i := int(flow - firstQP); i < len(c.ahead) {
 		for _, p := range c.ahead[i] {

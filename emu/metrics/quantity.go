@@ -78,9 +78,10 @@ func Quantities() (all []Quantity) {
 // table is all quantities.
 var table = slices.Concat(quantities, tcpQuantities)
 
-// quantities are the quantities of any transport. A frame that is on the link at the beginning or the
-// end of an interval counts for its part there: on a link for the bytes that have left, of a flow for the
-// bytes that have come, if the frame takes as long as the slowest link on its path does.
+// quantities are the quantities of any transport. A frame that is on the link at the beginning or
+// the end of an interval counts for its part there: on a link for the bytes that have left, of a
+// flow for the bytes that have come, if the frame takes as long as the slowest link on its path
+// does.
 var quantities = []*Quantity{
 	{Name: "utilisation", Unit: utilised, link: linkUtilisation, flow: flowUtilisation,
 		Links: "data on the link over its capacity",
@@ -188,7 +189,8 @@ var quantities = []*Quantity{
 // levels are those at which something counts as recovered or shared, in per cent.
 var levels = []string{"90", "95", "99"}
 
-// flowControl stands for the causes that are flow control: there is no room at the other end of the link.
+// flowControl stands for the causes that are flow control: there is no room at the other end of the
+// link.
 const flowControl = "flow-control"
 
 // stallCauses are the causes that keep frames back.

@@ -8,7 +8,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// setCounters are the counters of LLR's ordered sets that leave and that come, by kind from wire.LLRAck on.
+// setCounters are the counters of LLR's ordered sets that leave and that come, by kind from
+// wire.LLRAck on.
 var setCounters = [...][2]retry.Counter{
 	{retry.TxAck, retry.RxAck}, {retry.TxNack, retry.RxNack}, {retry.TxInit, retry.RxInit}, {retry.TxInitEcho, retry.RxInitEcho},
 }
@@ -16,7 +17,8 @@ var setCounters = [...][2]retry.Counter{
 // isSet reports whether frames of a kind are ordered sets of LLR.
 func isSet(k wire.Kind) bool { return k >= wire.LLRAck && int(k-wire.LLRAck) < len(setCounters) }
 
-// RetryCounter returns the counter of the retry of a link that an event adds to, and whether there is one.
+// RetryCounter returns the counter of the retry of a link that an event adds to, and whether there
+// is one.
 func RetryCounter(e *trace.Event) (k retry.Counter, ok bool) {
 	kind, _, _ := trace.FrameOf(e.A)
 	switch {
@@ -37,7 +39,8 @@ type retried struct {
 	eligible uint8 // their priorities, a bit each
 }
 
-// retries has the counters of the retry of links by the port that counts. Few fabrics have any: it is nil there.
+// retries has the counters of the retry of links by the port that counts. Few fabrics have any: it
+// is nil there.
 type retries []*retried
 
 // of returns the counters of a port; nil: it has counted nothing.

@@ -128,8 +128,9 @@ func (c *Collector) last(column int) int64 { return c.rows.at(c.cur, column) }
 const (
 	maxRows  = 32 << 20
 	fineRows = 4_400_000
-	// portWeight is the number of figures of a port by which the width of the bins is chosen. It is not
-	// portColumns: one more column would make the bins of some runs wider, and so change their percentiles.
+	// portWeight is the number of figures of a port by which the width of the bins is chosen. It is
+	// not portColumns: one more column would make the bins of some runs wider, and so change their
+	// percentiles.
 	portWeight = 21
 )
 

@@ -37,17 +37,18 @@ const (
 // Series returns the curves of the figures, with all points that were measured. Rates and
 // utilisations are means over the scenario's window, centred on each point, and cut where it would
 // leave the run; a point is at each regular edge. Occupancies (by the link that fills the buffer)
-// and stalls are means from each point to the next, stamped with the first; only causes that occurred
-// are there. The limit of a flow is the rate that its source's limiter allows at the instant, in
-// bytes per second. Its target is the rate to which its reaction point wants to return. Queues,
-// targets and feedback are there if there were any.
+// and stalls are means from each point to the next, stamped with the first; only causes that
+// occurred are there. The limit of a flow is the rate that its source's limiter allows at the
+// instant, in bytes per second. Its target is the rate to which its reaction point wants to return.
+// Queues, targets and feedback are there if there were any.
 //
 // The links are all links that some flow crosses, in the direction of its data.
 func (c *Collector) Series() []Series { return c.series(1) }
 
-// Outline returns the curves of Series with fewer points, for a picture. A curve keeps at least OutlinePoints points
-// if it has as many, and in a run of many windows at most twice that. In a large fabric it keeps fewer, so that the
-// table has at most outlineRows rows, but never fewer than leastPoints.
+// Outline returns the curves of Series with fewer points, for a picture. A curve keeps at least
+// OutlinePoints points if it has as many, and in a run of many windows at most twice that. In a
+// large fabric it keeps fewer, so that the table has at most outlineRows rows, but never fewer than
+// leastPoints.
 func (c *Collector) Outline() []Series {
 	return c.series(c.outlineStep())
 }
@@ -79,7 +80,8 @@ func (c *Collector) outlineStep() int64 {
 	return step
 }
 
-// smoothStep returns the step that gives smooth curves, however many there are. outlineStep begins with it.
+// smoothStep returns the step that gives smooth curves, however many there are. outlineStep begins
+// with it.
 func (c *Collector) smoothStep() int64 {
 	windows := float64(c.End()) / float64(c.scenario.Measure.Window)
 	if halves := int64(2 * windows); halves >= OutlinePoints {

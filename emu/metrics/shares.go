@@ -86,10 +86,10 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 	return (rate + now.BytesPerSecond()*to.Sub(at).Seconds()) / to.Sub(from).Seconds(), true
 }
 
-// maxMinRates returns the max-min fair rates of flows: no flow can have more unless another flow has
-// less that has no more than the first. paths lists the rooms of each flow. All rates rise together
-// until a room is full; the flows in it keep their rates (D. Bertsekas, R. Gallager, Data Networks,
-// section 6.5.2: progressive filling).
+// maxMinRates returns the max-min fair rates of flows: no flow can have more unless another flow
+// has less that has no more than the first. paths lists the rooms of each flow. All rates rise
+// together until a room is full; the flows in it keep their rates (D. Bertsekas, R. Gallager, Data
+// Networks, section 6.5.2: progressive filling).
 func maxMinRates(paths [][]int, room []float64) []float64 {
 	rates, left := make([]float64, len(paths)), append([]float64{}, room...)
 	free := make([]bool, len(paths))

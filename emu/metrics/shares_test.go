@@ -56,7 +56,8 @@ func TestSharesOfFlowsThatWantLittle(t *testing.T) {
 	for name, rates := range map[string]func([][]int, []float64) []float64{"max-min": maxMinRates, "proportional": proportionalRates} {
 		about(t, name, rates(paths, room), []float64{1, 8, 3})
 	}
-	// Three flows fill room 1: the first leaves two thirds of room 0 to the fourth, and room 3 has one flow.
+	// Three flows fill room 1: the first leaves two thirds of room 0 to the fourth, and room 3 has
+	// one flow.
 	about(t, "three full rooms", maxMinRates([][]int{{0, 1}, {1}, {1}, {0, 2}, {3}}, []float64{1, 1, 1, 1}), []float64{1. / 3, 1. / 3, 1. / 3, 2. / 3, 1})
 }
 

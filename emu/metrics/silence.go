@@ -21,10 +21,10 @@ type Silence struct {
 	From, To unit.Time
 	Lasting  bool // until the end of the run
 
-	// Block is the cause that kept the flow, as far as it can be found. For a silence that lasts it is
-	// the cause at the end. For another it is a link that was down in the middle of it, an output on its
-	// path that flow control stopped for most of it, or the cause that kept its source for the longest.
-	// Open or Idle: no cause was found.
+	// Block is the cause that kept the flow, as far as it can be found. For a silence that lasts it
+	// is the cause at the end. For another it is a link that was down in the middle of it, an
+	// output on its path that flow control stopped for most of it, or the cause that kept its
+	// source for the longest. Open or Idle: no cause was found.
 	Block port.Block
 	By    *fabric.Hop // the last output on the path of the flow that was kept; nil: its source
 	Limit unit.Rate   // RateLimited: the rate of the limiter
@@ -77,8 +77,8 @@ func (c *Collector) begins(flow int, at unit.Time) {
 	}
 }
 
-// repeat notes that a source sends delivered packets again, because it has no ACK of them: it did not begin
-// anything new.
+// repeat notes that a source sends delivered packets again, because it has no ACK of them: it did
+// not begin anything new.
 func (c *Collector) repeat(flow int) {
 	f, x := &c.flows[flow], &c.lives[flow]
 	if !f.owed && f.delivered == x.began {
@@ -87,8 +87,8 @@ func (c *Collector) repeat(flow int) {
 	f.owed = true
 }
 
-// Silences returns when flows were silent: first the times that last to the end, then of each flow the longest of
-// those that are over. The run has been closed.
+// Silences returns when flows were silent: first the times that last to the end, then of each flow
+// the longest of those that are over. The run has been closed.
 func (c *Collector) Silences() []Silence {
 	var all []Silence
 	for i := range c.flows {
@@ -124,7 +124,8 @@ func (c *Collector) source(flow int) source {
 	return source{f.Src, f.Priority}
 }
 
-// explain finds the cause that keeps a silent flow; kept has the causes that keep sources at the end.
+// explain finds the cause that keeps a silent flow; kept has the causes that keep sources at the
+// end.
 func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 	at, longest := c.ofFlows+s.Flow*flowColumns, 0.
 	for b := range port.Block(port.Blocks) {

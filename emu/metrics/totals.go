@@ -70,8 +70,8 @@ func (c *Collector) stalls(first int) (s Stalls) {
 	return s
 }
 
-// Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over the time of the run, and
-// the most.
+// Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over
+// the time of the run, and the most.
 func (c *Collector) Buffer(node int, p port.ID) (mean float64, most int64) {
 	i := int(c.first[node]) + int(p)
 	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.tallies[i].Most

@@ -65,7 +65,8 @@ var spread = func() (all []string) {
 	return all
 }()
 
-// sized reports whether a transfer has a size that the end of the figure names; without one any has.
+// sized reports whether a transfer has a size that the end of the figure names; without one any
+// has.
 func (t taken) sized(bytes int64) bool {
 	switch _, size, _ := strings.Cut(t.end, "."); size {
 	case "small":
@@ -125,7 +126,8 @@ func ofWork(of func(t taken, first int) float64) formula {
 	}
 }
 
-// rounds returns how long the rounds of a collective operation took that ended within the time, in seconds.
+// rounds returns how long the rounds of a collective operation took that ended within the time, in
+// seconds.
 func (t taken) rounds() (all []float64) {
 	if t.object.work == 0 {
 		return nil
@@ -160,7 +162,8 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Rank returns the value that a share of sorted values does not exceed, the nearest rank, or NaN if there are none.
+// Rank returns the value that a share of sorted values does not exceed, the nearest rank, or NaN if
+// there are none.
 func Rank(sorted []float64, share float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
@@ -168,12 +171,12 @@ func Rank(sorted []float64, share float64) float64 {
 	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
 }
 
-// Supports reports whether n values support the percentile of a share: p99 needs 100 of them, so that one may lie above it,
-// and p99.9 needs 1,000.
+// Supports reports whether n values support the percentile of a share: p99 needs 100 of them, so
+// that one may lie above it, and p99.9 needs 1,000.
 func Supports(n int, share float64) bool { return share < 0.99 || float64(n)*(1-share) > 1-1e-9 }
 
-// Thin says how many values a high percentile of the metric is of over from <= t < to, if they do not support it; else it is
-// empty.
+// Thin says how many values a high percentile of the metric is of over from <= t < to, if they do
+// not support it; else it is empty.
 func (m Metric) Thin(c *Collector, from, to unit.Time) string {
 	for _, f := range []*figure{&m.figure, m.over} {
 		if f == nil || f.quantity == nil || to > c.End() { // nil: of a program
@@ -192,8 +195,8 @@ func (m Metric) Thin(c *Collector, from, to unit.Time) string {
 	return ""
 }
 
-// spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them does not exceed, by the
-// end of the name; not a number where there are none.
+// spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them
+// does not exceed, by the end of the name; not a number where there are none.
 func spreadOf(of func(taken) []float64) formula {
 	return func(t taken) float64 {
 		all := of(t)

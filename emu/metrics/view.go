@@ -71,8 +71,8 @@ func (m *Mirror) Update() {
 // Mirror.View with it.
 type View struct{ c Collector }
 
-// View writes the state of the mirror into v, which an earlier call may have written. It must not be
-// called at the same time as Update.
+// View writes the state of the mirror into v, which an earlier call may have written. It must not
+// be called at the same time as Update.
 func (m *Mirror) View(v *View) {
 	lives := v.c.lives
 	if lives == nil {
@@ -100,8 +100,8 @@ func (v *View) Window() Interval {
 	return Interval{max(0, v.End().Add(-v.c.scenario.Measure.Window)), v.End()}
 }
 
-// Check returns the value of the check at index i of the scenario's checks, and whether it is decided:
-// its interval has passed.
+// Check returns the value of the check at index i of the scenario's checks, and whether it is
+// decided: its interval has passed.
 func (v *View) Check(i int) (value float64, decided bool) {
 	during := v.c.scenario.Expect[i].During
 	if during[1] == 0 || unit.Time(during[1]) > v.End() {
@@ -212,7 +212,8 @@ type FlowState struct {
 	Window int64      // congestion window of TCP in bytes
 }
 
-// Marked is a data frame that a switch has marked: the index of its flow in those of the fabric, and when.
+// Marked is a data frame that a switch has marked: the index of its flow in those of the fabric,
+// and when.
 type Marked struct {
 	Flow int
 	At   unit.Time

@@ -54,8 +54,8 @@ type workload struct {
 	waits    []RankWait
 }
 
-// copyWorks copies works for another goroutine, which has no use for the transfers in flight. The memory of the copies is
-// used again.
+// copyWorks copies works for another goroutine, which has no use for the transfers in flight. The
+// memory of the copies is used again.
 func copyWorks(to, from []workload) []workload {
 	if len(to) != len(from) {
 		to = make([]workload, len(from))
@@ -128,7 +128,8 @@ func (c *Collector) countTransfer(e *trace.Event) {
 	}
 }
 
-// RankWait is a message that a rank waits for or that no rank has taken, or a fault of the rank's program.
+// RankWait is a message that a rank waits for or that no rank has taken, or a fault of the rank's
+// program.
 type RankWait struct {
 	Rank, For int          // the rank, and the one at the other end of the message; -1: there is none
 	Reason    trace.Reason // NoMessage, NoReceive, NotSent; RequiresItself, TooManyOpen, BadProgram
@@ -155,7 +156,8 @@ func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 	return whole
 }
 
-// beginWorks makes the counters of workloads, behind so many others, and returns how many there are with them.
+// beginWorks makes the counters of workloads, behind so many others, and returns how many there are
+// with them.
 func (c *Collector) beginWorks(columns int) int {
 	c.ofWorks, c.workloads, c.ideal = columns, c.fabric.Workloads(), fabric.NewIdeal(c.fabric)
 	for _, p := range c.workloads {
@@ -164,8 +166,8 @@ func (c *Collector) beginWorks(columns int) int {
 	return columns + len(c.workloads)*workColumns
 }
 
-// Ended yields the transfers of a workload that have ended, in the order in which they did. Each is overwritten by the
-// next one.
+// Ended yields the transfers of a workload that have ended, in the order in which they did. Each is
+// overwritten by the next one.
 func (c *Collector) Ended(workload int) iter.Seq[*Done] { return c.works[workload].ended.all() }
 
 // Counted yields those of them that count: which arrived after the warm-up.
@@ -197,8 +199,9 @@ func (c *Collector) WaitingTransfers(workload int) int64 {
 	return c.now[c.ofWorks+workload*workColumns+workWaiting]
 }
 
-// Work returns the transfers of a workload that have ended, in the order in which they did, and the open ones, in the
-// order of their arrival. The ended ones are copies, of 48 bytes each: Ended takes no memory.
+// Work returns the transfers of a workload that have ended, in the order in which they did, and the
+// open ones, in the order of their arrival. The ended ones are copies, of 48 bytes each: Ended
+// takes no memory.
 func (c *Collector) Work(workload int) (ended, open []Done) {
 	for d := range c.Ended(workload) {
 		ended = append(ended, *d)
@@ -206,7 +209,8 @@ func (c *Collector) Work(workload int) (ended, open []Done) {
 	return ended, c.OpenTransfers(workload)
 }
 
-// OpenTransfers returns the transfers of a workload that have a source and have not ended, in the order of their arrival.
+// OpenTransfers returns the transfers of a workload that have a source and have not ended, in the
+// order of their arrival.
 func (c *Collector) OpenTransfers(workload int) (open []Done) {
 	for _, d := range c.works[workload].open {
 		open = append(open, *d)

@@ -21,7 +21,8 @@ type queue struct {
 	priority uint8 // on InfiniBand 0: all of them
 }
 
-// expectation is a choice in the file, of a marking or of feedback, that has no effect unless a congestion point acts.
+// expectation is a choice in the file, of a marking or of feedback, that has no effect unless a
+// congestion point acts.
 type expectation struct {
 	scheme
 	flow  *Flow  // the first one
@@ -40,10 +41,11 @@ type inaction struct {
 	text string
 }
 
-// lintActs warns of congestion points that can never act, and of algorithms and transports that wait for feedback which no
-// switch on the path gives. One rule holds for all schemes: the most that can wait for an output, by watermarks and
-// headroom, buffers and credits, must be more than the least on which the point acts (cp.Triggered), and a mark needs a
-// frame that can be marked. A --set of the marking asks for a run without it.
+// lintActs warns of congestion points that can never act, and of algorithms and transports that
+// wait for feedback which no switch on the path gives. One rule holds for all schemes: the most
+// that can wait for an output, by watermarks and headroom, buffers and credits, must be more than
+// the least on which the point acts (cp.Triggered), and a mark needs a frame that can be marked. A
+// --set of the marking asks for a run without it.
 func (r *resolver) lintActs() {
 	of, order := map[*node]*expectation{}, []*expectation(nil)
 	expect := func(s scheme, key string, x expectation) *expectation {
@@ -154,12 +156,12 @@ func (r *resolver) markable(f *Flow) bool {
 	return frame.ECT()
 }
 
-// mostSteps bounds the hops of all flows that lintActs looks at. They can grow with the square of a fabric, as in a chain,
-// and a warning is not worth that much memory: a larger fabric gets none.
+// mostSteps bounds the hops of all flows that lintActs looks at. They can grow with the square of a
+// fabric, as in a chain, and a warning is not worth that much memory: a larger fabric gets none.
 const mostSteps = 1 << 17
 
-// queues returns the links by which frames come that wait in each queue, and the queues of each flow on its path. It
-// returns nothing where there are more than mostSteps.
+// queues returns the links by which frames come that wait in each queue, and the queues of each
+// flow on its path. It returns nothing where there are more than mostSteps.
 func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 	total := 0
 	inputs, of = map[queue][]int{}, make([][]queue, len(r.s.Flows))
@@ -195,7 +197,8 @@ func (r *resolver) queues() (inputs map[queue][]int, of [][]queue) {
 	return inputs, of
 }
 
-// bound is the most that can wait in a queue, into which so many links lead, and the least of any of them.
+// bound is the most that can wait in a queue, into which so many links lead, and the least of any
+// of them.
 type bound struct {
 	total, least unit.Size
 	inputs       int
@@ -219,8 +222,8 @@ func (r *resolver) bound(q queue, inputs []int, overruns bool) bound {
 	return b
 }
 
-// inaction returns why the point of a switch never acts on a flow in a queue with this bound; its text is empty if the
-// point may act.
+// inaction returns why the point of a switch never acts on a flow in a queue with this bound; its
+// text is empty if the point may act.
 func (r *resolver) inaction(f *Flow, q queue, p *cp.Point, b bound) inaction {
 	s := &r.s.Switches[q.node]
 	frame := r.s.Frame(f, r.family(f.From))
@@ -255,7 +258,8 @@ func (r *resolver) keeps(s *Switch, priority uint8) bool {
 	}
 }
 
-// holds returns the most bytes of a priority that can wait at a switch of those that come over a link, and their bound.
+// holds returns the most bytes of a priority that can wait at a switch of those that come over a
+// link, and their bound.
 func (r *resolver) holds(s *Switch, link int, priority uint8, overruns bool) (most unit.Size, bound string) {
 	l, m, side := &r.s.Links[link], r.nodes[s.Name], 0
 	if l.A == s.Name {
@@ -291,7 +295,8 @@ func (r *resolver) holds(s *Switch, link int, priority uint8, overruns bool) (mo
 	return min(part, high), fmt.Sprintf("the %v of a priority without flow control", high)
 }
 
-// overruns reports whether events may have more than the headroom arrive behind a PAUSE, which is lost, late or ignored.
+// overruns reports whether events may have more than the headroom arrive behind a PAUSE, which is
+// lost, late or ignored.
 func (r *resolver) overruns() bool {
 	return r.s.Loses() || slices.ContainsFunc(r.s.Events, func(e Event) bool { return e.Delay > 0 })
 }

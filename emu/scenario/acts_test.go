@@ -10,8 +10,8 @@ import (
 	"fabemu/wire"
 )
 
-// fourToOne is a switch with four sources and a destination on links of each family. Its inputs have 60 KB and the
-// headroom, or four packets.
+// fourToOne is a switch with four sources and a destination on links of each family. Its inputs
+// have 60 KB and the headroom, or four packets.
 var fourToOne = map[wire.Family]string{
 	wire.InfiniBand: `
 defaults: {link: {rate: 1GB/s, propagation: 10ns, buffer: 4 packets}, flow: {packet: 2048B}}
@@ -23,7 +23,8 @@ switches: {S: {kind: output-queued, memory: 400KB per port, lossless: [3], high:
 `,
 }
 
-// tooHigh are parameters of each congestion point with which it never acts there. Those without act on every full buffer.
+// tooHigh are parameters of each congestion point with which it never acts there. Those without act
+// on every full buffer.
 var tooHigh = map[string][]string{
 	"ecn": {"max=1MB", "min=1MB"}, "red": {"max=1MB", "min=500KB"}, "qcn": {"qeq=1MB"}, "bcn": {"qeq=1MB", "qsc=2MB", "maximum=2MB"},
 	"cca": {"threshold=0"}, "naive": nil, "input": nil, "input-output": nil,
@@ -50,8 +51,9 @@ func resolved(t *testing.T, text string, sets ...string) string {
 	return string(out)
 }
 
-// Each algorithm with the congestion points that belong to it acts, and there is no warning. There is one where the switch has
-// no marking, where more would have to wait than can, and where packets cannot be marked.
+// Each algorithm with the congestion points that belong to it acts, and there is no warning. There
+// is one where the switch has no marking, where more would have to wait than can, and where packets
+// cannot be marked.
 func TestSchemesThatNeverAct(t *testing.T) {
 	tables, met := scenario.BuiltIn(), map[string]bool{}
 	want := func(t *testing.T, got []string, want string) {
@@ -108,8 +110,8 @@ flows: [{name: x, from: "t[1-4]", to: r}]
 	}
 }
 
-// A marking is compared with the most that can wait: by watermarks, the memory, limits and credits, at the output that
-// has most; and by the packets that pass.
+// A marking is compared with the most that can wait: by watermarks, the memory, limits and credits,
+// at the output that has most; and by the packets that pass.
 func TestMarkingThatNeverActs(t *testing.T) {
 	const text = `
 name: four

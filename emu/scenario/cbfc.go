@@ -9,8 +9,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// checkChannels refuses a link whose credits for virtual channels are too few for a frame, and one whose messages
-// about them come too rarely. It warns of credits that do not keep the link busy, with the arithmetic.
+// checkChannels refuses a link whose credits for virtual channels are too few for a frame, and one
+// whose messages about them come too rarely. It warns of credits that do not keep the link busy,
+// with the arithmetic.
 func (r *resolver) checkChannels() {
 	for l, of := range each(r.s.Links, r.links) {
 		v := of.view.sub("cbfc")
@@ -68,8 +69,9 @@ func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate 
 	}
 }
 
-// setChannels computes which priorities a switch with links of virtual channels never drops, and how much the others
-// may take of its memory. It refuses a memory with less room than its links have credits.
+// setChannels computes which priorities a switch with links of virtual channels never drops, and
+// how much the others may take of its memory. It refuses a memory with less room than its links
+// have credits.
 func (r *resolver) setChannels(s *Switch, m *nodeRef) {
 	room := s.Memory.Total(len(m.links))
 	over, called := "its links", fmt.Sprintf("the memory, %v", room)

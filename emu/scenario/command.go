@@ -18,9 +18,10 @@ endpoint h3 sink stopped for 1ms
 switch S restart 100us
 switch S high 50KB`
 
-// Command returns the event that words describe, as an item of events without its time: an object by its kind
-// and name, and keys with their values, as in Commands. "down" and "up" stand for a state, and "storm" for an
-// endpoint with a pause storm. A single word with a colon is such an item already. Happen checks the event.
+// Command returns the event that words describe, as an item of events without its time: an object
+// by its kind and name, and keys with their values, as in Commands. "down" and "up" stand for a
+// state, and "storm" for an endpoint with a pause storm. A single word with a colon is such an item
+// already. Happen checks the event.
 func Command(words []string) (string, error) {
 	if len(words) == 1 && strings.Contains(words[0], ":") {
 		return words[0], nil
@@ -124,8 +125,8 @@ func inFlow(word string) string {
 	return word
 }
 
-// CommandWords returns the words that can come after some words of a command, for a shell to complete; none
-// if a name or a value comes next.
+// CommandWords returns the words that can come after some words of a command, for a shell to
+// complete; none if a name or a value comes next.
 func CommandWords(words []string) []string {
 	kind, rest := first(words)
 	switch {

@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// checkPoints refuses congestion points at switches without the buffers or queues that they observe,
-// and parameters that do not fit there.
+// checkPoints refuses congestion points at switches without the buffers or queues that they
+// observe, and parameters that do not fit there.
 func (r *resolver) checkPoints() {
 	longest := unit.Size(0) // of the frames of Ethernet
 	for f := range each(r.s.Flows, r.flows) {
@@ -53,7 +53,8 @@ func (r *resolver) checkPoints() {
 	}
 }
 
-// checkDropper refuses a switch whose congestion points would drop frames that its flow control keeps from loss.
+// checkDropper refuses a switch whose congestion points would drop frames that its flow control
+// keeps from loss.
 func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	control := r.control(s)
 	if !control.Pauses() || !s.stops(control) {
@@ -78,8 +79,8 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 // dcqcn is the algorithm of the adapters of guests.
 const dcqcn = "dcqcn"
 
-// checkAlgorithms refuses algorithms that receive no feedback, and parameters that do not fit the links of
-// their flows.
+// checkAlgorithms refuses algorithms that receive no feedback, and parameters that do not fit the
+// links of their flows.
 func (r *resolver) checkAlgorithms() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		algorithm := r.s.Algorithm(f)
@@ -126,8 +127,8 @@ func (r *resolver) checkAlgorithms() {
 	}
 }
 
-// checkTelemetry refuses a path with more switches than telemetry has room for, and outputs of a rate that it
-// cannot describe, now or after an event.
+// checkTelemetry refuses a path with more switches than telemetry has room for, and outputs of a
+// rate that it cannot describe, now or after an event.
 func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
 	for _, epoch := range r.paths.Epochs {
 		hops := 0
@@ -203,8 +204,8 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	}
 }
 
-// lintAlgorithms warns of parameters of algorithms that make little sense on their flows' links, or do
-// not agree with the congestion points on the path.
+// lintAlgorithms warns of parameters of algorithms that make little sense on their flows' links, or
+// do not agree with the congestion points on the path.
 func (r *resolver) lintAlgorithms() {
 	var busy map[*crossing]int
 	for f, of := range each(r.s.Flows, r.flows) {
@@ -237,7 +238,8 @@ func (r *resolver) busy() map[*crossing]int {
 	return flows
 }
 
-// bottleneck sets the busiest link of a path, and the share of frames that the path marks in congestion.
+// bottleneck sets the busiest link of a path, and the share of frames that the path marks in
+// congestion.
 func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
 	r.paths.Visit(k, func(at int, step paths.Step) {
 		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate

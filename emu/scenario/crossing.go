@@ -12,7 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// findPaths finds the paths, and records the frames that cross each link. It reports flows without a path.
+// findPaths finds the paths, and records the frames that cross each link. It reports flows without
+// a path.
 func (r *resolver) findPaths() {
 	r.standIn()
 	r.paths = PathTableOf(&r.s)
@@ -58,7 +59,8 @@ func (r *resolver) largest(link int) *Flow {
 	return largest
 }
 
-// Frame returns a data frame of a flow, of the greatest length that its algorithm and transport give it.
+// Frame returns a data frame of a flow, of the greatest length that its algorithm and transport
+// give it.
 func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	frame := wire.Frame{Kind: wire.Data, Family: family, Payload: uint32(f.Packet)}
 	if add := rp.TraitsOf(f.Control.Params).Frame; add != nil {
@@ -88,7 +90,8 @@ type footprint struct {
 	packet   unit.Size // 0: no data
 }
 
-// visitNew visits the steps of a flow's frames that no frame with the same footprint has taken before.
+// visitNew visits the steps of a flow's frames that no frame with the same footprint has taken
+// before.
 func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.Step)) (at int, err error) {
 	if r.visited[f] == nil {
 		r.visited[f] = map[Place]bool{}
@@ -156,7 +159,8 @@ func (r *resolver) crossFeedback() {
 	}
 }
 
-// algorithmFrames returns the frame that the algorithm of a flow has its source send for a data frame, and the answer.
+// algorithmFrames returns the frame that the algorithm of a flow has its source send for a data
+// frame, and the answer.
 func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
 		return sends(data)
@@ -180,7 +184,8 @@ func (r *resolver) cross(k Key, frame wire.Frame) error {
 	return err
 }
 
-// crossNotice records a switch's notification about a flow once. It refuses one that can never arrive.
+// crossNotice records a switch's notification about a flow once. It refuses one that can never
+// arrive.
 func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
 	if was, ok := done[k]; ok && was == notice {
 		return

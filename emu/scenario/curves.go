@@ -11,8 +11,9 @@ import (
 	"fabemu/wire/param"
 )
 
-// Curves chooses links, groups of flows, flows and workloads by their names, for pictures and tables of a run. Its text
-// has names with commas between. A name may have ranges and stand for many: "leaf[1-4]-spine[1-2]", "h*-leaf1".
+// Curves chooses links, groups of flows, flows and workloads by their names, for pictures and
+// tables of a run. Its text has names with commas between. A name may have ranges and stand for
+// many: "leaf[1-4]-spine[1-2]", "h*-leaf1".
 type Curves struct{ Text string }
 
 func (c Curves) String() string { return c.Text }
@@ -52,8 +53,8 @@ var numbers = regexp.MustCompile(`\[([0-9]{1,9})-([0-9]{1,9})\]`)
 // Plural reports whether a name of Curves may stand for several.
 func Plural(name string) bool { return strings.ContainsAny(name, "[*") }
 
-// Chooser returns a function that reports whether a name of Curves stands for the name of an object: * stands for any
-// characters, and [1-16] for a number in the range.
+// Chooser returns a function that reports whether a name of Curves stands for the name of an
+// object: * stands for any characters, and [1-16] for a number in the range.
 func Chooser(name string) (func(object string) bool, error) {
 	var expression strings.Builder
 	var ranges [][2]uint64
@@ -91,8 +92,8 @@ func Chooser(name string) (func(object string) bool, error) {
 	}, nil
 }
 
-// Choose returns a function that reports whether one of the names stands for the name of an object. Without names each
-// object is chosen.
+// Choose returns a function that reports whether one of the names stands for the name of an object.
+// Without names each object is chosen.
 func (c Curves) Choose() func(object string) bool {
 	var all []func(string) bool
 	for _, name := range c.Names() {

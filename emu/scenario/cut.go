@@ -12,8 +12,8 @@ type leftOut struct {
 	all                   []Flow // with those that do run
 }
 
-// leaves reports whether an event is left out because a --set ends the run before it. Without a --set it
-// refuses the event. The message has its instant and the end of the run.
+// leaves reports whether an event is left out because a --set ends the run before it. Without a
+// --set it refuses the event. The message has its instant and the end of the run.
 func (r *resolver) leaves(n *node, at unit.Duration, name, message string) bool {
 	switch {
 	case at < r.s.Model.Duration:

@@ -36,7 +36,8 @@ type Errors struct {
 	List []Error // by position; mistakes of --set come last
 }
 
-// mostPrinted is the most mistakes that Errors.Error prints: one name may be wrong in a thousand places.
+// mostPrinted is the most mistakes that Errors.Error prints: one name may be wrong in a thousand
+// places.
 const mostPrinted = 50
 
 // Error prints the mistakes with their excerpts, of very many the first.
@@ -64,8 +65,8 @@ type reports struct {
 	seen     map[message]bool
 }
 
-// message identifies a message by its place and its kind. Values are often shared: 20 links inherit a default, an item
-// stands for 100 flows. A mistake is reported for the first of them only.
+// message identifies a message by its place and its kind. Values are often shared: 20 links inherit
+// a default, an item stands for 100 flows. A mistake is reported for the first of them only.
 type message struct {
 	at     spot
 	format string
@@ -112,7 +113,8 @@ func (r *reports) first(at spot, format string) bool {
 	return !seen
 }
 
-// mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is left out.
+// mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is
+// left out.
 const mostMessage = 2000
 
 // entry returns a message with its place.

@@ -52,8 +52,8 @@ func (r *resolver) checkFamilies() {
 	}
 }
 
-// checkPriorities refuses a lossless priority at a switch if a flow reaches the switch over a link that
-// cannot stop that priority.
+// checkPriorities refuses a lossless priority at a switch if a flow reaches the switch over a link
+// that cannot stop that priority.
 func (r *resolver) checkPriorities() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		if r.family(f.From) != wire.Ethernet {
@@ -76,8 +76,8 @@ func (r *resolver) checkPriorities() {
 	}
 }
 
-// checkLimits refuses a switch that would drop frames beyond the limit of an output although its flow
-// control promises that no frame is lost.
+// checkLimits refuses a switch that would drop frames beyond the limit of an output although its
+// flow control promises that no frame is lost.
 func (r *resolver) checkLimits() {
 	for s, m := range each(r.s.Switches, r.switches) {
 		n := m.view.node("output-limit")

@@ -162,7 +162,8 @@ func (r *resolver) checkEndpointEvent(n *node, e *Event) {
 	}
 }
 
-// checkChange reports whether an event is one change of one object, with the details of that change.
+// checkChange reports whether an event is one change of one object, with the details of that
+// change.
 func (r *resolver) checkChange(n *node) bool {
 	before := len(r.list)
 	var all []string
@@ -298,14 +299,14 @@ func (s *Scenario) Changes() []Change {
 	return all
 }
 
-// Settles reports whether a change takes the place of a fault that an earlier one has begun: it ends the fault, or
-// begins it again. A storm that ends without priorities ends for all of them.
+// Settles reports whether a change takes the place of a fault that an earlier one has begun: it
+// ends the fault, or begins it again. A storm that ends without priorities ends for all of them.
 func (c *Change) Settles(begun *Change) bool {
 	return c.Fault != "" && c.Fault == begun.Fault || c.Ends && strings.HasSuffix(c.Fault, " ") && strings.HasPrefix(begun.Fault, c.Fault)
 }
 
-// Active returns the faults that last at an instant, of the changes of a scenario: each as the change that has
-// begun it, by time.
+// Active returns the faults that last at an instant, of the changes of a scenario: each as the
+// change that has begun it, by time.
 func Active(changes []Change, at unit.Time) (active []Change) {
 	for i := range changes {
 		c := &changes[i]
@@ -346,10 +347,11 @@ func (f *LinkFault) text() string {
 	return text
 }
 
-// Happen adds an event to a scenario that is running, and returns the scenario with the event. The text is
-// an item of events without its time, "link: trunk, rate: 5Gb/s", in braces or not; at is an instant within
-// the run. Happen checks the event like one in the file. It also refuses an event with which the fabric would
-// have been laid out differently from the start: with more headroom, or other ways.
+// Happen adds an event to a scenario that is running, and returns the scenario with the event. The
+// text is an item of events without its time, "link: trunk, rate: 5Gb/s", in braces or not; at is
+// an instant within the run. Happen checks the event like one in the file. It also refuses an event
+// with which the fabric would have been laid out differently from the start: with more headroom, or
+// other ways.
 func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, error) {
 	text = strings.TrimSpace(text)
 	if inner, ok := strings.CutPrefix(text, "{"); ok && strings.HasSuffix(inner, "}") {
@@ -427,8 +429,8 @@ func (s *Scenario) Rerouted() bool {
 		slices.ContainsFunc(s.LaneRules, func(r LaneRule) bool { return r.Since > 0 })
 }
 
-// Opened returns s as a scenario that may receive events while it runs. Frames that these lose break no
-// promise.
+// Opened returns s as a scenario that may receive events while it runs. Frames that these lose
+// break no promise.
 func (s *Scenario) Opened() *Scenario {
 	open := *s
 	open.Open = true

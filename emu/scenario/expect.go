@@ -78,8 +78,8 @@ func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) 
 	return false
 }
 
-// checkMetrics reports checks whose metrics cannot be measured. It leaves out those that lack only a flow
-// that a --set has left out.
+// checkMetrics reports checks whose metrics cannot be measured. It leaves out those that lack only
+// a flow that a --set has left out.
 func (r *resolver) checkMetrics() {
 	if r.metrics == nil {
 		return

@@ -78,8 +78,8 @@ func wrongPaths(t *testing.T) []string {
 	return paths
 }
 
-// matches reports whether one of the paths is the path of a key, or of the same key under defaults. A workload has many
-// keys of flows, and a fault the keys of events.
+// matches reports whether one of the paths is the path of a key, or of the same key under defaults.
+// A workload has many keys of flows, and a fault the keys of events.
 func matches(paths []string, key string) bool {
 	pattern := regexp.QuoteMeta(key)
 	for from, to := range map[string]string{`switches\.\*`: `(switches\.[^.]+|defaults\.switch)`, `links\[\]`: `(links(\[\d+\]|\..+)|defaults\.link)`, `flows\[\]`: `(flows(\[\d+\]|\..+)|defaults\.flow)`, `endpoints\[\]`: `(endpoints(\[\d+\]|\..+)|defaults\.endpoint)`,

@@ -99,8 +99,8 @@ func blocksIn(b unit.Room, payload unit.Size) int {
 	return int(b.Bytes / wire.BlockSize)
 }
 
-// maxWindows is the most windows that a run can have, in the smallest fabric. A larger fabric has more
-// figures, and room for fewer windows (package metrics).
+// maxWindows is the most windows that a run can have, in the smallest fabric. A larger fabric has
+// more figures, and room for fewer windows (package metrics).
 const maxWindows = 512 << 10
 
 // checkWindow refuses a measuring window longer than the run, or shorter than a packet.

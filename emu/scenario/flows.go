@@ -71,7 +71,8 @@ type member struct {
 	turn     int // of those that start one after another
 }
 
-// membersOf returns the flows of an item: pairwise, or if uniform from each sender to each other endpoint.
+// membersOf returns the flows of an item: pairwise, or if uniform from each sender to each other
+// endpoint.
 func membersOf(from, to pattern, uniform bool) (all []member) {
 	if !uniform {
 		for turn, p := range pairs(from, to) {
@@ -159,8 +160,8 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	r.checkTraffic(f, of, line)
 }
 
-// adaptSending fills in how a flow sends as it depends on the sender's link, and refuses values that the family
-// of the link does not have.
+// adaptSending fills in how a flow sends as it depends on the sender's link, and refuses values
+// that the family of the link does not have.
 func (r *resolver) adaptSending(f *Flow, of origin) {
 	v := of.view
 	family := r.family(f.From)
@@ -317,9 +318,9 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 	}
 }
 
-// checkStart returns the number of members of a flow that start before the end of the run: all, unless a
-// --set shortens the run. If a member starts after the flow's stop, or without a --set after the end, it
-// refuses the flow and returns -1.
+// checkStart returns the number of members of a flow that start before the end of the run: all,
+// unless a --set shortens the run. If a member starts after the flow's stop, or without a --set
+// after the end, it refuses the flow and returns -1.
 func (r *resolver) checkStart(f Flow, of origin, start startAt, members int) int {
 	v := of.view
 	at := v.spot("start", of.spot)

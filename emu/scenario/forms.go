@@ -141,7 +141,8 @@ const (
 	packetStep unit.Size = 4
 )
 
-// readPacket reads a payload of any family. The function payload checks it once the links are known.
+// readPacket reads a payload of any family. The function payload checks it once the links are
+// known.
 func readPacket(s string) (any, error) {
 	n, err := unit.ParseSize(s)
 	switch {

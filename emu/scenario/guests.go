@@ -18,43 +18,48 @@ import (
 // Guest makes an endpoint a real host: a network namespace whose device leads into the
 // fabric. Without a kind it is none.
 type Guest struct {
-	// tun (an IP device) or tap (an Ethernet device), each in a network namespace, for real programs (wall clock, root); or
-	// netstack, gVisor's TCP/IP in this process, on either clock.
+	// tun (an IP device) or tap (an Ethernet device), each in a network namespace, for real
+	// programs (wall clock, root); or netstack, gVisor's TCP/IP in this process, on either clock.
 	Kind GuestKind `key:"kind" words:"tun|tap|netstack" def:"tun"`
 	// IPv4 address and prefix length; members of a range count up. none: no address; kind: tap.
 	Address Address `key:"address" form:"address" computed:"10.0.0.1/16 and up, in the order of the endpoints" also:"ip|addr"`
-	// IPv6 address and prefix length; members of a range count up. Without it only a tap without IPv4 has IPv6.
+	// IPv6 address and prefix length; members of a range count up. Without it only a tap without
+	// IPv4 has IPv6.
 	IPv6 Address `key:"ipv6" form:"ipv6" omit:"usual" computed:"none" also:"address6"`
 	// MAC address of a tap in a namespace.
 	MAC MAC `key:"mac" form:"mac" omit:"usual" computed:"the fabric's" also:"hardware"`
-	// Existing network namespace, by name (ip netns) or path. Only the device is added, and removed afterwards.
+	// Existing network namespace, by name (ip netns) or path. Only the device is added, and removed
+	// afterwards.
 	Netns string `key:"netns" form:"place" omit:"usual" computed:"a new one" also:"namespace"`
 	// Network namespace of this process.
 	PID int `key:"pid" low:"1" high:"4194304" omit:"usual" computed:"none" also:"process"`
 	// Network namespace of this docker or podman container.
 	Container string `key:"container" form:"place" omit:"usual" computed:"none"`
-	// Existing interface of this machine, which exchanges frames with the fabric; during the run it is promiscuous and
-	// without offloads.
+	// Existing interface of this machine, which exchanges frames with the fabric; during the run it
+	// is promiscuous and without offloads.
 	Interface string `key:"interface" form:"device" omit:"usual" computed:"none" also:"nic"`
-	// TAP device for a virtual machine (qemu: -netdev tap,ifname=NAME,script=no,downscript=no), during the run.
+	// TAP device for a virtual machine (qemu: -netdev tap,ifname=NAME,script=no,downscript=no),
+	// during the run.
 	VM     string `key:"vm" form:"device" omit:"usual" computed:"none" also:"machine"`
 	Device string `key:"device" form:"device" def:"fab0" omit:"usual" also:"dev|ifname" doc:"Name of the device in the namespace."`
 	// Drops and counts packets with a foreign source address; the first is an event in the result.
 	Strict bool `key:"strict-source" def:"false" omit:"usual"`
-	// MTU of the device. Packets of the guest's flows must hold it; on InfiniBand plus 4 bytes, and 18 more with tap.
+	// MTU of the device. Packets of the guest's flows must hold it; on InfiniBand plus 4 bytes, and
+	// 18 more with tap.
 	// Source: RFC 791
 	MTU unit.Size `key:"mtu" low:"68B" high:"8984B" computed:"1500B, or the room in the packets of the guest's flows"`
-	// Packets queued in the guest's kernel, or netstack, until the fabric takes them. Overflow is counted there, not as a
-	// loss of the fabric. TCP queues less than its window.
+	// Packets queued in the guest's kernel, or netstack, until the fabric takes them. Overflow is
+	// counted there, not as a loss of the fabric. TCP queues less than its window.
 	Queue int `key:"queue" def:"10000" low:"1" high:"1000000" also:"txqueuelen"`
 	// TCP congestion control: one of the kernel's; netstack has cubic, its default, and reno.
 	TCP string `key:"tcp" form:"word" omit:"usual" computed:"the kernel's" also:"congestion-control|cc"`
-	// roce: paces each RoCEv2 queue pair by the control of its flow, algorithm: dcqcn or fixed; answers marked packets by CNPs
-	// and consumes those that come.
+	// roce: paces each RoCEv2 queue pair by the control of its flow, algorithm: dcqcn or fixed;
+	// answers marked packets by CNPs and consumes those that come.
 	Adapter Adapter `key:"adapter" words:"roce" omit:"usual" computed:"none" also:"nic-model"`
 	// DSCP of the adapter's CNPs. Priority: the flow's to which dscp assigns them.
 	CNPDSCP uint8 `key:"cnp-dscp" def:"48" low:"0" high:"63" omit:"usual" also:"cnp_dscp"`
-	// Packets reach the guest without ECT and CE, although its adapter takes part in congestion control.
+	// Packets reach the guest without ECT and CE, although its adapter takes part in congestion
+	// control.
 	ClearECN bool `key:"clear-ecn" def:"false" omit:"usual" also:"clear_ecn"`
 	// Flow of packets with a DSCP to a destination, by priority. Others take the first flow to it.
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"priorities|qos"`
@@ -198,7 +203,8 @@ func readAddress(s string, six bool) (any, error) {
 	return Address{p}, nil
 }
 
-// longestDevice is how many bytes the name of a network device may have: IFNAMSIZ of Linux, less the zero at its end.
+// longestDevice is how many bytes the name of a network device may have: IFNAMSIZ of Linux, less
+// the zero at its end.
 const longestDevice = 15
 
 // readDevice reads the name of a network device.
@@ -284,7 +290,8 @@ func (s *Scenario) Guest(endpoint string) Guest {
 	return e.Guest
 }
 
-// addressGuests gives guests without an address the next free ones, and refuses addresses of two guests.
+// addressGuests gives guests without an address the next free ones, and refuses addresses of two
+// guests.
 func (r *resolver) addressGuests() {
 	given, hardware := map[netip.Addr]string{}, map[MAC]string{}
 	for e := range each(r.s.Endpoints, r.endpoints) {
@@ -393,8 +400,8 @@ const (
 	leastMTU unit.Size = 68
 )
 
-// checkGuests refuses flows between guests that nothing distinguishes, or that have their own traffic. It
-// also computes the MTU of guests.
+// checkGuests refuses flows between guests that nothing distinguishes, or that have their own
+// traffic. It also computes the MTU of guests.
 func (r *resolver) checkGuests() {
 	if all, _ := r.s.Guests(); all == 0 {
 		return
@@ -449,8 +456,8 @@ func (r *resolver) checkGuests() {
 	}
 }
 
-// adaptGuest gives a guest its MTU, and refuses an MTU that does not fit into the packets of its flow with
-// the least room; -1: it has no flow to another guest.
+// adaptGuest gives a guest its MTU, and refuses an MTU that does not fit into the packets of its
+// flow with the least room; -1: it has no flow to another guest.
 func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	g := &e.Guest
 	if g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
@@ -500,14 +507,15 @@ func (r *resolver) lintGuests() {
 	}
 }
 
-// rxeTimeout is the time without an ACK after which a queue pair retransmits: 4.096 µs times a power of two (IBTA Volume 1,
-// 9.9.2.1.3), the 14th with the tools of perftest.
+// rxeTimeout is the time without an ACK after which a queue pair retransmits: 4.096 µs times a
+// power of two (IBTA Volume 1, 9.9.2.1.3), the 14th with the tools of perftest.
 const (
 	rxeTimeout  = 4096 * unit.Nanosecond
 	rxeExponent = 14
 )
 
-// lintTimeouts warns of queues on the path of RDMA programs that can hold packets for longer than these programs wait.
+// lintTimeouts warns of queues on the path of RDMA programs that can hold packets for longer than
+// these programs wait.
 func (r *resolver) lintTimeouts() {
 	adapted := func(e Endpoint) bool { return e.Guest.Adapter != "" }
 	if !slices.ContainsFunc(r.s.Endpoints, adapted) {

@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TestFlapsAreNoSingleEvent: a running fabric refuses flaps at any time, and near the end of the run too, where
-// the link would go down once and no more.
+// TestFlapsAreNoSingleEvent: a running fabric refuses flaps at any time, and near the end of the
+// run too, where the link would go down once and no more.
 func TestFlapsAreNoSingleEvent(t *testing.T) {
 	s := load(t, `name: x
 model: {duration: 10ms}
@@ -46,10 +46,10 @@ flows: [{name: x, from: a, to: b}, {name: y, from: b, to: a}]
 %s
 `
 
-// TestLowerRateOfARunningLink: a slower line needs no more headroom, where the return path of a PAUSE frame is longer
-// than a frame: 5 µs and 1.2 µs. On a shorter link a frame that had begun at the higher rate may come on top: of
-// 1500 bytes at a tenth of the rate 1.2 µs less 100 ns at 9 Gb/s, 1237.5 bytes. A higher rate again needs the bytes
-// of the time of a slow frame.
+// TestLowerRateOfARunningLink: a slower line needs no more headroom, where the return path of a
+// PAUSE frame is longer than a frame: 5 µs and 1.2 µs. On a shorter link a frame that had begun at
+// the higher rate may come on top: of 1500 bytes at a tenth of the rate 1.2 µs less 100 ns at 9
+// Gb/s, 1237.5 bytes. A higher rate again needs the bytes of the time of a slow frame.
 func TestLowerRateOfARunningLink(t *testing.T) {
 	const now = 5 * unit.Millisecond
 	long := load(t, fmt.Sprintf(trunk, "5us", ""))
@@ -81,8 +81,9 @@ func TestLowerRateOfARunningLink(t *testing.T) {
 	}
 }
 
-// TestMistakesOfHandsNameTheirWords: the message about a change has the keys of the change, and events of the
-// scenario by their text: a number in a list that the user has not written means nothing.
+// TestMistakesOfHandsNameTheirWords: the message about a change has the keys of the change, and
+// events of the scenario by their text: a number in a list that the user has not written means
+// nothing.
 func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 	s := load(t, fmt.Sprintf(trunk, "5us", "events: [{at: 1ms, link: trunk, loss: 0.1}]"))
 	for text, want := range map[string]string{
@@ -103,9 +104,10 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 	}
 }
 
-// TestSettingsOfARunningSwitch: a change has all values that count from then on. A low watermark that is not given is
-// two frames below the high one, and parameters of the watchdog that are not given are those of the event before it, or
-// of the switch. What would be refused in a scenario is refused with its message.
+// TestSettingsOfARunningSwitch: a change has all values that count from then on. A low watermark
+// that is not given is two frames below the high one, and parameters of the watchdog that are not
+// given are those of the event before it, or of the switch. What would be refused in a scenario is
+// refused with its message.
 func TestSettingsOfARunningSwitch(t *testing.T) {
 	s := load(t, strings.Replace(fmt.Sprintf(trunk, "1us", ""), "switches: {S: {}, T: {}}",
 		"switches: {S: {watchdog: {detection: 800us, restoration: 900us, poll: 100us}}, T: {}}", 1))
@@ -148,7 +150,8 @@ func TestSettingsOfARunningSwitch(t *testing.T) {
 	}
 }
 
-// TestSettingsCountByTheirTime: the order of the lines does not matter for what a later event keeps.
+// TestSettingsCountByTheirTime: the order of the lines does not matter for what a later event
+// keeps.
 func TestSettingsCountByTheirTime(t *testing.T) {
 	s := load(t, fmt.Sprintf(trunk, "1us", `events:
   - {at: 2ms, switch: S, watchdog: forward}
@@ -158,8 +161,8 @@ func TestSettingsCountByTheirTime(t *testing.T) {
 	}
 }
 
-// TestCongestionControlOfARunningFabric: an event has all parameters of CCA, reads back, and is described with the beginning of
-// its table.
+// TestCongestionControlOfARunningFabric: an event has all parameters of CCA, reads back, and is
+// described with the beginning of its table.
 func TestCongestionControlOfARunningFabric(t *testing.T) {
 	s := load(t, `name: x
 model: {duration: 10ms}

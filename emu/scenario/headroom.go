@@ -82,8 +82,8 @@ type placed struct {
 	event int // index in r.s.Events
 }
 
-// checkSettings completes the events that give a switch other watermarks or another watchdog, by time, and refuses
-// those with which the switch would be refused.
+// checkSettings completes the events that give a switch other watermarks or another watchdog, by
+// time, and refuses those with which the switch would be refused.
 func (r *resolver) checkSettings() {
 	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
 	dogs := map[string]switchd.Watchdog{}
@@ -127,7 +127,8 @@ func (r *resolver) checkSettings() {
 	}
 }
 
-// checkCuts computes the parts that events leave of the buffers of switches, and refuses a part that is too small.
+// checkCuts computes the parts that events leave of the buffers of switches, and refuses a part
+// that is too small.
 func (r *resolver) checkCuts() {
 	for _, c := range r.cuts {
 		e := &r.s.Events[c.event]
@@ -155,8 +156,8 @@ func (r *resolver) checkCuts() {
 	}
 }
 
-// leave returns the part that a share leaves of the buffer of a switch for the frames that cross a link from its A (0)
-// or its B (1), and refuses a share that leaves too little.
+// leave returns the part that a share leaves of the buffer of a switch for the frames that cross a
+// link from its A (0) or its B (1), and refuses a share that leaves too little.
 func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, at spot) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
 	l, longest := &r.s.Links[link], r.crossed[link][side].longest
@@ -211,7 +212,8 @@ func shareOf[N int | unit.Size](part, whole N) float64 {
 	return math.Ceil(1000*float64(part)/float64(whole)) / 1000
 }
 
-// lowFor returns the low watermark that belongs to a high one: two of the largest frames below it, and at least half.
+// lowFor returns the low watermark that belongs to a high one: two of the largest frames below it,
+// and at least half.
 func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 	frame := unit.Size(0)
 	for _, i := range m.links {
@@ -306,8 +308,8 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 	return h
 }
 
-// sharpen has an input need no more than it has to where the rate of its link becomes only lower during the run.
-// A watermark that is computed keeps the room for a rate that becomes higher again.
+// sharpen has an input need no more than it has to where the rate of its link becomes only lower
+// during the run. A watermark that is computed keeps the room for a rate that becomes higher again.
 func (r *resolver) sharpen(in *input) {
 	l, h := &r.s.Links[in.link], in.headroom
 	changes := slices.DeleteFunc(slices.Clone(r.s.Events), func(e Event) bool { return e.Link != l.Name || e.Rate == 0 })
@@ -401,8 +403,8 @@ func (i *input) least(a *account) unit.Size {
 	return unit.Size(math.Ceil(a.factor * float64(i.needs())))
 }
 
-// tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too small
-// for any.
+// tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too
+// small for any.
 func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
 	each := ""
 	if in.shares > 1 {
@@ -442,8 +444,8 @@ func (i *input) arithmetic() string {
 	return text
 }
 
-// Threshold is a watermark that Load has computed from memories, rates, lengths and frames. It changes if
-// any of these changes.
+// Threshold is a watermark that Load has computed from memories, rates, lengths and frames. It
+// changes if any of these changes.
 type Threshold struct {
 	Key   string   `json:"key"` // switch.high, switch.low, endpoint.high or endpoint.low
 	Bytes int64    `json:"bytes"`

@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Lanes are the data virtual lanes of an InfiniBand link, in both directions. The fields have the names of
-// opensm.conf, without their prefix.
+// Lanes are the data virtual lanes of an InfiniBand link, in both directions. The fields have the
+// names of opensm.conf, without their prefix.
 type Lanes struct {
 	// Data lanes from VL0 on, each with the link's buffer and credits.
 	MaxVLs int `key:"max-vls" def:"1" low:"1" high:"15" values:"1, 2, 4, 8 or 15" also:"qos_max_vls|vls|vlcap|oper-vls"`
@@ -105,7 +105,8 @@ func (l *Lanes) Arbitration() port.Arbitration {
 	return port.Arbitration{High: l.High.of(n), Low: l.Low.of(n), Limit: uint8(l.Limit)}
 }
 
-// LaneRule is an exception from the lanes of links, for frames that leave a node. Later rules replace earlier ones.
+// LaneRule is an exception from the lanes of links, for frames that leave a node. Later rules
+// replace earlier ones.
 type LaneRule struct {
 	At string `key:"at" form:"machine" need:"given" also:"switch|node" doc:"Switch or endpoint that sends."`
 	// Link by which frames arrive at a switch; by default all.
@@ -132,7 +133,8 @@ func (l *LaneRule) Arbitration(lanes int) port.Arbitration {
 	return port.Arbitration{High: l.High.of(lanes), Low: l.Low.of(lanes), Limit: uint8(l.Limit)}
 }
 
-// LanesAt returns the lanes of a link for frames that a node sends, at the start: at a switch, frames from a link.
+// LanesAt returns the lanes of a link for frames that a node sends, at the start: at a switch,
+// frames from a link.
 func (s *Scenario) LanesAt(node, from string, l *Link) Lanes {
 	lanes := l.Lanes
 	for _, r := range s.LaneRules {
@@ -174,8 +176,8 @@ func (r *resolver) resolveLanes() {
 	}
 }
 
-// AcksAsData reports whether the ACKs of all flows on InfiniBand have a service level, so that no link has a lane for
-// ACKs.
+// AcksAsData reports whether the ACKs of all flows on InfiniBand have a service level, so that no
+// link has a lane for ACKs.
 func (s *Scenario) AcksAsData() bool {
 	apart := func(f *Source) bool { return f.AckSL == AcksApart }
 	return !slices.ContainsFunc(s.Flows, func(f Flow) bool { return apart(&f.Source) }) &&
@@ -195,7 +197,8 @@ func (s *Scenario) expires() bool {
 	return false
 }
 
-// checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that never sends.
+// checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that
+// never sends.
 func (r *resolver) checkLanes() {
 	if !slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 }) {
 		return
@@ -238,7 +241,8 @@ func (r *resolver) checkLanes() {
 	}
 }
 
-// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their path.
+// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their
+// path.
 func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map[[4]int]bool) {
 	r.paths.Visit(k, func(from int, step paths.Step) {
 		l := &r.s.Links[step.Link]
@@ -266,8 +270,8 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 	})
 }
 
-// adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its service level, unless
-// its control has another one.
+// adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its
+// service level, unless its control has another one.
 func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
 	if r.family(f.From) == wire.InfiniBand {
 		if _, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.sub("control").given("sl") {
@@ -291,7 +295,8 @@ func (f *Flow) level(sl uint8) {
 	}
 }
 
-// SetSL gives the packets of a flow a service level, and its CCTI if that had the one of its packets.
+// SetSL gives the packets of a flow a service level, and its CCTI if that had the one of its
+// packets.
 func (f *Flow) SetSL(sl uint8) {
 	if p, ok := f.Control.Params.(rp.CCAParams); ok && p.SL == int(f.SL) {
 		f.level(sl)

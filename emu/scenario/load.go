@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// LanguageVersion is the version of the scenario language. It grows with each change that gives an old file another
-// meaning, or none.
+// LanguageVersion is the version of the scenario language. It grows with each change that gives an
+// old file another meaning, or none.
 const LanguageVersion = 1
 
 // MetricChecker returns an error for an expression that cannot be measured in a scenario: it is
@@ -31,14 +31,15 @@ func CheckMetrics(check MetricChecker) Option {
 	return func(o *options) { o.metrics = check }
 }
 
-// Load reads a scenario from the text of a file and applies sets to it in their order. Of two for one
-// field the last counts. The name of the file is for messages. Load works in stages: syntax; values and names; links;
-// flows and events; paths; and how all of that fits together. A stage that finds mistakes is the last one, and returns
-// an error of type *Errors with all of them. Values that are right but probably not intended are in Scenario.Warnings.
-// Load also checks the short run of a scenario, unless there are sets.
+// Load reads a scenario from the text of a file and applies sets to it in their order. Of two for
+// one field the last counts. The name of the file is for messages. Load works in stages: syntax;
+// values and names; links; flows and events; paths; and how all of that fits together. A stage that
+// finds mistakes is the last one, and returns an error of type *Errors with all of them. Values
+// that are right but probably not intended are in Scenario.Warnings. Load also checks the short run
+// of a scenario, unless there are sets.
 //
-// A set of model.duration asks for a shorter run of the same scenario: flows, events and checks beyond the
-// new end are left out, with a warning. In a file they are mistakes.
+// A set of model.duration asks for a shorter run of the same scenario: flows, events and checks
+// beyond the new end are left out, with a warning. In a file they are mistakes.
 func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error) {
 	var o options
 	for _, opt := range opts {
@@ -127,7 +128,8 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	return res, nil
 }
 
-// newer reports a file in a newer version of the language, in which every other mistake could be none.
+// newer reports a file in a newer version of the language, in which every other mistake could be
+// none.
 func (r *reports) newer(root *node) bool {
 	n := root.get("language")
 	if n == nil {
@@ -142,8 +144,8 @@ func (r *reports) newer(root *node) bool {
 	return true
 }
 
-// scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the whole file
-// in memory.
+// scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the
+// whole file in memory.
 func (r *resolver) scenario() *Scenario {
 	s := r.s
 	return &s

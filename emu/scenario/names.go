@@ -29,8 +29,8 @@ func (r *resolver) once() {
 	}
 }
 
-// names declares the switches, endpoints and links of the file, and reports names that are used twice or do not exist.
-// Values elsewhere may be wrong.
+// names declares the switches, endpoints and links of the file, and reports names that are used
+// twice or do not exist. Values elsewhere may be wrong.
 func (r *resolver) names() {
 	r.declareSwitches()
 	r.declareEndpoints()
@@ -141,8 +141,8 @@ func (r *resolver) declareFlows() {
 	}
 }
 
-// checkOnce reports items of a list with the same value of a key. The message has the value and the place of the first
-// item.
+// checkOnce reports items of a list with the same value of a key. The message has the value and the
+// place of the first item.
 func (r *resolver) checkOnce(list *node, key, message string) {
 	seen := map[string]place{}
 	if list == nil {
@@ -158,7 +158,8 @@ func (r *resolver) checkOnce(list *node, key, message string) {
 	}
 }
 
-// refer reports a value, a name or a range of names, unless there is an object of a kind for each name.
+// refer reports a value, a name or a range of names, unless there is an object of a kind for each
+// name.
 func (r *resolver) refer(n *node, kind string) {
 	if n == nil {
 		return
@@ -173,7 +174,8 @@ func (r *resolver) refer(n *node, kind string) {
 	}
 }
 
-// known reports names for which there is no object of a kind: a node, a switch, an endpoint or a link.
+// known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
+// link.
 func (r *resolver) known(at spot, p pattern, kind string) {
 	missing, first := 0, ""
 	for name := range p.all() {

@@ -113,8 +113,8 @@ func (r *reports) inside(n *node, offset int) spot {
 	return s
 }
 
-// spelled returns the column at which the text of a scalar begins in its line, if the file has it character
-// by character.
+// spelled returns the column at which the text of a scalar begins in its line, if the file has it
+// character by character.
 func (n *node) spelled(lines []string) (column int, ok bool) {
 	if n.at.set != nil || n.block || n.at.line < 1 || n.at.line > len(lines) {
 		return 0, false

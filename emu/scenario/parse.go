@@ -21,7 +21,8 @@ const (
 	maxDepth  = 100      // nested lists and mappings
 )
 
-// parse reads the file into nodes. It returns nil, and reports why, if the file has no usable content.
+// parse reads the file into nodes. It returns nil, and reports why, if the file has no usable
+// content.
 func (r *reports) parse(src string) *node {
 	if len(src) > maxSource {
 		r.add(spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
@@ -178,7 +179,8 @@ func itemPath(path string, i int, v *yaml.Node) string {
 	return path + "[" + strconv.Itoa(i) + "]"
 }
 
-// entries adds the entries of a mapping, and reports duplicate keys. The content has keys and values in turn.
+// entries adds the entries of a mapping, and reports duplicate keys. The content has keys and
+// values in turn.
 func (r *reports) entries(out *node, content []*yaml.Node) {
 	out.entries = make([]entry, 0, len(content)/2)
 	keys := make(map[string]place, len(content)/2)
@@ -208,8 +210,8 @@ func (r *reports) entries(out *node, content []*yaml.Node) {
 	}
 }
 
-// syntax reports an error of the YAML parser with its place. If the parser was reading something that began
-// on an earlier line, it reports the beginning too.
+// syntax reports an error of the YAML parser with its place. If the parser was reading something
+// that began on an earlier line, it reports the beginning too.
 func (r *reports) syntax(err error) {
 	at, message := spotAt(1, 1), err.Error()
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -233,7 +235,8 @@ func (r *reports) syntax(err error) {
 	r.add(at, "this is not YAML: %s", message)
 }
 
-// hints are remedies for the most frequent messages of the YAML parser, by the beginning of the message.
+// hints are remedies for the most frequent messages of the YAML parser, by the beginning of the
+// message.
 var hints = []struct{ of, hint string }{
 	{"mapping values are not allowed", `put a text with ": " in quotes, and start the keys of a mapping in one column`},
 	{"did not find expected key", "start the keys of a mapping in one column"},

@@ -15,8 +15,8 @@ import (
 // FirstQP is the queue pair of the first flow: 0 and 1 are reserved by InfiniBand.
 const FirstQP = 2
 
-// PathTable has the paths of frames through the fabric of a scenario. Its nodes are numbers: switches, then
-// endpoints. It does not change, and any number of goroutines may use it.
+// PathTable has the paths of frames through the fabric of a scenario. Its nodes are numbers:
+// switches, then endpoints. It does not change, and any number of goroutines may use it.
 type PathTable struct {
 	Index  map[string]int // the number of each node
 	Epochs []Epoch        // by time; the first begins at 0
@@ -129,8 +129,8 @@ func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
 // Seed returns the seed of a switch for wire.Choose.
 func (w *PathTable) Seed(node int) uint64 { return w.seeds[node] }
 
-// Root returns the node before an endpoint on all paths from all nodes in all states of the links, and
-// the step from there. If there is none, it returns the endpoint.
+// Root returns the node before an endpoint on all paths from all nodes in all states of the links,
+// and the step from there. If there is none, it returns the endpoint.
 func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	for _, g := range w.graphs {
 		if g.Fixed(dst) {
@@ -140,8 +140,8 @@ func (w *PathTable) Root(dst int) (root int, last paths.Step) {
 	return w.graphs[0].Root(dst)
 }
 
-// Twin returns a switch to which Steps are the same as to another one, unless they begin at a switch with a link to it
-// (paths.Graph.Twin).
+// Twin returns a switch to which Steps are the same as to another one, unless they begin at a
+// switch with a link to it (paths.Graph.Twin).
 func (w *PathTable) Twin(state, dst int) int {
 	if twin := w.graphs[0].Twin(dst); w.graphs[state].Twin(dst) == twin {
 		return twin
@@ -181,11 +181,12 @@ func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 	return steps[0], true
 }
 
-// Shared reports whether paths to one destination that meet stay together: they do unless flows choose.
+// Shared reports whether paths to one destination that meet stay together: they do unless flows
+// choose.
 func (w *PathTable) Shared() bool { return !w.ecmp }
 
-// Leap is the distance of the hops at which paths are remembered. Short paths are not remembered, and long
-// ones take little memory.
+// Leap is the distance of the hops at which paths are remembered. Short paths are not remembered,
+// and long ones take little memory.
 const Leap = 16
 
 // Place is a node on the path to another.
@@ -217,8 +218,8 @@ func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step
 	return from, nil
 }
 
-// VisitNew visits as Visit does, but only steps that earlier calls have not visited (been), for work that is done
-// once at a step for all flows to a destination.
+// VisitNew visits as Visit does, but only steps that earlier calls have not visited (been), for
+// work that is done once at a step for all flows to a destination.
 func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) > 1 || !w.Shared() {
 		return w.Visit(k, visit)
@@ -242,8 +243,8 @@ func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s pa
 	return at, err
 }
 
-// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its path and,
-// after each change of the routes, the steps from all nodes that frames may have reached.
+// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its
+// path and, after each change of the routes, the steps from all nodes that frames may have reached.
 func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
 		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
@@ -284,8 +285,8 @@ func (w *PathTable) Used(flows []Key, links int) []bool {
 	return used
 }
 
-// Flood visits each step from some nodes to another that frames may take in a state of the links, with any
-// choice among equal paths. Each step comes with the node that it leaves.
+// Flood visits each step from some nodes to another that frames may take in a state of the links,
+// with any choice among equal paths. Each step comes with the node that it leaves.
 func (w *PathTable) Flood(state int, from []int, dst int, visit func(at int, s paths.Step)) {
 	var steps []paths.Step
 	been := make([]bool, len(w.Index))

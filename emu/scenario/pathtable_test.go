@@ -7,8 +7,8 @@ import (
 	"fabemu/emu/scenario/paths"
 )
 
-// What need be done once at a step is done about once, in whichever order the flows of a chain are, and leaves
-// out none of the steps.
+// What need be done once at a step is done about once, in whichever order the flows of a chain are,
+// and leaves out none of the steps.
 func TestVisitNew(t *testing.T) {
 	const n = 2000
 	s := &Scenario{Model: Model{Duration: 1}}

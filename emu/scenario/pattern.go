@@ -121,7 +121,8 @@ func tooLong(name string, most int) error {
 		name[:20], len(name), most)
 }
 
-// checkDotted checks a name that consists of parts joined by a separator: each part must satisfy checkName.
+// checkDotted checks a name that consists of parts joined by a separator: each part must satisfy
+// checkName.
 func checkDotted(name, separator string) error {
 	for part := range strings.SplitSeq(name, separator) {
 		if err := checkName(part); err != nil {
@@ -135,7 +136,8 @@ func checkDotted(name, separator string) error {
 	return nil
 }
 
-// joint is the two sides of a link: "A[1-10] - A", or "A[1-4] x B[1-2]" for links from each to each.
+// joint is the two sides of a link: "A[1-10] - A", or "A[1-4] x B[1-2]" for links from each to
+// each.
 type joint struct {
 	a, b     pattern
 	aAt, bAt int // offsets in the text
@@ -200,7 +202,8 @@ func pairs(a, b pattern) [][2]string {
 	return out
 }
 
-// listNames lists the existing names for a missing one, the nearest first, and asks whether that was meant.
+// listNames lists the existing names for a missing one, the nearest first, and asks whether that
+// was meant.
 func listNames(name string, names []string) string {
 	switch len(names) {
 	case 0:

@@ -17,7 +17,8 @@ type Preset struct {
 	Sets             []Set       // of defaults
 }
 
-// Presets returns each algorithm with each of its variants and congestion points: on InfiniBand, then on Ethernet.
+// Presets returns each algorithm with each of its variants and congestion points: on InfiniBand,
+// then on Ethernet.
 func (s *Schemes) Presets() []Preset {
 	var of [2][]Preset
 	for i := range s.Algorithms {

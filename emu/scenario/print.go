@@ -16,8 +16,8 @@ import (
 )
 
 // Resolved prints s as a scenario file with every field given and every range
-// expanded. Load reads it back to an equal Scenario. It returns an error for a scenario that was built in Go,
-// or changed, and is not right or not complete.
+// expanded. Load reads it back to an equal Scenario. It returns an error for a scenario that was
+// built in Go, or changed, and is not right or not complete.
 func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
@@ -76,9 +76,9 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 	p.lineRate("%s: %s", key, of.Mapping(v))
 }
 
-// writeList writes a list, each item on a line; some sections need not be there. The arithmetic of a flow's algorithm
-// is before it. A link has its ends as one field, and its name if it has its own. Checks have long texts, and
-// a line for each field.
+// writeList writes a list, each item on a line; some sections need not be there. The arithmetic of
+// a flow's algorithm is before it. A link has its ends as one field, and its name if it has its
+// own. Checks have long texts, and a line for each field.
 func writeList[T any](p *printer, section string, all []T) {
 	switch {
 	case len(all) > 0:

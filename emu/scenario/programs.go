@@ -14,8 +14,9 @@ type Program struct {
 	At   unit.Duration `key:"at" def:"0s" also:"start" doc:"Start in model time, within the run."`
 	// Guest, or a range: one program in each.
 	On string `key:"on" form:"names" need:"given" values:"a guest or a range such as h[1-8]" also:"guest|host"`
-	// Shell command (sh -c), ended with the run. /etc/hosts has the guests' names, $FABEMU_GUEST its own. For interfaces
-	// and virtual machines it runs on this machine. netstack has one command, send GUEST [SIZE], such as send h2 4MB.
+	// Shell command (sh -c), ended with the run. /etc/hosts has the guests' names, $FABEMU_GUEST
+	// its own. For interfaces and virtual machines it runs on this machine. netstack has one
+	// command, send GUEST [SIZE], such as send h2 4MB.
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 
@@ -73,8 +74,8 @@ func (r *resolver) guestKind(name string) GuestKind {
 	return ""
 }
 
-// ProgramError returns a mistake in the command of program i of s. It has the place of the command if s is
-// from a file.
+// ProgramError returns a mistake in the command of program i of s. It has the place of the command
+// if s is from a file.
 func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	e := Error{File: s.Name}
 	if s.loaded != nil && i < len(s.loaded.programs) {
@@ -122,8 +123,8 @@ func ReadSending(run string) (s Sending, err error) {
 }
 
 // ProgramMetric is a metric of a program: "client.status", its exit status, or
-// "client.json.end.sum_received.bits_per_second", a number in its output. The output is JSON; the path has
-// keys and places in lists, with dots between them.
+// "client.json.end.sum_received.bits_per_second", a number in its output. The output is JSON; the
+// path has keys and places in lists, with dots between them.
 type ProgramMetric struct {
 	Program int      // in Scenario.Programs
 	Path    []string // nil: the exit status

@@ -11,7 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// read checks a tree against the language: keys, kinds and values. It stores the values in the nodes.
+// read checks a tree against the language: keys, kinds and values. It stores the values in the
+// nodes.
 func (r *reports) read(n *node, p *param.Param) {
 	switch p.Kind {
 	case param.Object:

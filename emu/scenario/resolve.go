@@ -6,8 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones before it, which have
-// found no mistake.
+// resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones
+// before it, which have found no mistake.
 type resolver struct {
 	*reports
 	tables  tables
@@ -83,7 +83,8 @@ func (r *resolver) resolveTraffic() {
 // top returns the fields of the scenario.
 func (r *resolver) top() view { return view{of: r.tables.language, chain: [2]*node{r.root}} }
 
-// resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the run if a --set shortens the run.
+// resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the
+// run if a --set shortens the run.
 func (r *resolver) resolveWindow(top view) {
 	if curves, given := top.sub("measure").at("curves"); given != nil {
 		r.s.Measure.Curves = curves.(Curves)
@@ -101,8 +102,8 @@ func (r *resolver) resolveWindow(top view) {
 	}
 }
 
-// The default measuring window is a part of the run. The rows of a small fabric are as fine as possible, and the
-// rows of a large one take bounded memory.
+// The default measuring window is a part of the run. The rows of a small fabric are as fine as
+// possible, and the rows of a large one take bounded memory.
 const (
 	windowsOfRun   = 100
 	longestUsual   = 2 * unit.Millisecond
@@ -150,7 +151,8 @@ func roundUp(d unit.Duration) unit.Duration {
 	}
 }
 
-// items returns the items of a list or map of the scenario, each with its fields and the defaults of its kind.
+// items returns the items of a list or map of the scenario, each with its fields and the defaults
+// of its kind.
 func (r *resolver) items(section string) iter.Seq2[*node, view] {
 	return func(yield func(*node, view) bool) {
 		list := r.root.get(section)
@@ -167,7 +169,8 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 	}
 }
 
-// itemView returns the fields of an item of a list or map, and the defaults of its kind behind them.
+// itemView returns the fields of an item of a list or map, and the defaults of its kind behind
+// them.
 func (r *resolver) itemView(section string, item *node) view {
 	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow", "workload": "flow"}[section]
 	v := view{of: r.tables.section(section), chain: [2]*node{item}}

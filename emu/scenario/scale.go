@@ -15,8 +15,8 @@ import (
 )
 
 // Scaled is a scenario on another scale of time: rates are multiplied by Num/Den, times by Den/Num,
-// and bytes, packets and shares stay. Quotients of these stay too: the packets on a link, buffers and
-// thresholds in packets, timeouts in round trips.
+// and bytes, packets and shares stay. Quotients of these stay too: the packets on a link, buffers
+// and thresholds in packets, timeouts in round trips.
 type Scaled struct {
 	*Scenario
 	Text     []byte   // the scenario as Resolved prints it
@@ -31,8 +31,8 @@ const ScaledSuffix = "-scaled"
 // Package metrics has one.
 type TimeOf func(metric string) int
 
-// Scale returns a scenario on the scale of time on which its fastest link has a rate. The types of the
-// fields identify rates and times. The dilation is 1: model time is real time.
+// Scale returns a scenario on the scale of time on which its fastest link has a rate. The types of
+// the fields identify rates and times. The dilation is 1: model time is real time.
 func Scale(s *Scenario, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Scaled, error) {
 	if to <= 0 {
 		return nil, fmt.Errorf("a rate of %v: it is above zero", to)
@@ -119,8 +119,8 @@ func scaled(v, num, den int64) (to int64, exact, ok bool) {
 	return int64(min(q, math.MaxInt64)), rest == uint64(den)/2, q <= math.MaxInt64
 }
 
-// mapped returns a copy of a value with each rate and time replaced by the result of to, which receives
-// its path.
+// mapped returns a copy of a value with each rate and time replaced by the result of to, which
+// receives its path.
 func mapped(path string, v reflect.Value, to func(path string, v reflect.Value) int64) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	out.Set(v)

@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Each form in which a rate or a time can be given, and each place where a default is missing. tenth is the same
-// at a tenth of the rate, written by hand.
+// Each form in which a rate or a time can be given, and each place where a default is missing.
+// tenth is the same at a tenth of the rate, written by hand.
 const unscaled = `# of Ängström's lab
 name: forms   # the name
 model:

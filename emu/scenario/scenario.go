@@ -40,7 +40,8 @@ type Scenario struct {
 	Flows []Flow `key:"flows" named:"name" values:"a list of flows, such as {name: local, from: \"B[1-10]\", to: BC}"` // in the order of the file, one for each sender of a range
 	// Flows within a group of endpoints, created as they arrive.
 	Workloads []Workload `key:"workload" named:"name" values:"a list of workloads, such as {name: web, over: \"h[1-64]\", size: {cdf: web-search}, load: 0.5}" also:"workloads"`
-	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths: ecmp}.
+	// Choice among shortest paths, and rerouting when a link fails. "ecmp" is short for {paths:
+	// ecmp}.
 	Routing Routing `key:"routing" short:"paths" values:"shortest, ecmp, or a mapping with paths and recompute"`
 	Subnet  Subnet  `key:"subnet" doc:"InfiniBand: management packets."`
 	// Exceptions from the shortest path.
@@ -49,7 +50,8 @@ type Scenario struct {
 	LaneRules []LaneRule `key:"sl2vl" values:"a list of rules, such as {at: S, from: ring-1, over: ring-2, lanes: \"1,1\"}" also:"sl-to-vl"`
 	// Timed changes and faults of links, endpoints and switches.
 	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
-	// Events, from 0s unless they have a time. link: "*" applies to all links. --set can address a named fault.
+	// Events, from 0s unless they have a time. link: "*" applies to all links. --set can address a
+	// named fault.
 	_ struct{} `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}"`
 	// Commands that run in guests.
 	Programs []Program `key:"programs" named:"name" values:"a list of programs, such as {at: 1s, on: h1, run: iperf3 -c h2}" also:"commands"`
@@ -65,7 +67,8 @@ type Scenario struct {
 
 	// HasShort is true if the file has a short run of the scenario, which Load returns with Short.
 	HasShort bool
-	// Endless is true if the user ends the run: Duration is only an upper bound, and the whole run is one phase.
+	// Endless is true if the user ends the run: Duration is only an upper bound, and the whole run
+	// is one phase.
 	Endless bool
 	// Open is true if events may come during the run, such as a link that goes down (Happen).
 	Open bool
@@ -108,9 +111,11 @@ type Model struct {
 	// Duration in model time.
 	Duration unit.Duration `key:"duration" need:"given" low:"above 0s" also:"length|time|stop"`
 	Seed     uint64        `key:"seed" form:"natural" def:"1" doc:"Seed of all random draws; equal seeds give equal runs."`
-	// Priority of RoCEv2 packets by DSCP. Others have the class selector, DSCP / 8 (RFC 2474, section 4.2.2).
+	// Priority of RoCEv2 packets by DSCP. Others have the class selector, DSCP / 8 (RFC 2474,
+	// section 4.2.2).
 	DSCP DSCP `key:"dscp" form:"dscp" omit:"usual" also:"dscp-to-priority|dscp2prio"`
-	// Length on the wire. paper: 20 bytes of header for data and ACKs, nothing for flow control; wire: the real bytes.
+	// Length on the wire. paper: 20 bytes of header for data and ACKs, nothing for flow control;
+	// wire: the real bytes.
 	// Source: HPL-2002-224, Table I
 	Framing wire.Framing `key:"framing" def:"paper"`
 }
@@ -135,15 +140,15 @@ type Subnet struct {
 // are zero.
 type Switch struct {
 	Name string
-	// input-buffered: frames wait at the port of arrival; InfiniBand. output-queued: frames wait in output queues of a
-	// shared memory; Ethernet.
+	// input-buffered: frames wait at the port of arrival; InfiniBand. output-queued: frames wait in
+	// output queues of a shared memory; Ethernet.
 	Kind SwitchKind `key:"kind" def:"input-buffered" words:"input-buffered|output-queued"`
-	// Minimum from the first bit in (store-and-forward: the last) to the first bit out. Cut-through: at least the time of a
-	// 20-byte header on each link.
+	// Minimum from the first bit in (store-and-forward: the last) to the first bit out.
+	// Cut-through: at least the time of a 20-byte header on each link.
 	// Source: HPL-2002-224, Table I
 	ForwardingDelay unit.Duration `key:"forwarding-delay" def:"40ns" low:"1ns" also:"delay|latency"`
-	// Whether an input buffer may feed several outputs at once (multi-output, model M1) or one (single-output, model
-	// M2).
+	// Whether an input buffer may feed several outputs at once (multi-output, model M1) or one
+	// (single-output, model M2).
 	Crossbar Crossbar `key:"crossbar" def:"multi-output" words:"multi-output|single-output" with:"kind=input-buffered"`
 	// single-output: how often younger frames may overtake a frame whose input is busy.
 	// Source: HPL-2002-224, Table I
@@ -153,28 +158,31 @@ type Switch struct {
 	Forwarding Forwarding `key:"forwarding" words:"store-and-forward|cut-through" computed:"output-queued: store-and-forward; input-buffered: cut-through" with:"kind=output-queued"`
 	// output-queued: memory for frames, total or per port.
 	Memory Memory `key:"memory" form:"memory" def:"300KB per port" low:"1B" with:"kind=output-queued" also:"buffer"`
-	// output-queued: each input has an equal part of the memory (partitioned), or all share one pool.
+	// output-queued: each input has an equal part of the memory (partitioned), or all share one
+	// pool.
 	Sharing Sharing `key:"sharing" def:"partitioned" words:"partitioned|pooled" with:"kind=output-queued"`
-	// output-queued: maximum bytes waiting for an output; more are dropped. Only for frames without flow control; with
-	// pause it requires lossless: [].
+	// output-queued: maximum bytes waiting for an output; more are dropped. Only for frames without
+	// flow control; with pause it requires lossless: [].
 	OutputLimit unit.Size `key:"output-limit" def:"none" none:"none" low:"1B" with:"kind=output-queued"`
-	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto: memory / ports, less the
-	// headroom, with pfc divided among the priorities in use.
+	// output-queued: an input with this many bytes stops its peer; with pfc per priority. auto:
+	// memory / ports, less the headroom, with pfc divided among the priorities in use.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff"`
-	// output-queued: level at which the peer may continue; below high. auto: two of the largest frames below high, and
-	// at least half of it.
+	// output-queued: level at which the peer may continue; below high. auto: two of the largest
+	// frames below high, and at least half of it.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon"`
-	// output-queued: share of a lossless link's headroom that must be free above high. With 1, a switch that could lose
-	// a frame is refused; with less, there is a warning.
+	// output-queued: share of a lossless link's headroom that must be free above high. With 1, a
+	// switch that could lose a frame is refused; with less, there is a warning.
 	// Source: IEEE 802.1Qbb, annex O
 	Headroom float64 `key:"headroom" def:"1" low:"0" high:"100" with:"kind=output-queued" values:"a factor such as 1"`
-	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms and deadlocks last.
+	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms
+	// and deadlocks last.
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
-	// output-queued: with pfc, the lossless priorities; others are dropped when memory is full. With pause, all, or [] for
-	// a switch that drops instead.
+	// output-queued: with pfc, the lossless priorities; others are dropped when memory is full.
+	// With pause, all, or [] for a switch that drops instead.
 	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`
-	// output-queued: enhanced transmission selection. Listed priorities share each output by deficit round robin, in
-	// bytes; the others go first, in strict order. Endpoints always use strict priority.
+	// output-queued: enhanced transmission selection. Listed priorities share each output by
+	// deficit round robin, in bytes; the others go first, in strict order. Endpoints always use
+	// strict priority.
 	// Source: IEEE 802.1Q, clause 37
 	ETS Weights `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr"`
 }
@@ -245,12 +253,13 @@ func (w Weights) String() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// Endpoint is an endpoint and its adapter. On InfiniBand all fields but its name, its guest and a limited service
-// are zero.
+// Endpoint is an endpoint and its adapter. On InfiniBand all fields but its name, its guest and a
+// limited service are zero.
 type Endpoint struct {
 	Name string `key:"name" form:"names" need:"given" own:"true" doc:"Name of the endpoint, or a range of names."`
-	// Ethernet: buffer for packets of all flows. Overflow is dropped and counted, but greedy, paced and transfers traffic
-	// waits. Flows to the same destination share a queue; queues are served round robin.
+	// Ethernet: buffer for packets of all flows. Overflow is dropped and counted, but greedy, paced
+	// and transfers traffic waits. Flows to the same destination share a queue; queues are served
+	// round robin.
 	Egress unit.Size `key:"egress" def:"unlimited" none:"unlimited" low:"1B" also:"egress-buffer"`
 	// Ethernet: buffer for received frames.
 	Ingress unit.Size `key:"ingress" def:"300KB" none:"unlimited" low:"1B" also:"buffer|ingress-buffer"`
@@ -258,12 +267,13 @@ type Endpoint struct {
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" also:"high-watermark|xoff"`
 	// Ethernet: level at which the peer may continue; below high. auto: as in switches.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" also:"low-watermark|xon"`
-	// Rate at which frames leave ingress, or on InfiniBand the link's receive buffer, whose credit they hold until
-	// then.
+	// Rate at which frames leave ingress, or on InfiniBand the link's receive buffer, whose credit
+	// they hold until then.
 	Service unit.Rate `key:"service" def:"unlimited" none:"unlimited" at:"9223372036854775807" also:"service-rate|rate"`
 
-	// Ethernet: rate limiters in the adapter. A flow with a rate-limit has one; others take one from their first congestion
-	// notification until they are back at link rate. If none is free, the notification is dropped (no-limiter).
+	// Ethernet: rate limiters in the adapter. A flow with a rate-limit has one; others take one
+	// from their first congestion notification until they are back at link rate. If none is free,
+	// the notification is dropped (no-limiter).
 	Limiters int `key:"limiters" def:"unlimited" none:"unlimited" low:"1" high:"1000000" also:"rate-limiters"`
 
 	// Makes the endpoint a host (docs/guide/guests.md).
@@ -292,25 +302,28 @@ func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Pa
 type Link struct {
 	// Name for events, metrics and --set; not for ranges.
 	Name string `key:"name" form:"name" own:"true" computed:"its two ends, \"A - B\""`
-	// The two ends. A range on one side makes a link per member; equal ranges pair up; otherwise each member of the shorter
-	// gets an equal, consecutive part of the longer. "A[1-4] x B[1-2]" links each with each.
+	// The two ends. A range on one side makes a link per member; equal ranges pair up; otherwise
+	// each member of the shorter gets an equal, consecutive part of the longer. "A[1-4] x B[1-2]"
+	// links each with each.
 	_    struct{}  `key:"between" form:"joint" need:"given" own:"true" also:"endpoints|nodes|ends"`
 	A, B string    // names of switches or endpoints
 	Rate unit.Rate `key:"rate" need:"inherited" also:"bandwidth|speed|capacity" doc:"Rate per direction."`
 	// Propagation delay.
 	Propagation unit.Duration `key:"propagation" def:"1ns" low:"1ns" also:"delay|latency"`
-	// credit: InfiniBand, absolute counters of 64-byte blocks. pause: Ethernet, stops all frames (IEEE 802.3, annex
-	// 31B). pfc: Ethernet, stops single priorities (IEEE 802.1Qbb). none: Ethernet, drops frames without room. cbfc:
-	// Ethernet, credits per virtual channel (Ultra Ethernet, section 5.2).
+	// credit: InfiniBand, absolute counters of 64-byte blocks. pause: Ethernet, stops all frames
+	// (IEEE 802.3, annex 31B). pfc: Ethernet, stops single priorities (IEEE 802.1Qbb). none:
+	// Ethernet, drops frames without room. cbfc: Ethernet, credits per virtual channel (Ultra
+	// Ethernet, section 5.2).
 	FlowControl port.FlowControl `key:"flow-control" def:"credit"`
-	// Receive buffer for data, in packets of the link's largest size or in bytes, counted in blocks of 64 bytes. At most
-	// 2048 blocks (128 KiB) are granted in advance. ACKs have their own.
+	// Receive buffer for data, in packets of the link's largest size or in bytes, counted in blocks
+	// of 64 bytes. At most 2048 blocks (128 KiB) are granted in advance. ACKs have their own.
 	// Source: HPL-2002-224, Table I
 	Buffer unit.Room `key:"buffer" def:"4 packets" with:"flow-control=credit" also:"queue|buffers"`
 	// InfiniBand: data virtual lanes.
 	Lanes Lanes `key:"lanes" short:"max-vls" omit:"usual" with:"flow-control=credit" also:"qos|vls|virtual-lanes"`
-	// pause, pfc: duration of a stop, in units of 512 bit times; renewed before it expires, cancelled at the low watermark.
-	// At least the time of the longest frame, 142 (framing: wire 143).
+	// pause, pfc: duration of a stop, in units of 512 bit times; renewed before it expires,
+	// cancelled at the low watermark. At least the time of the longest frame, 142 (framing: wire
+	// 143).
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
 	// cbfc: credits and messages.
 	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
@@ -364,14 +377,16 @@ type Flow struct {
 	Jitter unit.Duration `key:"jitter" computed:"half a packet's time on the sender's link"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
-	// greedy: whenever the flow may send. paced: up to its rate, making up for at most one packet after a pause. transfers:
-	// messages of given size. The others queue packets that arrive at equal intervals (constant), with equal probability
-	// per packet time (bernoulli), at exponential intervals (poisson), or in back-to-back bursts with Pareto lengths and
-	// silences (bursts).
+	// greedy: whenever the flow may send. paced: up to its rate, making up for at most one packet
+	// after a pause. transfers: messages of given size. The others queue packets that arrive at
+	// equal intervals (constant), with equal probability per packet time (bernoulli), at
+	// exponential intervals (poisson), or in back-to-back bursts with Pareto lengths and silences
+	// (bursts).
 	// Source: HPL-2002-224, section III
 	Traffic traffic.Kind `key:"traffic" def:"greedy" means:"limited=paced|pareto=bursts|on-off=bursts|transfer=transfers|cbr=constant"`
-	// Mean offered rate on the wire; paced: the maximum. Required, or load, except for greedy, which has none, and
-	// transfers, which without it all arrive at the start and with it as a Poisson process.
+	// Mean offered rate on the wire; paced: the maximum. Required, or load, except for greedy,
+	// which has none, and transfers, which without it all arrive at the start and with it as a
+	// Poisson process.
 	Rate unit.Rate `key:"rate" with:"traffic!=greedy" omit:"usual" also:"bandwidth|speed"`
 	// Rate as a share of the sender's link rate.
 	_ float64 `key:"load" with:"traffic!=greedy" low:"above 0" high:"1" values:"a part such as 0.85"`
@@ -386,8 +401,8 @@ type Flow struct {
 	// transfers: as for workloads.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" with:"traffic=transfers" omit:"usual" also:"warmup"`
 	Drain  unit.Duration `key:"drain" def:"0s" with:"traffic=transfers" omit:"usual" also:"cool-down" doc:"transfers: as for workloads."`
-	// none: each member of a range has its own traffic. uniform: each arrival at an endpoint of from goes to a random other
-	// endpoint of to.
+	// none: each member of a range has its own traffic. uniform: each arrival at an endpoint of
+	// from goes to a random other endpoint of to.
 	Spread Spread `key:"spread" words:"none|uniform" def:"none" counts:"traffic!=greedy" omit:"usual"`
 	Source
 }
@@ -397,25 +412,28 @@ type Source struct {
 	// Payload per packet. InfiniBand: a multiple of 4 bytes up to 4096B; Ethernet: 12B to 9000B.
 	// Source: HPL-2002-224, Table I
 	Packet unit.Size `key:"packet" form:"packet" def:"2048B" also:"payload|mtu"`
-	// InfiniBand: maximum number of unacknowledged packets. RoCEv2 and TCP have their windows in transport.
+	// InfiniBand: maximum number of unacknowledged packets. RoCEv2 and TCP have their windows in
+	// transport.
 	// Source: HPL-2002-224, section IV
 	Window int `key:"window" none:"none" low:"1" high:"8388608" values:"a number of packets such as 1" computed:"1, on Ethernet none"`
 	// InfiniBand: service level.
 	SL uint8 `key:"sl" def:"0" low:"0" high:"15" omit:"usual" also:"service-level"`
 	// InfiniBand: service level of ACKs. apart: a lane behind the data lanes, which goes first.
 	AckSL int `key:"ack-sl" def:"apart" none:"apart" at:"-1" low:"0" high:"15" omit:"usual"`
-	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the receiver drops packets
-	// out of order. With never, a flow that loses its whole window stops.
+	// InfiniBand: without an ACK for this long, all unacknowledged packets are retransmitted; the
+	// receiver drops packets out of order. With never, a flow that loses its whole window stops.
 	Timeout unit.Duration `key:"timeout" def:"never" none:"never" low:"above 0s" omit:"usual" also:"retransmit|rto"`
 	// How the ends transport packets. "tcp" is short for {kind: tcp}.
 	Transport Transport `key:"transport" form:"transport" omit:"usual"`
-	// ipd: delay between packet starts. token-bucket: tokens accumulate at the rate, up to depth. segments: segments of
-	// depth bytes, back to back, with a delay between them. {kind: token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter,
-	// rate-limit and depth.
+	// ipd: delay between packet starts. token-bucket: tokens accumulate at the rate, up to depth.
+	// segments: segments of depth bytes, back to back, with a delay between them. {kind:
+	// token-bucket, rate: 1Gb/s, depth: 3KB} sets limiter, rate-limit and depth.
 	Limiter Limiter `key:"limiter" def:"ipd" words:"ipd|token-bucket|segments" parts:"kind=limiter|rate=rate-limit|depth=depth"`
-	// token-bucket: maximum burst after a silence; segments: bytes per segment. On the wire, at least one packet.
+	// token-bucket: maximum burst after a silence; segments: bytes per segment. On the wire, at
+	// least one packet.
 	Depth unit.Size `key:"depth" def:"16KB" low:"1B" with:"limiter=token-bucket|segments" also:"bucket"`
-	// Maximum rate on the wire, at which the flow starts and to which it recovers. unlimited: the link rate.
+	// Maximum rate on the wire, at which the flow starts and to which it recovers. unlimited: the
+	// link rate.
 	RateLimit unit.Rate `key:"rate-limit" def:"unlimited" none:"unlimited" omit:"usual" also:"limit|max-rate|maximum-rate"`
 	Control   Control   `key:"control" form:"control" doc:"Congestion control at the source."`
 }
@@ -471,11 +489,12 @@ func (c Control) String() string { return "{algorithm: " + c.Algorithm + paramsO
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.
 type Routing struct {
-	// shortest: one path per destination, through the node whose name sorts first, over the first of parallel links.
-	// ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed.
+	// shortest: one path per destination, through the node whose name sorts first, over the first
+	// of parallel links. ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed.
 	Paths Paths `key:"paths" words:"shortest|ecmp" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
-	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are rerouted; others keep
-	// their path, so frames may overtake each other. never: frames wait for the link.
+	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are
+	// rerouted; others keep their path, so frames may overtake each other. never: frames wait for
+	// the link.
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
 }
 
@@ -494,7 +513,8 @@ type Route struct {
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
 	At unit.Duration `key:"at" need:"given" doc:"Model time, within the run."`
-	// Link, by name or, without one, as "A - B"; for rate, state, loss, corruption, delay, flap, stuck, buffer.
+	// Link, by name or, without one, as "A - B"; for rate, state, loss, corruption, delay, flap,
+	// stuck, buffer.
 	Link string `key:"link" form:"link" omit:"usual"`
 	// Endpoint; for service, pause-storm, pauses, sink, control.
 	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
@@ -504,8 +524,8 @@ type Event struct {
 	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
 	// New rate in both directions, from the next frame on.
 	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
-	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet, frames are lost if
-	// memory is full before the sender is stopped again.
+	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet,
+	// frames are lost if memory is full before the sender is stopped again.
 	State LinkState `key:"state" words:"down|up" omit:"usual"`
 	// New service rate of the endpoint.
 	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
@@ -513,26 +533,30 @@ type Event struct {
 	PauseStorm Storm `key:"pause-storm" words:"on|off" omit:"usual" also:"storm"`
 	// pause-storm with pfc: priorities to pause; by default all.
 	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
-	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC that enables no priority.
+	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC
+	// that enables no priority.
 	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
 	// pause-storm: the storm stops for this long at the end of each period.
 	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
 	// flap, gap: time from one start to the next.
 	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
-	// ignored: the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames that do not fit.
+	// ignored: the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames
+	// that do not fit.
 	Pauses Obedience `key:"pauses" words:"ignored|obeyed" omit:"usual" also:"pfc"`
 	Sink   SinkState `key:"sink" words:"stopped|running" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
-	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its peer at once. Refused
-	// without headroom.
+	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its
+	// peer at once. Refused without headroom.
 	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
-	// high: low watermark; default as in switches. An input at or below it releases its peer at once.
+	// high: low watermark; default as in switches. An input at or below it releases its peer at
+	// once.
 	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
-	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults. Current storms end, and
-	// polls restart.
+	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults.
+	// Current storms end, and polls restart.
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
 	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
-	// Flows of the endpoint with this sl (default 0), algorithm cca or fixed: new cca parameters, defaults for others.
+	// Flows of the endpoint with this sl (default 0), algorithm cca or fixed: new cca parameters,
+	// defaults for others.
 	Control CCAControl `key:"control" omit:"usual" values:"a mapping with parameters of cca such as {ccti-increase: 2, ccti-timer: 100}"`
 	LinkFault
 }
@@ -545,11 +569,11 @@ type standing struct {
 
 // LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
 type LinkFault struct {
-	// End of the link that sends in the affected direction; by default both. Required with stuck. buffer affects the
-	// opposite switch's buffer.
+	// End of the link that sends in the affected direction; by default both. Required with stuck.
+	// buffer affects the opposite switch's buffer.
 	From string `key:"from" form:"machine" omit:"usual" also:"direction"`
-	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink: stopped; by default
-	// to the end of the run.
+	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink:
+	// stopped; by default to the end of the run.
 	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`
 	// Share of frames lost on the link.
 	Loss float64 `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" values:"a share such as 0.001"`
@@ -565,19 +589,21 @@ type LinkFault struct {
 	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
 	// loss, corruption, delay: only every n-th such frame.
 	Every int `key:"every" low:"1" high:"2147483648" omit:"usual"`
-	// loss, corruption: hits occur in bad periods of this mean length in frames (Gilbert-Elliott). The share remains
-	// the overall mean.
+	// loss, corruption: hits occur in bad periods of this mean length in frames (Gilbert-Elliott).
+	// The share remains the overall mean.
 	Burst float64 `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20"`
 	// burst: share of frames hit within bad periods; by default all.
 	Within float64 `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
-	// loss, corruption: the share rises linearly from zero over this time, as on a fading optical link.
+	// loss, corruption: the share rises linearly from zero over this time, as on a fading optical
+	// link.
 	Rise unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade"`
 	// The link is down for this long at the start of each period.
 	Flap unit.Duration `key:"flap" low:"above 0s" omit:"usual"`
 	// For this long, the end in from sends only flow control.
 	Stuck unit.Duration `key:"stuck" low:"above 0s" omit:"usual"`
-	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its memory, with watermarks
-	// that preserve headroom. 1 ends the fault. Granted credit remains valid; the buffer shrinks as frames leave.
+	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its
+	// memory, with watermarks that preserve headroom. 1 ends the fault. Granted credit remains
+	// valid; the buffer shrinks as frames leave.
 	Buffer float64 `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
 
 	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
@@ -585,12 +611,13 @@ type LinkFault struct {
 
 // Measure is how results are taken.
 type Measure struct {
-	// Length of the centred sliding window of rates; at least one packet. Shorter bursts appear as ramps of this length.
+	// Length of the centred sliding window of rates; at least one packet. Shorter bursts appear as
+	// ramps of this length.
 	// Source: HPL-2002-224, section III: 2 ms in 100 ms
 	Window unit.Duration `key:"window" computed:"1/100 of the run, from four packets to 2ms, and longer in large fabrics" low:"above 0s"`
-	// Links, groups, flows and workloads in rates.svg and series.csv; by default named links and groups in rates.svg,
-	// everything in series.csv. A name with a range or * for any characters is one band in rates.svg, from minimum to
-	// maximum, with its median.
+	// Links, groups, flows and workloads in rates.svg and series.csv; by default named links and
+	// groups in rates.svg, everything in series.csv. A name with a range or * for any characters is
+	// one band in rates.svg, from minimum to maximum, with its median.
 	Curves Curves `key:"curves" omit:"usual" also:"series"`
 }
 
@@ -600,8 +627,8 @@ type Check struct {
 	// Place of the claim: section, figure or footnote.
 	Source string `key:"source" form:"text" computed:"the scenario's source, if quoted or derived"`
 	Claim  string `key:"claim" form:"text" also:"description" doc:"The claim, in words."`
-	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md); of programs PROGRAM.status, the exit status,
-	// and PROGRAM.json.KEYS, a number in their output.
+	// What is measured: OBJECT.QUANTITY or a quotient of two (see metrics.md); of programs
+	// PROGRAM.status, the exit status, and PROGRAM.json.KEYS, a number in their output.
 	Metric string `key:"metric" form:"metric" need:"given"`
 	// Start and end of the measurement; required, except for programs.
 	During [2]unit.Duration `key:"during" omit:"usual" values:"start and end, such as [42ms, 60ms]"`
@@ -609,8 +636,8 @@ type Check struct {
 	Low float64 `key:"low" need:"given" values:"a number such as 0.9" also:"min|minimum"`
 	// Maximum that agrees with the claim.
 	High float64 `key:"high" need:"given" values:"a number such as 1.0" also:"max|maximum"`
-	// quoted: the claim is in the source's words, with "..." for omissions; derived: it follows from the statement in
-	// from; ours: your expectation.
+	// quoted: the claim is in the source's words, with "..." for omissions; derived: it follows
+	// from the statement in from; ours: your expectation.
 	Basis Basis `key:"basis" def:"ours" words:"quoted|derived|ours"` // empty: Ours
 	// derived: the source's statement, and how the claim follows.
 	From string `key:"from" form:"text" omit:"usual"`

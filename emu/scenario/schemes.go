@@ -27,7 +27,8 @@ func BuiltIn() Schemes { return Schemes{Algorithms: rp.Algorithms(), Points: cp.
 // WithSchemes has Load choose from other tables than BuiltIn.
 func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
 
-// Algorithm returns the row of a flow's algorithm. It is empty if the scenario was built in Go and is not right.
+// Algorithm returns the row of a flow's algorithm. It is empty if the scenario was built in Go and
+// is not right.
 func (s *Scenario) Algorithm(f *Flow) rp.Algorithm {
 	l, _ := rowOf(s.choices().Algorithms, func(l *rp.Algorithm) bool { return l.Name == f.Control.Algorithm })
 	return l
@@ -61,7 +62,8 @@ func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 	return row, false
 }
 
-// NewTransport returns the transport of a flow, given the family of its frames and [Scenario.Loses].
+// NewTransport returns the transport of a flow, given the family of its frames and
+// [Scenario.Loses].
 func NewTransport(f *Flow, family wire.Family, loses bool) nodes.Transport {
 	return transport(f.Transport.Kind, family).New(f.Transport.Params,
 		nodes.Acknowledged{Window: f.Window, Timeout: f.Timeout, Loses: loses,
@@ -208,7 +210,8 @@ func (t *table) parameter(key string) param.Param {
 	return f.Stated()
 }
 
-// params returns the parameters of a choice. It leaves out values that the choice cannot have: checkChoices reports them.
+// params returns the parameters of a choice. It leaves out values that the choice cannot have:
+// checkChoices reports them.
 func params(v view, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
 		if n := v.node(p.Key); n != nil {
@@ -247,7 +250,8 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
-// selection is an object with the scheme that it chooses. Many flows share one, and it is checked once.
+// selection is an object with the scheme that it chooses. Many flows share one, and it is checked
+// once.
 type selection struct {
 	view
 	chosen any
@@ -269,7 +273,8 @@ func (u *uses) lookParams(v view, t *table, chosen string) {
 	}
 }
 
-// checkChoices reports values that another algorithm, scheme or transport may have, but not the chosen one.
+// checkChoices reports values that another algorithm, scheme or transport may have, but not the
+// chosen one.
 func (r *resolver) checkChoices() {
 	for _, c := range []struct {
 		section, key string

@@ -50,7 +50,8 @@ func ParseSet(text string) (Set, error) {
 	return Set{}, fmt.Errorf("--set %s: %s", text, wrong)
 }
 
-// apply puts the value of a --set into the tree of a file. The value is checked when the tree is read.
+// apply puts the value of a --set into the tree of a file. The value is checked when the tree is
+// read.
 func (r *reports) apply(root *node, top *param.Param, s Set) {
 	at := spot{place{set: &s}, s.Path}
 	n, p, rest, done := root, top, s.Path, ""
@@ -113,8 +114,9 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 	}
 }
 
-// fieldOf returns the field of an object that a path begins with, nil if it has none, its key, and the
-// rest of the path. A path that ends at an object which one value may stand for leads to that value.
+// fieldOf returns the field of an object that a path begins with, nil if it has none, its key, and
+// the rest of the path. A path that ends at an object which one value may stand for leads to that
+// value.
 func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param, key, rest string) {
 	r.unfold(n, p.Object)
 	key, rest, _ = strings.Cut(path, ".")

@@ -72,8 +72,8 @@ func (r *resolver) readSizes(s *Sizes, v view) {
 	*s = got
 }
 
-// beside returns the absolute path of a file that a value names: relative to the folder of the scenario, or for a value
-// of a --set to the folder of the caller.
+// beside returns the absolute path of a file that a value names: relative to the folder of the
+// scenario, or for a value of a --set to the folder of the caller.
 func (r *resolver) beside(name string, n *node) string {
 	if !filepath.IsAbs(name) && n.at.set == nil {
 		name = filepath.Join(filepath.Dir(filepath.FromSlash(r.file)), name)
@@ -95,8 +95,9 @@ func unread(err error) error {
 // mostSizes bounds a file with a distribution.
 const mostSizes = 1 << 20
 
-// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the transfers that are no
-// larger, with spaces or a comma between. Lines that begin with # are comments.
+// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the
+// transfers that are no larger, with spaces or a comma between. Lines that begin with # are
+// comments.
 func sizesIn(path string) (Sizes, error) {
 	src, err := files.Read(path, mostSizes)
 	if err != nil {

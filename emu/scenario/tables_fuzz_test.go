@@ -9,7 +9,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// FuzzTables: whatever a table of transfers and a file with a distribution hold, Load reads both or lists their mistakes.
+// FuzzTables: whatever a table of transfers and a file with a distribution hold, Load reads both or
+// lists their mistakes.
 func FuzzTables(f *testing.F) {
 	dir := f.TempDir()
 	read := func(pattern string) (all [][]byte) {

@@ -16,11 +16,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Listed returns the transfers of a workload whose table is in a file, by the place of the endpoint that sends.
+// Listed returns the transfers of a workload whose table is in a file, by the place of the endpoint
+// that sends.
 //
-// The table has comma-separated values and a head with the names of its columns. The columns from, to, bytes and at are
-// read, in any order: names of endpoints, a number of bytes, and a duration such as 1.5us since the workload's start. In
-// place of at there may be arrived_ps, a number of picoseconds, as in the table of transfers that a run writes.
+// The table has comma-separated values and a head with the names of its columns. The columns from,
+// to, bytes and at are read, in any order: names of endpoints, a number of bytes, and a duration
+// such as 1.5us since the workload's start. In place of at there may be arrived_ps, a number of
+// picoseconds, as in the table of transfers that a run writes.
 func (w *Workload) Listed() ([][]traffic.Arrival, error) {
 	f, err := files.Open(w.Transfers)
 	if err != nil {

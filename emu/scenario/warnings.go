@@ -147,8 +147,8 @@ func (u *uses) look(v view, name, other string, effect bool, with string) {
 	u.used[n] = u.used[n] || effect
 }
 
-// lookAll enters the values of an object that count only with others of it, without some keys. The pointer
-// points to the struct that was made of the object.
+// lookAll enters the values of an object that count only with others of it, without some keys. The
+// pointer points to the struct that was made of the object.
 func (u *uses) lookAll(v view, pointer any, but ...string) {
 	var made any
 	for i := range v.of.Params {
@@ -261,8 +261,8 @@ func (r *resolver) lintCredits() {
 // output is a link in the direction from a node.
 type output struct{ node, link int }
 
-// lintRest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the flows
-// that have their bottleneck at the output if all flows always have packets.
+// lintRest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the
+// flows that have their bottleneck at the output if all flows always have packets.
 func (r *resolver) lintRest() {
 	isDCQCN := func(f Flow) bool {
 		_, ok := f.Control.Params.(rp.DCQCNParams)
@@ -299,7 +299,8 @@ func (r *resolver) lintRest() {
 	}
 }
 
-// lintCliff warns if this many flows like f need a higher share of marks than the line of an output reaches.
+// lintCliff warns if this many flows like f need a higher share of marks than the line of an output
+// reaches.
 func (r *resolver) lintCliff(o output, flows int, f *Flow) {
 	s, l, algorithm := &r.s.Switches[o.node], &r.s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	line := cp.TraitsOf(s.Marking.Params).Line

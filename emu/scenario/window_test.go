@@ -7,8 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TestUsualWindow: a run that says nothing of its measuring window has a hundredth of its duration, as a round
-// number; no more than 2 ms, no less than four packets, and in a large fabric as many as there is memory for.
+// TestUsualWindow: a run that says nothing of its measuring window has a hundredth of its duration,
+// as a round number; no more than 2 ms, no less than four packets, and in a large fabric as many as
+// there is memory for.
 func TestUsualWindow(t *testing.T) {
 	const fabric = `name: x
 model: {duration: %s}

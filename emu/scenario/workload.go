@@ -15,56 +15,61 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer is a flow of
-// its own, with a queue pair or a connection, a rate limiter and a reaction point that begin and end with it.
+// Workload is transfers among the endpoints of a group. It has no flow for each pair: each transfer
+// is a flow of its own, with a queue pair or a connection, a rate limiter and a reaction point that
+// begin and end with it.
 type Workload struct {
 	Name string `key:"name" form:"name" values:"a name such as web" need:"given" own:"true" doc:"Name of the workload."`
 	// Endpoints that exchange flows.
 	Over string `key:"over" form:"names" values:"a range of endpoints such as h[1-64]" need:"given" own:"true" also:"among|members"`
-	// Destinations. uniform: any other, at random; permutation: a fixed other, at random; ring: the next; all-to-all:
-	// each other in turn; incast: random groups of senders send to one at the same instant.
+	// Destinations. uniform: any other, at random; permutation: a fixed other, at random; ring: the
+	// next; all-to-all: each other in turn; incast: random groups of senders send to one at the
+	// same instant.
 	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
-	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or as points, each a size and
-	// the percentage of flows up to it, linear in between. {cdf: web-search} is the long form.
+	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or as
+	// points, each a size and the percentage of flows up to it, linear in between. {cdf:
+	// web-search} is the long form.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
-	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of their sum. Flows
-	// (incast: events) arrive as a Poisson process. Without load, each endpoint starts with one flow per destination, and
-	// no more follow.
+	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of
+	// their sum. Flows (incast: events) arrive as a Poisson process. Without load, each endpoint
+	// starts with one flow per destination, and no more follow.
 	Load float64 `key:"load" low:"above 0" high:"1" omit:"usual" values:"a part such as 0.5"`
 	// Flows per endpoint; all-to-all: per destination; incast: events.
 	Count int `key:"count" low:"1" high:"2147483648" computed:"1, or unlimited with a load" omit:"usual"`
 	// incast: senders per event.
 	Senders int `key:"senders" low:"1" high:"65535" computed:"all others" with:"pattern=incast"`
-	// CSV file of flows, relative to the scenario, such as the transfers.csv of a run, instead of pattern, size, load and
-	// count; columns at (since start), from, to and bytes.
+	// CSV file of flows, relative to the scenario, such as the transfers.csv of a run, instead of
+	// pattern, size, load and count; columns at (since start), from, to and bytes.
 	Transfers string `key:"transfers" form:"text" omit:"usual" also:"list|csv"`
 	// Concurrent flows per endpoint; more wait.
 	Open int `key:"open" def:"256" low:"1" high:"4096" also:"concurrency|queue-pairs"`
-	// Collective operation, with the endpoints as ranks in order; size is the vector per rank, count the number of rounds.
-	// Rounds have no global barrier.
+	// Collective operation, with the endpoints as ranks in order; size is the vector per rank,
+	// count the number of rounds. Rounds have no global barrier.
 	Collective string `key:"collective" words:"all-reduce|all-gather|reduce-scatter|all-to-all|broadcast|barrier" omit:"usual"`
-	// all-reduce: ring (usual), halving-doubling; all-to-all: pairwise (usual), shift; all-gather, reduce-scatter:
-	// ring; broadcast: binomial; barrier: dissemination.
+	// all-reduce: ring (usual), halving-doubling; all-to-all: pairwise (usual), shift; all-gather,
+	// reduce-scatter: ring; broadcast: binomial; barrier: dissemination.
 	Algorithm schedule.Algorithm `key:"algorithm" def:"usual" omit:"usual"`
 	Compute   unit.Duration      `key:"compute" def:"0s" omit:"usual" doc:"collective: computation per rank between rounds."`
-	// GOAL text file with the sends, receives and computations of the ranks, the endpoints in order. A message matches the
-	// first receive with its source and tag. If any tag is not 0, the last packet of each message carries it: as 4 bytes of
-	// immediate data on InfiniBand and RoCEv2, in the padding on Ethernet.
+	// GOAL text file with the sends, receives and computations of the ranks, the endpoints in
+	// order. A message matches the first receive with its source and tag. If any tag is not 0, the
+	// last packet of each message carries it: as 4 bytes of immediate data on InfiniBand and
+	// RoCEv2, in the padding on Ethernet.
 	Goal  string        `key:"goal" form:"text" omit:"usual"`
 	Start unit.Duration `key:"start" def:"0s" also:"begin" doc:"Earliest arrival."`
 	// Latest arrival. end: the end of the run.
 	Stop unit.Duration `key:"stop" def:"end" none:"end" low:"above 0s" values:"a duration such as 60ms" also:"until"`
 	// Time after start in which arrivals are in no figure.
 	WarmUp unit.Duration `key:"warm-up" def:"0s" omit:"usual" also:"warmup"`
-	// Time without arrivals at the end of the run, so that flows can complete. The run ends early when nothing is left to
-	// do.
+	// Time without arrivals at the end of the run, so that flows can complete. The run ends early
+	// when nothing is left to do.
 	Drain unit.Duration `key:"drain" def:"0s" omit:"usual" also:"cool-down"`
 	// Ethernet: priority of its frames; higher ones are sent first, and pfc stops each separately.
 	Priority uint8 `key:"priority" def:"0" low:"0" high:"7" omit:"usual" also:"class|pcp"`
 	Source
 }
 
-// Until returns when arrivals stop that have a stop, or 0, and a drain, or 0, in a run of a length; unit.Never: they do not.
+// Until returns when arrivals stop that have a stop, or 0, and a drain, or 0, in a run of a length;
+// unit.Never: they do not.
 func Until(stop, drain, length unit.Duration) unit.Time {
 	switch {
 	case stop > 0:
@@ -75,7 +80,8 @@ func Until(stop, drain, length unit.Duration) unit.Time {
 	return unit.Never
 }
 
-// checkCounting refuses arrivals of which none would count. They begin at start and may end at stop; 0: at the end.
+// checkCounting refuses arrivals of which none would count. They begin at start and may end at
+// stop; 0: at the end.
 func (r *resolver) checkCounting(what string, of origin, start, stop, warmUp, drain unit.Duration) {
 	end := r.s.Model.Duration
 	until := min(Until(stop, drain, end), unit.Time(end))
@@ -100,8 +106,8 @@ func (w *Workload) over() pattern {
 // Members returns the names of the endpoints of a workload, in their order.
 func (w *Workload) Members() []string { return w.over().names() }
 
-// Template returns a flow with all that the transfers of a workload have in common, from one of its endpoints to
-// another.
+// Template returns a flow with all that the transfers of a workload have in common, from one of its
+// endpoints to another.
 func (w *Workload) Template(from, to string) Flow {
 	return Flow{Name: w.Name + "." + from + "." + to, Group: w.Name, From: from, To: to, Start: w.Start, Stop: w.Stop,
 		Priority: w.Priority, Traffic: traffic.Transfers, Size: w.Size, WarmUp: w.WarmUp, Drain: w.Drain, Source: w.Source}
@@ -131,8 +137,8 @@ func (r *resolver) resolveWorkloads() {
 	}
 }
 
-// checkWorkload refuses a workload that cannot run, and fills in the values that depend on the links of its
-// endpoints.
+// checkWorkload refuses a workload that cannot run, and fills in the values that depend on the
+// links of its endpoints.
 func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool {
 	taken := func(f *Flow) bool { return f.Name == w.Name || f.Group == w.Name }
 	switch {
@@ -209,7 +215,8 @@ func (w *Workload) Operation() schedule.Collective {
 	return c
 }
 
-// Schedule returns the schedule of a GOAL file. The file stays open as long as the schedule is used.
+// Schedule returns the schedule of a GOAL file. The file stays open as long as the schedule is
+// used.
 func (w *Workload) Schedule() (*schedule.Goal, error) {
 	f, err := files.Open(w.Goal)
 	if err != nil {
@@ -271,12 +278,12 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 // mostPeers is the highest value of open.
 const mostPeers = 4096
 
-// standIns is how many flows stand for an endpoint of a workload while the scenario is checked: as many as reach
-// all links where endpoints are few, and enough of them where they are many.
+// standIns is how many flows stand for an endpoint of a workload while the scenario is checked: as
+// many as reach all links where endpoints are few, and enough of them where they are many.
 const standIns = 64
 
-// standIn adds flows instead of each workload: from each endpoint to others, evenly apart. So the checks of flows
-// apply to workloads too. withdraw removes these flows.
+// standIn adds flows instead of each workload: from each endpoint to others, evenly apart. So the
+// checks of flows apply to workloads too. withdraw removes these flows.
 func (r *resolver) standIn() {
 	r.own = len(r.s.Flows)
 	for w, of := range each(r.s.Workloads, r.workloads) {
@@ -296,7 +303,8 @@ func (r *resolver) withdraw() {
 	r.s.Flows, r.flows = r.s.Flows[:r.own:r.own], r.flows[:r.own:r.own]
 }
 
-// Offered returns the payload that an endpoint with a line offers, of incast all endpoints together.
+// Offered returns the payload that an endpoint with a line offers, of incast all endpoints
+// together.
 func (w *Workload) Offered(lines []unit.Rate, self int) unit.Rate {
 	sum := lines[self]
 	if w.Pattern == traffic.Incast {
@@ -326,8 +334,8 @@ func (s *Scenario) Ranges() (all []nodes.QPRange) {
 	return all
 }
 
-// mostAtOnce is how many transfers may begin at one instant where each takes memory or time before any of them has left:
-// transfers of flows, and events of incast, which each member draws.
+// mostAtOnce is how many transfers may begin at one instant where each takes memory or time before
+// any of them has left: transfers of flows, and events of incast, which each member draws.
 const mostAtOnce = 4_000_000
 
 // checkAtOnce refuses more transfers than can begin at one instant.

@@ -14,9 +14,9 @@ import (
 )
 
 // Each scenario that comes with the program passes its own checks with its own seed, whole and
-// short, and its fabric breaks no promise. What takes long is left to -tags soak, but for short runs of the
-// notifications of switches and of TCP; so are guests, who need root. Short runs on the wall clock are left to
-// scripts/soak.sh.
+// short, and its fabric breaks no promise. What takes long is left to -tags soak, but for short
+// runs of the notifications of switches and of TCP; so are guests, who need root. Short runs on the
+// wall clock are left to scripts/soak.sh.
 func TestModelScenariosPassTheirChecks(t *testing.T) {
 	ran := 0
 	for _, e := range builtin.List() {

@@ -16,8 +16,9 @@ type Algorithm struct {
 	Doc      string   // a description, as the rest of a sentence: "never changes the rate"
 	Feedback Feedback // the feedback that makes it lower the rate
 
-	// Trials are the variants in which the algorithm is compared with others (fabemu reproduce compare-schemes);
-	// nil: once with its defaults, and with the congestion points that Trial.Point has by default.
+	// Trials are the variants in which the algorithm is compared with others (fabemu reproduce
+	// compare-schemes); nil: once with its defaults, and with the congestion points that
+	// Trial.Point has by default.
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
@@ -34,7 +35,8 @@ type Algorithm struct {
 type Trial struct {
 	Name string // of the variant: "without timer"; empty: the name of the algorithm is enough
 	// Point is the scheme of the congestion points (cp.Points) of the trial; NoPoint: none. Empty:
-	// for an algorithm with Notifications the scheme of the same name, for one with Echoes every scheme that marks.
+	// for an algorithm with Notifications the scheme of the same name, for one with Echoes every
+	// scheme that marks.
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
 	Marking []string // parameters of the congestion points: "octets=14"
@@ -64,8 +66,8 @@ type Site struct {
 	Hops   int          // switches on the path; 0: unknown
 	Beside Answerer     // of an Answerer: one of the same algorithm at the same endpoint, nil for the first
 
-	// For Traits.Warns, of the busiest link of the path: how many flows cross it, its rate, and which share of the
-	// frames that meet congestion is marked. 0: unknown.
+	// For Traits.Warns, of the busiest link of the path: how many flows cross it, its rate, and
+	// which share of the frames that meet congestion is marked. 0: unknown.
 	Flows    int
 	Capacity unit.Rate
 	Marked   float64
@@ -79,27 +81,31 @@ func (s Site) check() error {
 	return nil
 }
 
-// Traits are the properties of an algorithm that follow from its parameters. The zero value has none.
+// Traits are the properties of an algorithm that follow from its parameters. The zero value has
+// none.
 type Traits struct {
-	// Key distinguishes the groups into which the algorithm puts the flows of an endpoint: flows of one key share a
-	// reaction point and a rate limiter. By is the parameter that decides the key; empty: each flow has its own.
+	// Key distinguishes the groups into which the algorithm puts the flows of an endpoint: flows of
+	// one key share a reaction point and a rate limiter. By is the parameter that decides the key;
+	// empty: each flow has its own.
 	Key int
 	By  string
 
-	// Frame adds to f everything that the algorithm adds to the data frames of a flow, so that f is as long as they
-	// can be; nil: nothing.
+	// Frame adds to f everything that the algorithm adds to the data frames of a flow, so that f is
+	// as long as they can be; nil: nothing.
 	Frame func(f *wire.Frame)
 
-	// Sends returns the frames that an algorithm with Answer itself sends about data frames like f, and their
-	// answers, each with its priority. Nil: a wire.Message of the priority of f in both directions, or, for an
-	// algorithm with Marks on RoCEv2, no frames and a CNP of the priority of f.
+	// Sends returns the frames that an algorithm with Answer itself sends about data frames like f,
+	// and their answers, each with its priority. Nil: a wire.Message of the priority of f in both
+	// directions, or, for an algorithm with Marks on RoCEv2, no frames and a CNP of the priority of
+	// f.
 	Sends func(f *wire.Frame) (probe, answer wire.Frame)
 
-	// Telemetry is the form of the telemetry that packets collect and their ACKs carry back, for an algorithm with
-	// Delays.
+	// Telemetry is the form of the telemetry that packets collect and their ACKs carry back, for an
+	// algorithm with Delays.
 	Telemetry wire.Telemetry
 
-	// Assumes are the keys of the parameters that must be the same at the congestion points on the path of the flow.
+	// Assumes are the keys of the parameters that must be the same at the congestion points on the
+	// path of the flow.
 	Assumes []string
 
 	// Warns returns the parameters that make little sense at a site, and why; nil: none.
@@ -117,8 +123,8 @@ func TraitsOf(params any) Traits {
 	return Traits{}
 }
 
-// SiteChecker is a struct of parameters that are not valid at every site. For a site where they are not, it returns
-// the key of the parameter that is wrong, and why.
+// SiteChecker is a struct of parameters that are not valid at every site. For a site where they are
+// not, it returns the key of the parameter that is wrong, and why.
 type SiteChecker interface {
 	CheckSite(s Site) (key string, err error)
 }
@@ -132,8 +138,8 @@ func Algorithms() []Algorithm {
 		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm()}
 }
 
-// row completes a row of the table by the function that makes the algorithm of its parameters. A scenario has checked their
-// ranges: New only checks whether they fit the site.
+// row completes a row of the table by the function that makes the algorithm of its parameters. A
+// scenario has checked their ranges: New only checks whether they fit the site.
 func row[P any](l Algorithm, make func(P, Site) Controller) Algorithm {
 	var zero P
 	l.Params = zero
@@ -159,7 +165,8 @@ func (s Site) fits(params any) error {
 	return nil
 }
 
-// checked makes a reaction point of parameters from a program: they must be in their ranges, and fit the site.
+// checked makes a reaction point of parameters from a program: they must be in their ranges, and
+// fit the site.
 func checked[P, C any](p P, s Site, make func(P, Site) C) (c C, err error) {
 	if err := param.Check(p); err != nil {
 		return c, fmt.Errorf("reaction point: %w", err)
@@ -206,8 +213,8 @@ func newMultiplicative(r Ratio, f Factor, s Site) multiplicative {
 	return multiplicative{r: most, min: most / float64(r.RmaxOverRmin), max: most, m: f.M}
 }
 
-// unmarked takes in a frame of feedback. It lowers the rate for a marked ACK, and reports whether the
-// frame is an unmarked one, which raises the rate.
+// unmarked takes in a frame of feedback. It lowers the rate for a marked ACK, and reports whether
+// the frame is an unmarked one, which raises the rate.
 func (c *multiplicative) unmarked(f *wire.Frame) bool {
 	if f.Kind == wire.Ack && f.BECN {
 		c.r = math.Max(c.r/c.m, c.min)

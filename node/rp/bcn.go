@@ -33,13 +33,16 @@ type BCNLimiter struct {
 	// A negative Fb reduces the rate by the share gd |Fb|.
 	// Source: Lu et al. 2006
 	Gd float64 `key:"gd" computed:"1/128, with alpha computed from it" low:"0" high:"1e9"`
-	// Normalised gd, the largest share that one message cuts: gd = alpha / ((2 w + 1) qeq), with qeq in units of Fb.
+	// Normalised gd, the largest share that one message cuts: gd = alpha / ((2 w + 1) qeq), with
+	// qeq in units of Fb.
 	// Source: ECM; Intel's adapters
 	Alpha float64 `key:"alpha" computed:"none; ecm, e2cm: 0.5" low:"above 0" high:"1e9" none:"none"`
-	// Normalised gi, the largest share of capacity that one message adds: gi = beta capacity / (ru (2 w + 1) qeq).
+	// Normalised gi, the largest share of capacity that one message adds: gi = beta capacity / (ru
+	// (2 w + 1) qeq).
 	// Source: ECM
 	Beta float64 `key:"beta" computed:"none; ecm, e2cm: 0.005" low:"above 0" high:"1e9" none:"none"`
-	// qeq of the congestion points; the normalised gains and the bound of Fb, (2 w + 1) qeq, follow from it.
+	// qeq of the congestion points; the normalised gains and the bound of Fb, (2 w + 1) qeq, follow
+	// from it.
 	Qeq      unit.Size `key:"qeq" computed:"24000B; ecm, e2cm: 75KB" low:"64B"`
 	Capacity unit.Rate `key:"capacity" def:"10Gb/s" doc:"Rate of the congested link, for beta."`
 	Unit     unit.Size `key:"unit" def:"1500B" low:"1B" doc:"Bytes per unit of Fb." source:"the slides count packets"`
@@ -49,13 +52,16 @@ type BCNLimiter struct {
 	// Bottleneck's rate over ru, if messages carry that rate; the initial rate is then half of it.
 	// Source: the slides: C/N
 	Share float64 `key:"ru-share" def:"1250" low:"1" high:"1e9"`
-	// Rate of a new limiter, unless the flow is slower, before the message that installed it applies.
+	// Rate of a new limiter, unless the flow is slower, before the message that installed it
+	// applies.
 	// Source: the slides
 	Initial unit.Rate `key:"initial-rate" def:"5Gb/s"`
-	// Minimum rate. none: 0, as in the slides; a flow at rate 0 stops for good, because it is no longer sampled.
+	// Minimum rate. none: 0, as in the slides; a flow at rate 0 stops for good, because it is no
+	// longer sampled.
 	// Source: ECM
 	MinRate unit.Rate `key:"min-rate" def:"1Mb/s" none:"none"`
-	// Interval at which a limited flow gains drift times ru, so that a lost message does not freeze it.
+	// Interval at which a limited flow gains drift times ru, so that a lost message does not freeze
+	// it.
 	Drift unit.Duration `key:"drift-time" def:"none" low:"1ns" none:"none"`
 	// Drift per drift-time, in units of ru.
 	// Source: Intel's adapters
@@ -124,7 +130,8 @@ func (p BCNLimiter) Explain() string {
 	return strings.Join(parts, "; ")
 }
 
-// Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from it.
+// Traits returns that data frames are tagged, and that qeq is assumed where the gains follow from
+// it.
 func (p BCNLimiter) Traits() Traits {
 	t := Traits{Frame: func(f *wire.Frame) { f.CPID = math.MaxUint64 }, Warns: p.warns}
 	if p.Alpha > 0 || p.Beta > 0 {

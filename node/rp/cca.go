@@ -13,12 +13,12 @@ import (
 
 // CCAParams are the parameters of a source in the congestion control of InfiniBand (IBTA
 // Volume 1, Annex A10). They are called as opensm.conf calls them, behind
-// cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for CACongestionSetting and
-// CongestionControlTable.
+// cc_ca_cong_setting_. The defaults are the values that ibccconfig(8) prints for
+// CACongestionSetting and CongestionControlTable.
 type CCAParams struct {
-	// Congestion control table as in cc_cct of opensm.conf: shift:multiplier for each CCTI from 0 on. After each
-	// packet there is a delay of (its time on the wire >> shift) x multiplier. linear: 0:0,0:1 to 0:127, so that the
-	// rate is the link rate over 1 + CCTI.
+	// Congestion control table as in cc_cct of opensm.conf: shift:multiplier for each CCTI from 0
+	// on. After each packet there is a delay of (its time on the wire >> shift) x multiplier.
+	// linear: 0:0,0:1 to 0:127, so that the rate is the link rate over 1 + CCTI.
 	// Source: ibccconfig(8)
 	CCT   CCT `key:"cct" def:"linear" also:"cc_cct"`
 	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"Maximum CCTI."`
@@ -28,8 +28,8 @@ type CCAParams struct {
 	// Interval at which the CCTI decreases by 1, in units of 1.024us of model time.
 	// Source: ibccconfig(8)
 	Timer int `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer"`
-	// How a BECN affects the timer. idle: starts it if it does not run; becn: restarts it, so that the CCTI decreases
-	// only without BECNs.
+	// How a BECN affects the timer. idle: starts it if it does not run; becn: restarts it, so that
+	// the CCTI decreases only without BECNs.
 	// Source: Linux, hfi1/rc.c, process_becn
 	TimerStart string `key:"timer-start" def:"idle" words:"idle|becn"`
 	// Minimum CCTI.
@@ -38,8 +38,8 @@ type CCAParams struct {
 	// A BECN that leaves the CCTI at this or above logs an event, congestion-log. 0: none.
 	// Source: ibccconfig(8)
 	Trigger int `key:"trigger-threshold" def:"0" low:"0" high:"255" also:"cc_ca_cong_setting_trigger_threshold"`
-	// What owns a CCTI. qp: each flow; sl: each service level of an endpoint, whose flows share a limiter; port: as sl,
-	// but the highest CCTI slows down the whole port.
+	// What owns a CCTI. qp: each flow; sl: each service level of an endpoint, whose flows share a
+	// limiter; port: as sl, but the highest CCTI slows down the whole port.
 	// Source: opensm; port: Linux, hfi1/init.c, set_link_ipg
 	PortControl string `key:"port-control" def:"qp" words:"qp|sl|port" also:"cc_ca_cong_setting_port_control"`
 	// Service level for port-control sl and port.

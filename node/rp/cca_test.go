@@ -287,8 +287,8 @@ func TestCCAWarnings(t *testing.T) {
 	}
 }
 
-// A reaction point that takes the place of another one keeps the CCTI within its own bounds, and the time until it falls: at most
-// its own timer.
+// A reaction point that takes the place of another one keeps the CCTI within its own bounds, and
+// the time until it falls: at most its own timer.
 func TestCCAInherits(t *testing.T) {
 	site := rp.Site{Line: unit.Rate(1e9), Length: 2048}
 	at := func(change func(p *rp.CCAParams)) *rp.CCA {

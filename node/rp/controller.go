@@ -9,9 +9,9 @@ import (
 // Controller is a reaction point: the algorithm that governs the rate of one flow, or of a
 // group of flows. Time is handed to it and never goes back.
 //
-// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender, a Judge and an Acknowledged:
-// ExtrasOf returns which of these it is. A CNP is for an algorithm with feedback by Marks, or for a Judge that does not refuse it;
-// other frames about the flow are for all.
+// It may also be a Targeted, a Tagger, a Limiting, a Joined, a Logger, a Sender, a Judge and an
+// Acknowledged: ExtrasOf returns which of these it is. A CNP is for an algorithm with feedback by
+// Marks, or for a Judge that does not refuse it; other frames about the flow are for all.
 type Controller interface {
 	// Sent notes that n bytes have begun to leave.
 	Sent(now unit.Time, n unit.Size)
@@ -80,8 +80,8 @@ type Logger interface{ Log() (level int, ok bool) }
 // its answers. Send returns the next one that is to leave now; it is asked, when anything
 // has happened to the Sender, until there is none, and must come to an end. Kind and content
 // are those that it gives; where the frame goes and its flow are set by the endpoint: those
-// of the flow, which is the one of the last feedback that the Sender received where several share it. Its
-// priority, too, is the priority of the flow, unless the Sender gives a higher one.
+// of the flow, which is the one of the last feedback that the Sender received where several share
+// it. Its priority, too, is the priority of the flow, unless the Sender gives a higher one.
 type Sender interface {
 	Send(now unit.Time) (f wire.Frame, ok bool)
 }
@@ -93,17 +93,18 @@ type Judge interface {
 	Refuses(now unit.Time, f wire.Frame) trace.Reason
 }
 
-// Acknowledged is a Controller that uses the ACKs of its flow, on RoCEv2: it receives each by Acked, instead of
-// Feedback. It shares no rate limiter.
+// Acknowledged is a Controller that uses the ACKs of its flow, on RoCEv2: it receives each by
+// Acked, instead of Feedback. It shares no rate limiter.
 type Acknowledged interface {
 	// Acked takes in an ACK that acknowledges packets which awaited it.
 	Acked(now unit.Time, a Ack)
-	// Lost notes that the source goes back to the oldest packet that awaits its ACK, as a NAK asks for it or
-	// none has come in time, and sends it and all behind it again.
+	// Lost notes that the source goes back to the oldest packet that awaits its ACK, as a NAK asks
+	// for it or none has come in time, and sends it and all behind it again.
 	Lost(now unit.Time)
-	// Window returns how many bytes on the link may await their ACK; 0: there is no limit. It is asked after each
-	// call of another method. A packet leaves when it fits in, or when none awaits its ACK: a window below a
-	// packet works by the rate, of a packet in a round trip times packet over window.
+	// Window returns how many bytes on the link may await their ACK; 0: there is no limit. It is
+	// asked after each call of another method. A packet leaves when it fits in, or when none awaits
+	// its ACK: a window below a packet works by the rate, of a packet in a round trip times packet
+	// over window.
 	Window() unit.Size
 }
 
@@ -130,8 +131,8 @@ type Answerer interface {
 	Deadline() unit.Time
 }
 
-// Heir is a Controller that can take the place of another one during a run: it takes over its state, as far as it has the
-// same.
+// Heir is a Controller that can take the place of another one during a run: it takes over its
+// state, as far as it has the same.
 type Heir interface {
 	Inherit(now unit.Time, from Controller)
 }
@@ -141,9 +142,9 @@ type Heir interface {
 // that length.
 type Tagger interface{ Tag(f wire.Frame) wire.Frame }
 
-// ackClocked is the common part of the algorithms that change only when an ACK comes: nothing else has an effect. Those that are
-// Acknowledged receive ACKs by Acked, and the others by their own Feedback. After Lost, the packets that are sent again
-// are measured, too.
+// ackClocked is the common part of the algorithms that change only when an ACK comes: nothing else
+// has an effect. Those that are Acknowledged receive ACKs by Acked, and the others by their own
+// Feedback. After Lost, the packets that are sent again are measured, too.
 type ackClocked struct{}
 
 func (ackClocked) Sent(unit.Time, unit.Size)      {}

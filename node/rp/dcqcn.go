@@ -34,14 +34,14 @@ type DCQCNParams struct {
 	// Gain of alpha: (1-g) alpha + g with a CNP, (1-g) alpha without.
 	// Source: ConnectX: dce_tcp_g 1019
 	G float64 `key:"g" by:"preset=0.00390625|0.00390625|0.00390625|0.0048828125" low:"above 0" high:"1" also:"ewma-gain"`
-	// When alpha changes. cnp: up with every CNP, down at every alpha-timer since the last; timer: at every
-	// alpha-timer since the first CNP, up if a CNP arrived, otherwise down.
+	// When alpha changes. cnp: up with every CNP, down at every alpha-timer since the last; timer:
+	// at every alpha-timer since the first CNP, up if a CNP arrived, otherwise down.
 	AlphaUpdate string `key:"alpha-update" by:"preset=cnp|cnp|timer|timer" words:"cnp|timer"`
 	// Time after which alpha decreases.
 	// Source: ConnectX: dce_tcp_rtt
 	AlphaTimer unit.Duration `key:"alpha-timer" by:"preset=55us|55us|1us|1us" low:"1ns"`
-	// The rate is cut only at the end of such periods since the first CNP, if a CNP arrived, after the change of alpha.
-	// none: with each CNP.
+	// The rate is cut only at the end of such periods since the first CNP, if a CNP arrived, after
+	// the change of alpha. none: with each CNP.
 	// Source: ConnectX: rate_reduce_monitor_period
 	MonitorPeriod unit.Duration `key:"monitor-period" by:"preset=none|none|4us|4us" low:"1ns" none:"none"`
 	// Share of the rate left by the first CNP, before its regular cut.
@@ -53,8 +53,9 @@ type DCQCNParams struct {
 	// Percentage of the rate that a cut leaves at least.
 	// Source: ConnectX: rpg_min_dec_fac
 	MinDecrease int `key:"min-decrease" by:"preset=0|0|0|50" low:"0" high:"100"`
-	// When a cut sets the target rate to the previous rate and resets the byte counter: always, or only if the byte
-	// counter (after-byte-cycle) or either counter (after-cycle) ended a cycle since the previous cut.
+	// When a cut sets the target rate to the previous rate and resets the byte counter: always, or
+	// only if the byte counter (after-byte-cycle) or either counter (after-cycle) ended a cycle
+	// since the previous cut.
 	// Source: ns3-rdma: CLAMP_TARGET_RATE; ConnectX: clamp_tgt_rate, clamp_tgt_rate_after_time_inc
 	Clamp string `key:"clamp" by:"preset=always|always|after-cycle|after-cycle" words:"always|after-byte-cycle|after-cycle" also:"clamp-target-rate"`
 	// T: timer cycle after which the rate rises.
@@ -62,14 +63,15 @@ type DCQCNParams struct {
 	RateTimer unit.Duration `key:"rate-timer" by:"preset=55us|60us|300us|300us" low:"1ns" none:"none" also:"rpg-time-reset"`
 	// B: byte-counter cycle after which the rate rises.
 	ByteCounter unit.Size `key:"byte-counter" by:"preset=10MB|300MB|none|none" low:"1B" none:"none" also:"rpg-byte-reset"`
-	// F: number of the cycle that ends fast recovery, during which the target rate is constant; with phases: timer, the
-	// cycle after it.
+	// F: number of the cycle that ends fast recovery, during which the target rate is constant;
+	// with phases: timer, the cycle after it.
 	// Source: ConnectX: rpg_threshold
 	Threshold int `key:"threshold" by:"preset=5|5|1|1" low:"1" high:"1048576" also:"rpg-threshold"`
-	// Phase in which a cycle raises the rate. paper: fast recovery until byte counter or timer exceeds the threshold,
-	// hyper increase once both do. qcn: additive increase at the threshold, hyper increase by a timer that finds both
-	// there, with cycles half as long; in a first cycle, a target above ten times the rate drops to an eighth. timer: one
-	// additive increase, then hyper increase.
+	// Phase in which a cycle raises the rate. paper: fast recovery until byte counter or timer
+	// exceeds the threshold, hyper increase once both do. qcn: additive increase at the threshold,
+	// hyper increase by a timer that finds both there, with cycles half as long; in a first cycle,
+	// a target above ten times the rate drops to an eighth. timer: one additive increase, then
+	// hyper increase.
 	Phases string `key:"phases" by:"preset=paper|qcn|timer|timer" words:"paper|qcn|timer"`
 	// R_AI: target rate increase per additive cycle.
 	// Source: ConnectX: rpg_ai_rate
@@ -80,8 +82,8 @@ type DCQCNParams struct {
 	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	// Source: HPCC's simulator
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|25Gb/s|none" none:"none"`
-	// How often a cycle adds hyper-increase: the number of cycles that the slower counter is past the threshold, one
-	// more, or once.
+	// How often a cycle adds hyper-increase: the number of cycles that the slower counter is past
+	// the threshold, one more, or once.
 	HyperStep   string `key:"hyper-step" by:"preset=cycles|cycles-and-one|fixed|fixed" words:"cycles|cycles-and-one|fixed"`
 	BoundTarget bool   `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is bounded by the link rate."`
 	// Minimum rate, at most the link rate.
@@ -91,8 +93,9 @@ type DCQCNParams struct {
 	// Minimum time between CNPs. none: one per marked packet.
 	// Source: ConnectX: min_time_between_cnps
 	CNPInterval unit.Duration `key:"cnp-interval" by:"preset=50us|50us|none|4us" low:"1ns" none:"none" also:"min-time-between-cnps"`
-	// Effect of a mark within the interval. next-mark: none; the first mark after it sends a CNP. interval-end: a CNP at
-	// its end. clock: as interval-end, with intervals back to back since the flow's first packet.
+	// Effect of a mark within the interval. next-mark: none; the first mark after it sends a CNP.
+	// interval-end: a CNP at its end. clock: as interval-end, with intervals back to back since the
+	// flow's first packet.
 	CNPRule string `key:"cnp-rule" by:"preset=next-mark|clock|next-mark|next-mark" words:"next-mark|interval-end|clock"`
 	// The interval is per flow, or common to all flows into the endpoint.
 	// Source: ConnectX
@@ -414,8 +417,8 @@ func (d *DCQCN) increase(stage *int) {
 	d.set()
 }
 
-// up returns the amount that the end of a cycle adds to the target rate, past the threshold by so many
-// cycles.
+// up returns the amount that the end of a cycle adds to the target rate, past the threshold by so
+// many cycles.
 func (d *DCQCN) up(past int) float64 {
 	switch {
 	case d.phase == recovery:
@@ -433,9 +436,9 @@ func (d *DCQCN) up(past int) float64 {
 // set stores the current rate.
 func (d *DCQCN) set() { d.rate = unit.Rate(math.Round(d.current)) }
 
-// InPackets returns quantities of the algorithm in packets of a length on a link, and seconds: the link's
-// capacity and the active increase in packets per second, and the byte counter in packets, infinite if
-// there is none.
+// InPackets returns quantities of the algorithm in packets of a length on a link, and seconds: the
+// link's capacity and the active increase in packets per second, and the byte counter in packets,
+// infinite if there is none.
 func (p *DCQCNParams) InPackets(link unit.Rate, packet unit.Size) (capacity, increase, bytes float64) {
 	size := float64(packet)
 	bytes = math.Inf(1)
@@ -449,14 +452,14 @@ func (p *DCQCNParams) InPackets(link unit.Rate, packet unit.Size) (capacity, inc
 	return link.BytesPerSecond() / size, increase, bytes
 }
 
-// HasRest reports whether the equations of DCQCN describe the algorithm: alpha changes with CNPs, without a
-// monitor period, and a timer drives the increases.
+// HasRest reports whether the equations of DCQCN describe the algorithm: alpha changes with CNPs,
+// without a monitor period, and a timer drives the increases.
 func (p *DCQCNParams) HasRest() bool {
 	return p.AlphaUpdate == AlphaByCNP && p.Phases != PhasesOfTimer && p.MonitorPeriod == 0 && p.RateTimer > 0
 }
 
-// Rest returns the share of marked packets at which flows come to rest that are all alike and share a
-// link. It is a closed form: the first term for a small share.
+// Rest returns the share of marked packets at which flows come to rest that are all alike and share
+// a link. It is a closed form: the first term for a small share.
 func (p *DCQCNParams) Rest(flows int, link unit.Rate, packet unit.Size) float64 {
 	capacity, increase, bytes := p.InPackets(link, packet)
 	n := float64(flows)

@@ -44,8 +44,8 @@ func dcqcnWindowAlgorithm() Algorithm {
 	return l
 }
 
-// DCQCNWindow is the reaction point of DCQCN with a window (Li et al. 2019, section 5.1, "DCQCN+win"): a source
-// that no CNP reaches stops when a round trip's worth awaits its ACK.
+// DCQCNWindow is the reaction point of DCQCN with a window (Li et al. 2019, section 5.1,
+// "DCQCN+win"): a source that no CNP reaches stops when a round trip's worth awaits its ACK.
 type DCQCNWindow struct {
 	*DCQCN
 	params DCQCNWindowParams

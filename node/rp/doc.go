@@ -1,29 +1,32 @@
-// Package rp holds the reaction points: the algorithms by which a source changes its rate when feedback
-// shows that its packets met congestion, or did not.
+// Package rp holds the reaction points: the algorithms by which a source changes its rate when
+// feedback shows that its packets met congestion, or did not.
 //
-// A Controller governs one rate-limited flow. It receives the bytes that were sent and the feedback that
-// arrived, and decides the rate of the flow; the rate limiter (package node) turns the rate into instants.
+// A Controller governs one rate-limited flow. It receives the bytes that were sent and the feedback
+// that arrived, and decides the rate of the flow; the rate limiter (package node) turns the rate
+// into instants.
 //
-// An algorithm of your own is a type with the methods of Controller. A program passes it to a run in
-// emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in Algorithms,
-// and its parameters in a struct (Algorithm.Params). Each algorithm of the table can also be made directly: NewQCN
-// with QCNParams, and so on.
+// An algorithm of your own is a type with the methods of Controller. A program passes it to a run
+// in emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in
+// Algorithms, and its parameters in a struct (Algorithm.Params). Each algorithm of the table can
+// also be made directly: NewQCN with QCNParams, and so on.
 //
-// The algorithms of HPL-2002-224 and the reports around it (Santos, Turner, Janakiraman) follow one design
-// rule: one packet time at the lowest rate after a mark, the rate is back at its old value. So 1/Rmin is
-// the recovery time of LIPD and FIMD at every rate; the recovery of AIMD takes longer at higher rates.
+// The algorithms of HPL-2002-224 and the reports around it (Santos, Turner, Janakiraman) follow one
+// design rule: one packet time at the lowest rate after a mark, the rate is back at its old value.
+// So 1/Rmin is the recovery time of LIPD and FIMD at every rate; the recovery of AIMD takes longer
+// at higher rates.
 //
-// QCN (IEEE 802.1Qau) is of another kind: it receives feedback only about congestion, in notifications
-// from the congestion point, and recovers by itself, with a byte counter and a timer.
+// QCN (IEEE 802.1Qau) is of another kind: it receives feedback only about congestion, in
+// notifications from the congestion point, and recovers by itself, with a byte counter and a timer.
 //
-// BCN receives feedback about both congestion and room, in messages: the source computes the feedback, and
-// its frames carry a tag while it is limited. E2CM adds probes: the source of a limited flow measures how
-// much of the flow is in the fabric, and the algorithm of BCN uses that, too.
+// BCN receives feedback about both congestion and room, in messages: the source computes the
+// feedback, and its frames carry a tag while it is limited. E2CM adds probes: the source of a
+// limited flow measures how much of the flow is in the fabric, and the algorithm of BCN uses that,
+// too.
 //
 // # Optional interfaces
 //
-// Algorithm.Feedback chooses the feedback that a Controller receives. The rest is optional; most algorithms need
-// none of it. A Controller may also be
+// Algorithm.Feedback chooses the feedback that a Controller receives. The rest is optional; most
+// algorithms need none of it. A Controller may also be
 //
 //   - an Acknowledged: it receives each ACK, and limits the bytes in flight
 //   - a Judge: it refuses some feedback; an Answerer may be one, too
@@ -34,13 +37,13 @@
 //   - a Targeted, and a Logger: results show its target rate, and its log of congestion
 //   - a Wrapper of another Controller, whose optional interfaces it passes on
 //
-// Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the frames of the
-// Sender at the source. A struct of parameters may be a Traited (properties that follow from the values), a
-// SiteChecker (values that are invalid at a link), a param.Completer (defaults that follow from others) and
-// a param.Explainer (text for the reference).
+// Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the
+// frames of the Sender at the source. A struct of parameters may be a Traited (properties that
+// follow from the values), a SiteChecker (values that are invalid at a link), a param.Completer
+// (defaults that follow from others) and a param.Explainer (text for the reference).
 //
 // # Limitations
 //
-// The algorithms of the HP papers are applied once for each ACK. The lowest rate was not published; its
-// ratio to the highest, rmax-over-rmin, is 256 by default, fitted to the figures of the paper.
+// The algorithms of the HP papers are applied once for each ACK. The lowest rate was not published;
+// its ratio to the highest, rmax-over-rmin, is 256 by default, fitted to the figures of the paper.
 package rp

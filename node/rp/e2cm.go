@@ -12,7 +12,8 @@ import (
 // E2CM is the reaction point of Extended Ethernet Congestion Management: ECM, which is BCN
 // by another name, and a probe for each stretch of a limited flow. The proposal is
 // "Source-based E2CM: Validation of the Orlando Proposal" by Minkenberg and Gusat, March 2007.
-// From the answers to two probes in a row the source computes how much of the flow is in the fabric:
+// From the answers to two probes in a row the source computes how much of the flow is in the
+// fabric:
 //
 //	Rx = B(Pn) / (Tdst(Pn) - Tdst(Pn-1))       throughput (modification 1)
 //	Lf = L(Pn) - L0, L0 = min L                latency of the queues on the path (modification 2)
@@ -51,8 +52,9 @@ type E2CM struct {
 // E2CMParams are the parameters of the reaction point of E2CM.
 type E2CMParams struct {
 	BCNLimiter
-	// Who counts bytes between probes. source: latency is the round trip of the probe, less the minimum. destination:
-	// counts arriving payload; latency is one-way, less the minimum, which requires a common clock, as the model has.
+	// Who counts bytes between probes. source: latency is the round trip of the probe, less the
+	// minimum. destination: counts arriving payload; latency is one-way, less the minimum, which
+	// requires a common clock, as the model has.
 	Accounting string `key:"accounting" def:"source" words:"source|destination"`
 	// A limited flow sends a probe after this many bytes.
 	// Source: the proposal, as an example
@@ -63,8 +65,8 @@ type E2CMParams struct {
 	// Maximum time between probes of a limited flow.
 	// Source: the proposal, as an example
 	Most unit.Duration `key:"probe-time" def:"10ms" low:"above 0s"`
-	// Frames with probe-priority. answers: a probe waits in its flow's queues; both: it overtakes its flow, and sees
-	// no queue.
+	// Frames with probe-priority. answers: a probe waits in its flow's queues; both: it overtakes
+	// its flow, and sees no queue.
 	// Source: the proposal
 	Expedite string `key:"expedite" def:"answers" words:"answers|both"`
 	// Priority of those frames, unless the flow's is higher.
@@ -82,8 +84,8 @@ type E2CMParams struct {
 	// Gi ru at flow scope is flow-beta capacity / ((2 w + 1) Qeq); see flow-gains.
 	// Source: the proposal
 	FlowBeta float64 `key:"flow-beta" def:"0.025" low:"above 0" high:"1e9"`
-	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a message; flow:
-	// flow-qeq, as in the proposal, with which one probe can cut to min-rate.
+	// Qeq in the gains at flow scope. ecm: qeq, so that a probe changes the rate no more than a
+	// message; flow: flow-qeq, as in the proposal, with which one probe can cut to min-rate.
 	// Source: ours; the proposal leaves it open
 	FlowGains string `key:"flow-gains" def:"ecm" words:"ecm|flow"`
 	// Probes lost at random, in percent, for experiments.
@@ -114,7 +116,8 @@ func e2cmAlgorithm() Algorithm {
 // Complete fills in the values that follow from other parameters, with the defaults of ECM.
 func (p *E2CMParams) Complete(given func(key string) bool) { p.complete(ECM, given) }
 
-// norm returns the divisor that normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in words.
+// norm returns the divisor that normalises the gains at flow scope, (2 W + 1) Qeq in bytes, and in
+// words.
 func (p *E2CMParams) norm() (float64, string) {
 	key, qeq := "qeq", p.Qeq
 	if p.FlowGains == GainsOfFlow {

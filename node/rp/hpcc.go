@@ -12,8 +12,8 @@ import (
 //
 //   - paper: Y. Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM 2019).
 //   - repository: its authors' simulator (github.com/alibaba-edu/High-Precision-Congestion-Control,
-//     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates instead of windows:
-//     here a window is that rate times the round trip.
+//     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates instead
+//     of windows: here a window is that rate times the round trip.
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ too:
 //     scripts/peers.sh lists them.
 type HPCCParams struct {
@@ -22,14 +22,15 @@ type HPCCParams struct {
 	// Target utilisation of links.
 	// Source: Li et al. 2019
 	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation"`
-	// maxStage: after this many round trips of pure increase, with links below eta, the window is scaled.
+	// maxStage: after this many round trips of pure increase, with links below eta, the window is
+	// scaled.
 	MaxStage int `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh"`
-	// W_AI, added at every window change. packet: one packet as sent. Queues stay empty if N flows times this is well
-	// below (1 - eta) times the link rate times base-rtt.
+	// W_AI, added at every window change. packet: one packet as sent. Queues stay empty if N flows
+	// times this is well below (1 - eta) times the link rate times base-rtt.
 	// Source: Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 µs
 	Increase unit.Size `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai"`
-	// T: maximum round trip without queues. The first window is the link rate times T, the rate a window per T;
-	// utilisation is averaged over T.
+	// T: maximum round trip without queues. The first window is the link rate times T, the rate a
+	// window per T; utilisation is averaged over T.
 	// Source: Li et al. 2019
 	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt"`
 	// Initial utilisation U, including the queue.
@@ -37,8 +38,8 @@ type HPCCParams struct {
 	// Minimum rate; the smallest window is this times base-rtt.
 	// Source: mix/config.txt
 	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" low:"1kb/s"`
-	// Exact telemetry, 80 bytes longer, instead of 64 bits per switch in units of 1 ns, 128 bytes sent and 80 bytes
-	// queued.
+	// Exact telemetry, 80 bytes longer, instead of 64 bits per switch in units of 1 ns, 128 bytes
+	// sent and 80 bytes queued.
 	Exact bool `key:"exact" def:"false"`
 }
 
@@ -74,8 +75,8 @@ func hpccAlgorithm() Algorithm {
 	}, func(p HPCCParams, s Site) Controller { return newHPCC(p, s) })
 }
 
-// HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of every output
-// on the path,
+// HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of
+// every output on the path,
 //
 //	u = txRate/C + min(q, q')/(C T),   txRate = bytes sent over tau, since the ACK before
 //
@@ -86,9 +87,10 @@ func hpccAlgorithm() Algorithm {
 //	W = Wc + W_AI            else
 //	R = W/T
 //
-// The reference Wc becomes W once in a round trip, with the first ACK of a packet that was sent after the last
-// time; stage becomes 0 where the window was scaled, and one more where it was not. The first window is as much
-// as the link carries in T, and no window is larger: in the simulator no rate is above the line.
+// The reference Wc becomes W once in a round trip, with the first ACK of a packet that was sent
+// after the last time; stage becomes 0 where the window was scaled, and one more where it was not.
+// The first window is as much as the link carries in T, and no window is larger: in the simulator
+// no rate is above the line.
 type HPCC struct {
 	ackClocked
 	c           HPCCParams
@@ -122,8 +124,8 @@ func (h *HPCC) set(w float64) {
 	h.rate = min(unit.Rate(math.Round(h.window*8/h.c.BaseRTT.Seconds())), h.line)
 }
 
-// Acked takes in an ACK with its telemetry. The first one, and the first of a path with another number of
-// switches, only gives the state to compare with.
+// Acked takes in an ACK with its telemetry. The first one, and the first of a path with another
+// number of switches, only gives the state to compare with.
 func (h *HPCC) Acked(_ unit.Time, a Ack) {
 	if len(a.Hops) == 0 || len(a.Hops) > len(h.hops) {
 		return

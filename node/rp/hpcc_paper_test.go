@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The rules of HPCC: Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, Algorithm 1, as the
-// Internet draft draft-miao-ccwg-hpcc has it.
+// The rules of HPCC: Y. Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019,
+// Algorithm 1, as the Internet draft draft-miao-ccwg-hpcc has it.
 
 // hpccOf returns a reaction point with the parameters of a preset, at 100 Gb/s.
 func hpccOf(t *testing.T, preset string) *HPCC {
@@ -45,8 +45,8 @@ func newPath(h *HPCC, outputs int) *path {
 	return p
 }
 
-// passes lets time go by, in which output i sends a share of its capacity and has a queue behind it, and hands over
-// the ACK of the next packet.
+// passes lets time go by, in which output i sends a share of its capacity and has a queue behind
+// it, and hands over the ACK of the next packet.
 func (p *path) passes(d unit.Duration, shares, queues []float64) {
 	for i := range p.hops {
 		p.hops[i].Time = p.hops[i].Time.Add(d)
@@ -73,8 +73,8 @@ func TestHPCCStarts(t *testing.T) {
 	}
 }
 
-// "u' = min(ack.L[i].qlen, L[i].qlen)/(ack.L[i].B*T) + txRate/ack.L[i].B; if u' > u then u = u'; tau = ..., tau =
-// min(tau, T); U = (1 - tau/T)*U + tau/T*u", over all links of the path.
+// "u' = min(ack.L[i].qlen, L[i].qlen)/(ack.L[i].B*T) + txRate/ack.L[i].B; if u' > u then u = u';
+// tau = ..., tau = min(tau, T); U = (1 - tau/T)*U + tau/T*u", over all links of the path.
 func TestHPCCMeasuresTheBusiestOutput(t *testing.T) {
 	p := newPath(hpccOf(t, "paper"), 3)
 	p.passes(0, []float64{0, 0, 0}, []float64{0, 0, 0}) // the first gives the state
@@ -89,8 +89,9 @@ func TestHPCCMeasuresTheBusiestOutput(t *testing.T) {
 	near(t, "U", p.h.u, 1)
 }
 
-// "if U >= eta or incStage >= maxStage then W = Wc/(U/eta) + W_ai", "else W = Wc + W_ai"; "if updateWc then ...
-// Wc = W", and that is so where "ack.seq > lastUpdateSeq": W changes with each ACK, Wc once in a round trip.
+// "if U >= eta or incStage >= maxStage then W = Wc/(U/eta) + W_ai", "else W = Wc + W_ai"; "if
+// updateWc then ... Wc = W", and that is so where "ack.seq > lastUpdateSeq": W changes with each
+// ACK, Wc once in a round trip.
 func TestHPCCWindowByReference(t *testing.T) {
 	p := newPath(hpccOf(t, "paper"), 1)
 	at := func(share, queue float64) { p.passes(13*unit.Microsecond, []float64{share}, []float64{queue}) }
@@ -108,8 +109,8 @@ func TestHPCCWindowByReference(t *testing.T) {
 	near(t, "W", p.h.window, (first/2+80)/2+80)
 }
 
-// maxStage: "at most maxStage times" the window only rises; then it is scaled, and it is scaled each time with
-// maxStage 0, as in the simulator.
+// maxStage: "at most maxStage times" the window only rises; then it is scaled, and it is scaled
+// each time with maxStage 0, as in the simulator.
 func TestHPCCStages(t *testing.T) {
 	for preset, stages := range map[string]int{"paper": 5, "repository": 0, "htsim": 5} {
 		h := hpccOf(t, preset)
@@ -135,8 +136,8 @@ func TestHPCCStages(t *testing.T) {
 	}
 }
 
-// A way with another number of switches begins again, telemetry without time says nothing, and no window leaves
-// its range.
+// A way with another number of switches begins again, telemetry without time says nothing, and no
+// window leaves its range.
 func TestHPCCBounds(t *testing.T) {
 	h := hpccOf(t, "paper")
 	p := newPath(h, 1)

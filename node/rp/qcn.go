@@ -10,8 +10,9 @@ import (
 // QCNParams are the parameters of the reaction point of QCN. "The talk" is "QCN: Quantized
 // Congestion Notification" by Balaji Prabhakar, Stanford.
 type QCNParams struct {
-	// Source of the rules. talk: hyper-active increase counts events since it began instead of cycles, and requires
-	// five byte-counter cycles since the last notification; only the first byte-counter cycle reduces the target rate.
+	// Source of the rules. talk: hyper-active increase counts events since it began instead of
+	// cycles, and requires five byte-counter cycles since the last notification; only the first
+	// byte-counter cycle reduces the target rate.
 	Version string `key:"version" def:"standard" words:"standard|talk"`
 	// Timer cycle in fast recovery. none: basic QCN, with a byte counter only.
 	// Source: rpgTimeReset

@@ -9,11 +9,12 @@ import (
 
 // SwiftParams are the parameters of Swift. A preset is one of:
 //
-//   - paper: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter"
-//     (SIGCOMM 2020), Algorithm 1. The text at hand has rules and no constants: those are of htsim, which calls them
-//     guesses, and the target of the endpoint and the bounds of the window are guesses of ours.
-//   - htsim: the simulator htsim (github.com/Broadcom/csg-htsim, sim/swift.cpp), with one window for all delays, and
-//     flow scaling by whole packets.
+//   - paper: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the
+//     Datacenter" (SIGCOMM 2020), Algorithm 1. The text at hand has rules and no constants: those
+//     are of htsim, which calls them guesses, and the target of the endpoint and the bounds of the
+//     window are guesses of ours.
+//   - htsim: the simulator htsim (github.com/Broadcom/csg-htsim, sim/swift.cpp), with one window
+//     for all delays, and flow scaling by whole packets.
 //
 // Windows are numbers of packets.
 type SwiftParams struct {
@@ -27,7 +28,8 @@ type SwiftParams struct {
 	HopTarget unit.Duration `key:"hop-target" def:"3053ns" low:"0ns"`
 	// Number of switches on the path. path: the real number, in a workload one.
 	Hops int `key:"hops" def:"path" none:"path" low:"1" high:"255"`
-	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow scaling.
+	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow
+	// scaling.
 	// Source: htsim, a guess
 	ScalingRange unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns"`
 	// Window at which scaling adds scaling-range; between both bounds it follows 1/sqrt(window).
@@ -38,7 +40,8 @@ type SwiftParams struct {
 	ScalingMax float64 `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
 	// Scaling uses the exact window, or whole packets, rounded down.
 	ScalingBy string `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none"`
-	// ai: window increase per round trip below the target; for a window below 1, per acknowledged packet.
+	// ai: window increase per round trip below the target; for a window below 1, per acknowledged
+	// packet.
 	// Source: htsim, a guess
 	WindowIncrease float64 `key:"window-increase" def:"1" low:"above 0" high:"1e6"`
 	// beta: share of the excess over the target by which the window shrinks, once per round trip.
@@ -47,8 +50,8 @@ type SwiftParams struct {
 	// Largest share of one decrease; losses apply it at once.
 	// Source: htsim, a guess
 	MaxDecrease float64 `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999"`
-	// separate: one window for fabric delay and one for endpoint delay; the smaller counts. one: a single window for
-	// their sum.
+	// separate: one window for fabric delay and one for endpoint delay; the smaller counts. one: a
+	// single window for their sum.
 	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
 	// separate: target of the endpoint delay.
 	// Source: a guess
@@ -97,15 +100,16 @@ func swiftAlgorithm() Algorithm {
 		func(p SwiftParams, s Site) Controller { return newSwift(p, s) })
 }
 
-// Swift is the reaction point of a flow ("Swift", Algorithm 1). With each ACK of n packets, of a window w:
+// Swift is the reaction point of a flow ("Swift", Algorithm 1). With each ACK of n packets, of a
+// window w:
 //
 //	target = base + hops h + clamp(a/sqrt(w) + b, 0, range)
 //	         a = range/(1/sqrt(min) - 1/sqrt(max)),  b = -a/sqrt(max)
 //	delay < target:              w = w + ai n/w, below a packet w + ai n
 //	else, once in a round trip:  w = w max(1 - beta (delay - target)/delay, 1 - max-decrease)
 //
-// A window below a packet is one packet in a round trip over the window. Packets that are lost take max-decrease off
-// once in a round trip.
+// A window below a packet is one packet in a round trip over the window. Packets that are lost take
+// max-decrease off once in a round trip.
 type Swift struct {
 	ackClocked
 	c       SwiftParams
@@ -200,7 +204,8 @@ func (s *Swift) fall(x *swiftWindow, now unit.Time, factor float64) {
 	}
 }
 
-// Lost takes max-decrease off the window of the fabric; after reset-after losses in a row all of it.
+// Lost takes max-decrease off the window of the fabric; after reset-after losses in a row all of
+// it.
 func (s *Swift) Lost(now unit.Time) {
 	if s.losses++; s.losses >= s.c.ResetAfter {
 		s.fabric.w = s.c.LeastWindow

@@ -28,8 +28,8 @@ func swiftPreset(name string, change ...func(*SwiftParams)) SwiftParams {
 // swiftSite is a line on which a packet of 1000 B takes 0.8 µs, with one switch.
 var swiftSite = Site{Line: 10e9, Length: 1000, Hops: 1}
 
-// delayed is an ACK at an instant, in microseconds, that acknowledges packets, and the window behind it in packets.
-// A time at the destination above 0 is in held, and a loss has no packets.
+// delayed is an ACK at an instant, in microseconds, that acknowledges packets, and the window
+// behind it in packets. A time at the destination above 0 is in held, and a loss has no packets.
 type delayed struct{ at, rtt, held, packets, window float64 }
 
 func TestSwift(t *testing.T) {
@@ -45,7 +45,8 @@ func TestSwift(t *testing.T) {
 		// "else: cwnd = cwnd + ai * num_acked": below a packet.
 		{"increase below a packet", swiftPreset("paper", flat, start(0.2), func(p *SwiftParams) { p.WindowIncrease = 0.25 }),
 			[]delayed{{1, 10, 0, 1, 0.45}, {2, 10, 0, 1, 0.7}, {3, 10, 0, 2, 1.2}}},
-		// "cwnd = max(1 - beta (delay - target)/delay, 1 - max_mdf) * cwnd": 0.8 of a fifth, and half at most.
+		// "cwnd = max(1 - beta (delay - target)/delay, 1 - max_mdf) * cwnd": 0.8 of a fifth, and
+		// half at most.
 		{"a decrease by the excess", swiftPreset("paper", flat, start(10)), []delayed{{1, 25, 0, 1, 8.4}}},
 		{"a decrease by half", swiftPreset("paper", flat, start(10)), []delayed{{1, 1000, 0, 1, 5}}},
 		// "can_decrease: now - t_last_decrease >= rtt".
@@ -56,7 +57,8 @@ func TestSwift(t *testing.T) {
 		// "target = base + #hops * h": 20 µs and 3.053 µs for one switch.
 		{"the hop is in the target", swiftPreset("paper", start(100)), []delayed{{1, 23, 0, 1, 100.01}}},
 		{"and no more", swiftPreset("paper", start(100)), []delayed{{1, 24, 0, 1, 100 * (1 - 0.8*(24-23.053)/24)}}},
-		// Flow scaling: a/sqrt(1) + b with a = 100/(1/sqrt(0.1) - 1/10) = 32.656 and b = -3.266 is 29.39 µs.
+		// Flow scaling: a/sqrt(1) + b with a = 100/(1/sqrt(0.1) - 1/10) = 32.656 and b = -3.266 is
+		// 29.39 µs.
 		{"a packet has 29.39 us more", swiftPreset("paper", start(1)), []delayed{{1, 23.053 + 29.38, 0, 1, 2}}},
 		{"and no more than that", swiftPreset("paper", start(1)), []delayed{{1, 23.053 + 29.40, 0, 1, 0.9998474}}},
 		// "clamp": all of it from scaling-min down.

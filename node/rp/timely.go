@@ -7,15 +7,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TimelyParams are the parameters of TIMELY. Published variants differ, and a preset is one of them:
+// TimelyParams are the parameters of TIMELY. Published variants differ, and a preset is one of
+// them:
 //
-//   - paper: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM 2015). It does
-//     not give alpha, which is here from Y. Zhu et al., "ECN or Delay" (CoNEXT 2016), nor a lowest rate, which is a
-//     guess.
-//   - snippet: the code that its authors published, as in github.com/erpc-io/eRPC (src/cc/timely.h).
-//   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control, rdma-hw.cc).
-//   - patched: the algorithm that "ECN or Delay" puts in its place, which also uses the round trip itself. Its rule and
-//     its values come from its authors' fluid model (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
+//   - paper: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM
+//     2015). It does not give alpha, which is here from Y. Zhu et al., "ECN or Delay" (CoNEXT
+//     2016), nor a lowest rate, which is a guess.
+//   - snippet: the code that its authors published, as in github.com/erpc-io/eRPC
+//     (src/cc/timely.h).
+//   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control,
+//     rdma-hw.cc).
+//   - patched: the algorithm that "ECN or Delay" puts in its place, which also uses the round trip
+//     itself. Its rule and its values come from its authors' fluid model
+//     (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
 	// Source of the defaults and rules.
 	Preset string `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant"`
@@ -35,19 +39,21 @@ type TimelyParams struct {
 	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" low:"1b/s"`
 	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|10Gb/s|none" none:"none"`
-	// What starts hyper increase between t-low and t-high. falls: hyper-after decreasing RTTs in a row; increases: as
-	// many rate increases in a row, also below t-low; off: nothing.
+	// What starts hyper increase between t-low and t-high. falls: hyper-after decreasing RTTs in a
+	// row; increases: as many rate increases in a row, also below t-low; off: nothing.
 	Hyper      string `key:"hyper" by:"preset=falls|falls|increases|off" words:"falls|increases|off"`
 	HyperAfter int    `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off" doc:"See hyper."`
-	// ACKs that change the rate: all (transport.ack-every), or the first for a packet sent after the last change.
+	// ACKs that change the rate: all (transport.ack-every), or the first for a packet sent after
+	// the last change.
 	Update string `key:"update" by:"preset=ack|ack|round-trip|ack" words:"ack|round-trip"`
 	// Steps are scaled by the time since the last one over min-rtt, up to 1.
 	Scaled bool `key:"scaled" by:"preset=false|true|false|false"`
 	// Percentage of the rate that a decrease leaves at least.
 	MinDecrease int `key:"min-decrease" by:"preset=0|50|0|0" low:"0" high:"100"`
-	// Rule between t-low and t-high. gradient: the rate rises by increase unless the gradient is positive, and falls by
-	// decrease-gain times the gradient. weighted: with w from 0 to 1 for gradients from -1/4 to 1/4, it rises by (1-w)
-	// increase and falls by decrease-gain times w times the relative distance of the RTT from reference.
+	// Rule between t-low and t-high. gradient: the rate rises by increase unless the gradient is
+	// positive, and falls by decrease-gain times the gradient. weighted: with w from 0 to 1 for
+	// gradients from -1/4 to 1/4, it rises by (1-w) increase and falls by decrease-gain times w
+	// times the relative distance of the RTT from reference.
 	Between string `key:"between" by:"preset=gradient|gradient|gradient|weighted" words:"gradient|weighted"`
 	// weighted: target RTT.
 	Reference unit.Duration `key:"reference" def:"t-low" none:"t-low" low:"1ns" counts:"between=weighted"`

@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The rules of TIMELY, by preset, each with its source. The snippet is the code of its authors as in eRPC
-// (src/cc/timely.h), hpcc the simulator of HPCC (rdma-hw.cc, UpdateRateTimely).
+// The rules of TIMELY, by preset, each with its source. The snippet is the code of its authors as
+// in eRPC (src/cc/timely.h), hpcc the simulator of HPCC (rdma-hw.cc, UpdateRateTimely).
 
 // timelyPreset returns the parameters of a preset, some of them changed.
 func timelyPreset(name string, change ...func(*TimelyParams)) TimelyParams {
@@ -26,8 +26,8 @@ func timelyPreset(name string, change ...func(*TimelyParams)) TimelyParams {
 	return p
 }
 
-// trip is a round trip in microseconds that an ACK at an instant, in microseconds, brings, and the rate behind it
-// in Mb/s.
+// trip is a round trip in microseconds that an ACK at an instant, in microseconds, brings, and the
+// rate behind it in Mb/s.
 type trip struct{ at, rtt, rate float64 }
 
 func micros(x float64) unit.Duration { return unit.Duration(math.Round(x * float64(us))) }
@@ -45,10 +45,11 @@ func TestTimely(t *testing.T) {
 			[]trip{{100, 20, 1010}, {200, 30, 1020}, {300, 49, 1030}}},
 		// "if new_rtt > T_high: rate *= 1 - beta (1 - T_high/new_rtt)": 0.8 (1 - 500/1000) is 0.4.
 		{"paper: above t-high it falls", timelyPreset("paper", start), 10e9, []trip{{100, 1000, 600}, {200, 1000, 360}}},
-		// "rtt_diff = (1-alpha) rtt_diff + alpha new_rtt_diff", "normalized_gradient = rtt_diff / minRTT": 0.875 of
-		// 4 µs is 3.5 µs, over 20 µs is 0.175; times beta 0.14.
+		// "rtt_diff = (1-alpha) rtt_diff + alpha new_rtt_diff", "normalized_gradient = rtt_diff /
+		// minRTT": 0.875 of 4 µs is 3.5 µs, over 20 µs is 0.175; times beta 0.14.
 		{"paper: a positive gradient", timelyPreset("paper", start), 10e9, []trip{{100, 100, 1010}, {200, 104, 868.6}}},
-		// "if normalized_gradient <= 0: rate += N delta": a queue that is stopped is no reason to slow down.
+		// "if normalized_gradient <= 0: rate += N delta": a queue that is stopped is no reason to
+		// slow down.
 		{"paper: no gradient", timelyPreset("paper", start), 10e9, []trip{{100, 100, 1010}, {200, 100, 1020}, {300, 100, 1030}}},
 		// "N = 5 if gradient < 0 for five completion events, otherwise N = 1".
 		{"paper: hyper-active increase", timelyPreset("paper", start), 10e9,
@@ -57,22 +58,26 @@ func TestTimely(t *testing.T) {
 		{"paper: no less than min-rate", timelyPreset("paper", start), 10e9, []trip{{100, 100, 1010}, {200, 200, 10}}},
 		{"paper: no more than the line", timelyPreset("paper", start), 1e9, []trip{{100, 20, 1000}}},
 
-		// snippet: delta_factor = min(elapsed / minRTT, 1): half a microsecond is half a step of 40 Mb/s.
+		// snippet: delta_factor = min(elapsed / minRTT, 1): half a microsecond is half a step of 40
+		// Mb/s.
 		{"snippet: steps by time", timelyPreset("snippet", start), 10e9, []trip{{10, 20, 1040}, {10.5, 20, 1060}, {20, 20, 1100}}},
-		// snippet: new_rate = max(new_rate, rate * 0.5). 0.02 of 100 µs over 1 µs is a gradient of 2.
+		// snippet: new_rate = max(new_rate, rate * 0.5). 0.02 of 100 µs over 1 µs is a gradient
+		// of 2.
 		{"snippet: no less than half", timelyPreset("snippet", start), 10e9, []trip{{10, 100, 1040}, {20, 200, 520}}},
 		// snippet: N = 5 after five negative differences, and 0.8 (1 - 1000/2000) above T_high.
 		{"snippet: above t-high", timelyPreset("snippet", start), 10e9, []trip{{10, 2000, 600}}},
 
-		// hpcc: only the first ACK for a packet behind lastUpdateSeq counts, and the very first sets it. Each trip here
-		// is one. Rates are times the line over 10 Gb/s: 25 Mb/s, and 125 Mb/s "incStage < 5 ? rai : rhai".
+		// hpcc: only the first ACK for a packet behind lastUpdateSeq counts, and the very first
+		// sets it. Each trip here is one. Rates are times the line over 10 Gb/s: 25 Mb/s, and 125
+		// Mb/s "incStage < 5 ? rai : rhai".
 		{"hpcc: increases in a row", timelyPreset("hpcc", start), 25e9,
 			[]trip{{1, 20, 1000}, {2, 20, 1025}, {3, 20, 1050}, {4, 20, 1075}, {5, 20, 1100}, {6, 20, 1125}, {7, 20, 1250}, {8, 1000, 750}, {9, 20, 775}}},
 
-		// patched ("ECN or Delay", Algorithm 2): w(0) is 1/2; half of 10 Mb/s up, and down by 0.008/2 times
-		// (100-50)/50, of 1 Gb/s: +5 - 4.
+		// patched ("ECN or Delay", Algorithm 2): w(0) is 1/2; half of 10 Mb/s up, and down by
+		// 0.008/2 times (100-50)/50, of 1 Gb/s: +5 - 4.
 		{"patched: both at once", timelyPreset("patched", start), 10e9, []trip{{100, 100, 1001}}},
-		// At rest delta/2 = beta/2 R (rtt-ref)/ref: 1 Gb/s has its round trip at 2.25 times reference.
+		// At rest delta/2 = beta/2 R (rtt-ref)/ref: 1 Gb/s has its round trip at 2.25 times
+		// reference.
 		{"patched: at rest", timelyPreset("patched", start), 10e9, []trip{{100, 112.5, 1000}, {200, 112.5, 1000}}},
 		// w is 1 from a gradient of 1/4 on, and 0 below -1/4.
 		{"patched: steep", timelyPreset("patched", start), 10e9, []trip{{100, 100, 1001}, {200, 110, 991.3904}, {300, 90, 1001.3904}}},

@@ -20,8 +20,8 @@
 //
 // A receive takes the first message with its tag from its peer, as in MPI: messages of one
 // peer and one tag match receives in their order, and a message may come before its receive
-// has begun. Where messages carry no tags (Config.Untagged) the messages of one peer match in their order.
-// A send ends with Sent; it needs no receive on the other side. The job ends when
+// has begun. Where messages carry no tags (Config.Untagged) the messages of one peer match in their
+// order. A send ends with Sent; it needs no receive on the other side. The job ends when
 // each rank is Done. Where it cannot end, Waiting lists the operations of a rank that wait for
 // a message, and Unclaimed lists the messages that wait for a receive.
 //

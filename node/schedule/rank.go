@@ -20,7 +20,8 @@ const edgesPerOp = 8
 type Config struct {
 	Rank   int // its number, for errors
 	Window int // how many operations may be open at once; 0: the constant Window
-	// Untagged: messages come without their tags. The messages of a peer match receives in their order.
+	// Untagged: messages come without their tags. The messages of a peer match receives in their
+	// order.
 	Untagged bool
 	// Ended, if set, is called when an operation has ended. A send or a receive began when its
 	// dependencies allowed it, and a calc when its processor was free too.
@@ -174,7 +175,8 @@ func (r *Rank) Message() (Message, bool) {
 }
 
 // Sent ends the send of a message that Message returned: where the transport acknowledges, it is
-// acknowledged; elsewhere its last packet has begun to leave. It panics if there is no such message.
+// acknowledged; elsewhere its last packet has begun to leave. It panics if there is no such
+// message.
 func (r *Rank) Sent(now unit.Time, id uint32) {
 	if r.err != nil {
 		return
@@ -248,8 +250,9 @@ func (r *Rank) Waiting() (ops []Wait) {
 	return ops
 }
 
-// Unclaimed returns the messages that have arrived and that no receive has taken, by peer and tag: as the receives that
-// the program lacks, each with the arrival of its first message. Untagged ones have the tag 0. It is for reports.
+// Unclaimed returns the messages that have arrived and that no receive has taken, by peer and tag:
+// as the receives that the program lacks, each with the arrival of its first message. Untagged ones
+// have the tag 0. It is for reports.
 func (r *Rank) Unclaimed() (lacking []Wait) {
 	for k, c := range r.calls {
 		for range c.early {

@@ -176,8 +176,8 @@ func (s *Sender) copy(flight uint64) {
 			return
 		}
 	case s.una <= s.recover && (s.cwnd <= s.mss || s.una-s.before > 4*s.mss):
-		// RFC 6582, section 3.2, (2): the duplicates may be of segments that were retransmitted. By the
-		// heuristic of section 4.1 they are not if the last ACK has not gone far.
+		// RFC 6582, section 3.2, (2): the duplicates may be of segments that were retransmitted. By
+		// the heuristic of section 4.1 they are not if the last ACK has not gone far.
 		return
 	}
 	if limited := uint64(min(s.copies-1, duplicates-1)) * s.mss; flight > limited {

@@ -27,8 +27,8 @@ type fraction struct {
 	end           uint64 // the position that ends it
 }
 
-// observe takes in the ACK of this many bytes up to a position, with or without an echo. Everything below
-// nxt has been sent. Blocks of SACK do not count.
+// observe takes in the ACK of this many bytes up to a position, with or without an echo. Everything
+// below nxt has been sent. Blocks of SACK do not count.
 func (f *fraction) observe(p *Params, ack, news, nxt uint64, echo bool) {
 	f.acked += news
 	if echo {
@@ -42,10 +42,10 @@ func (f *fraction) observe(p *Params, ack, news, nxt uint64, echo bool) {
 	f.acked, f.marked, f.end = 0, 0, nxt
 }
 
-// afterMark returns the threshold when a mark has come. The first echo of a window lowers it at once,
-// as in Linux, by the estimate of the windows that have ended; the ACK with the echo may be the one that ends the last of them.
-// Step 9 of RFC 8257 could also be read to wait for the end of the observation window, and a queue would grow
-// for one more round trip.
+// afterMark returns the threshold when a mark has come. The first echo of a window lowers it at
+// once, as in Linux, by the estimate of the windows that have ended; the ACK with the echo may be
+// the one that ends the last of them. Step 9 of RFC 8257 could also be read to wait for the end of
+// the observation window, and a queue would grow for one more round trip.
 func (s *Sender) afterMark(flight uint64) uint64 {
 	if s.p.Congestion == DCTCP {
 		return max(uint64(float64(s.cwnd)*(1-s.alpha/2)), 2*s.mss)
@@ -53,9 +53,9 @@ func (s *Sender) afterMark(flight uint64) uint64 {
 	return s.half(flight)
 }
 
-// echoes takes in whether a segment with data came marked. With DCTCP an ACK has ECE if and only if the
-// segments that it acknowledges were marked: where that changes, the segments before are acknowledged
-// by a separate ACK (RFC 8257, section 3.2).
+// echoes takes in whether a segment with data came marked. With DCTCP an ACK has ECE if and only if
+// the segments that it acknowledges were marked: where that changes, the segments before are
+// acknowledged by a separate ACK (RFC 8257, section 3.2).
 func (r *Receiver) echoes(g *wire.Segment) {
 	if r.p.Congestion != DCTCP {
 		r.echo = (r.echo && g.Flags&wire.CWR == 0) || g.CE // RFC 3168, section 6.1.3

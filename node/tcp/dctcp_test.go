@@ -54,8 +54,9 @@ func TestWindowByTheFractionOfMarks(t *testing.T) {
 	}
 }
 
-// RFC 8257, section 3.3: steps 5 to 7 update alpha with the ACK that ends an observation window, and step 9
-// lowers cwnd by the alpha that results, also where one ACK does both. The second window is that of segments 2 to 11.
+// RFC 8257, section 3.3: steps 5 to 7 update alpha with the ACK that ends an observation window,
+// and step 9 lowers cwnd by the alpha that results, also where one ACK does both. The second window
+// is that of segments 2 to 11.
 func TestAlphaIsUpdatedBeforeTheWindowIsLowered(t *testing.T) {
 	const first = 15. / 16 // alpha after the window of SYN, which has no mark
 	for _, c := range []struct {
@@ -126,8 +127,8 @@ func TestLossIsThatOfConventionalTCP(t *testing.T) {
 }
 
 // RFC 8257, section 3.2: "If the CE codepoint is set and DCTCP.CE is false, set DCTCP.CE to true
-// and send an immediate ACK", the same for the reverse, and "an implementation MAY choose to send two
-// ACKs: one for previously unacknowledged packets and another acknowledging the most recently
+// and send an immediate ACK", the same for the reverse, and "an implementation MAY choose to send
+// two ACKs: one for previously unacknowledged packets and another acknowledging the most recently
 // received packet". Between changes ACKs are delayed.
 func TestEchoOfDCTCP(t *testing.T) {
 	c := &script{T: t, iss: ourISS}

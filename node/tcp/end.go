@@ -29,7 +29,8 @@ const (
 	reset                    // the other end has reset the connection, and nothing is sent any more
 )
 
-// answering returns the initial sequence number of the receiver, where both ends know it from the sender's.
+// answering returns the initial sequence number of the receiver, where both ends know it from the
+// sender's.
 func answering(iss uint32) uint32 { return iss + 1<<31 }
 
 // report records an event of the flow.

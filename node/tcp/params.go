@@ -22,22 +22,26 @@ func (Recovery) Words() []string { return []string{"sack", "newreno", "reno"} }
 
 // Params are the parameters of a flow with TCP.
 type Params struct {
-	// Recovery after a fast retransmit. sack: retransmits the gaps between blocks that the receiver reports (RFC 2018,
-	// RFC 6675); newreno: a partial ACK reveals the next loss (RFC 6582); reno: ends with the first new ACK.
+	// Recovery after a fast retransmit. sack: retransmits the gaps between blocks that the receiver
+	// reports (RFC 2018, RFC 6675); newreno: a partial ACK reveals the next loss (RFC 6582); reno:
+	// ends with the first new ACK.
 	Recovery Recovery `key:"recovery" def:"newreno"`
-	// recovery: newreno: every partial ACK restarts the retransmission timer (slow but steady, as in Linux), not only
-	// the first (impatient).
+	// recovery: newreno: every partial ACK restarts the retransmission timer (slow but steady, as
+	// in Linux), not only the first (impatient).
 	// Source: RFC 6582, section 4
 	Steady bool `key:"steady" def:"false"`
-	// Segments may be marked instead of dropped; a mark halves the window, once per round trip (RFC 3168).
+	// Segments may be marked instead of dropped; a mark halves the window, once per round trip (RFC
+	// 3168).
 	ECN bool `key:"ecn" def:"false"`
-	// How a mark reduces the window. classic: to half; dctcp: by half of the marked fraction of bytes, averaged over
-	// round trips; requires ecn: true and switches that mark above one threshold (RFC 8257).
+	// How a mark reduces the window. classic: to half; dctcp: by half of the marked fraction of
+	// bytes, averaged over round trips; requires ecn: true and switches that mark above one
+	// threshold (RFC 8257).
 	Congestion Congestion `key:"congestion" def:"classic" omit:"usual" also:"congestion-control"`
 	// dctcp: weight g of the last window in the average.
 	// Source: RFC 8257, section 4.2
 	Gain float64 `key:"gain" def:"0.0625" low:"above 0" high:"1" with:"congestion=dctcp" omit:"usual" also:"dctcp-g"`
-	// Segments sent before the first ACK and after an idle period. auto: 2 to 4, depending on their size.
+	// Segments sent before the first ACK and after an idle period. auto: 2 to 4, depending on their
+	// size.
 	// Source: RFC 5681, section 3.1
 	InitialWindow int `key:"initial-window" none:"auto" def:"auto" low:"1" high:"1000" also:"iw"`
 	// Initial slow start threshold.
@@ -47,8 +51,8 @@ type Params struct {
 	ReceiveWindow unit.Size `key:"receive-window" def:"1MB" low:"1B" also:"window|rwnd"`
 	// Rate at which the application reads that buffer.
 	Read unit.Rate `key:"read" none:"unlimited" def:"unlimited"`
-	// How long the receiver waits for a second full segment before an ACK. none: ACK each segment. At most 500ms, or
-	// half of initial-rto if that is longer.
+	// How long the receiver waits for a second full segment before an ACK. none: ACK each segment.
+	// At most 500ms, or half of initial-rto if that is longer.
 	// Source: RFC 5681, section 4.2; Linux
 	DelayedACK unit.Duration `key:"delayed-ack" none:"none" def:"40ms"`
 	// Retransmission timeout before the first RTT measurement.

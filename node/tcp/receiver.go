@@ -48,10 +48,12 @@ func NewReceiver(p Params, packet uint32, iss uint32, who trace.Event, rec *trac
 // Agree has the receiver wait for a Sender that agrees with it (Sender.Agree).
 func (r *Receiver) Agree() { r.agreed = true }
 
-// Over reports whether nothing more can come: both ends have closed the connection, or it was reset.
+// Over reports whether nothing more can come: both ends have closed the connection, or it was
+// reset.
 func (r *Receiver) Over() bool { return r.gone || r.state == reset }
 
-// Awaits reports whether SYN with a sequence number opens a connection: there is none, or an older one.
+// Awaits reports whether SYN with a sequence number opens a connection: there is none, or an older
+// one.
 func (r *Receiver) Awaits(iss uint32) bool { return r.state == closed || int32(iss-r.irs) > 0 }
 
 // Taken is the result of a segment.
@@ -89,7 +91,8 @@ func (r *Receiver) Receive(now unit.Time, g *wire.Segment) (t Taken) {
 	ahead := int64(int32(g.Seq - (r.irs + uint32(r.nxt))))
 	behind := ahead + int64(g.Length)
 	if g.Flags&wire.SYN != 0 {
-		// The same SYN again: ours was lost. Any other is answered and dropped (RFC 5961, section 4).
+		// The same SYN again: ours was lost. Any other is answered and dropped (RFC 5961, section
+		// 4).
 		if g.Seq == r.irs && !r.acked {
 			r.hello = true
 		} else {

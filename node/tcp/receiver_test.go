@@ -11,8 +11,8 @@ import (
 
 func delayed(d unit.Duration) func(p *Params) { return func(p *Params) { p.DelayedACK = d } }
 
-// RFC 9293, section 3.5: SYN is answered with SYN and ACK, again when it is received again or nothing
-// comes, until it is acknowledged; FIN ends it from both sides.
+// RFC 9293, section 3.5: SYN is answered with SYN and ACK, again when it is received again or
+// nothing comes, until it is acknowledged; FIN ends it from both sides.
 func TestReceiverOpensAndCloses(t *testing.T) {
 	c := sink(t, defaults())
 	c.r.state, c.r.acked = closed, false

@@ -9,7 +9,8 @@ import (
 // Sender is TCP at the source of a flow.
 //
 // Next shows the segment that it would send, Sent notes that it has left, Receive takes in
-// a segment that has come back, and Advance does the work that is due at Deadline. Instants never decrease.
+// a segment that has come back, and Advance does the work that is due at Deadline. Instants never
+// decrease.
 type Sender struct {
 	end
 	more marks // where transfers end, beyond the acknowledged bytes
@@ -46,8 +47,8 @@ type timer struct {
 	lostSYN      bool
 }
 
-// NewSender returns the source of a connection whose packets, headers included, have packet bytes at
-// most. Events name the flow and the lane of who.
+// NewSender returns the source of a connection whose packets, headers included, have packet bytes
+// at most. Events name the flow and the lane of who.
 func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.Recorder) *Sender {
 	s := &Sender{end: end{p: p, mss: uint64(segments(packet)), iss: iss, who: who, rec: rec}, written: 1}
 	s.timer = timer{rto: p.InitialRTO, expires: unit.Never}
@@ -59,9 +60,9 @@ func NewSender(p Params, packet uint32, iss uint32, who trace.Event, rec *trace.
 	return s
 }
 
-// Agree opens the connection without a handshake: both ends have equal parameters, and know them. The first segment has
-// SYN and data, as with TCP Fast Open (RFC 7413), and others follow without waiting for an answer. An open connection
-// stays as it is.
+// Agree opens the connection without a handshake: both ends have equal parameters, and know them.
+// The first segment has SYN and data, as with TCP Fast Open (RFC 7413), and others follow without
+// waiting for an answer. An open connection stays as it is.
 func (s *Sender) Agree(now unit.Time) {
 	if s.state != closed {
 		return
@@ -289,8 +290,8 @@ func (s *Sender) Receive(now unit.Time, g *wire.Segment) {
 		s.refuse(now, g, trace.NotAcceptable)
 		return
 	case ahead > 0 && ack > s.top, ahead < 0 && uint64(-int64(ahead)) > max(s.largest, 1):
-		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of bytes that were never sent,
-		// and one that is older than a window, are answered and dropped.
+		// RFC 9293, section 3.10.7.4, and RFC 5961, section 5: an ACK of bytes that were never
+		// sent, and one that is older than a window, are answered and dropped.
 		s.challenge(now, g, trace.NeverSent)
 		return
 	}
@@ -374,8 +375,8 @@ func (s *Sender) unback() {
 // granularity is G of RFC 6298: model time has no other.
 const granularity = unit.Nanosecond
 
-// measure takes in that all up to a position is acknowledged: a round trip, if it is the round trip of
-// the timed segment (RFC 6298, section 2).
+// measure takes in that all up to a position is acknowledged: a round trip, if it is the round trip
+// of the timed segment (RFC 6298, section 2).
 func (s *Sender) measure(now unit.Time, ack uint64) {
 	if s.timed == 0 || ack < s.timed {
 		return

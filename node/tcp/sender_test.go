@@ -461,7 +461,8 @@ func TestSACK(t *testing.T) {
 	}
 }
 
-// TestPipe compares the pipe of the sender with SetPipe of RFC 6675, section 4, computed octet by octet.
+// TestPipe compares the pipe of the sender with SetPipe of RFC 6675, section 4, computed octet by
+// octet.
 func TestPipe(t *testing.T) {
 	r := unit.NewRandom(1, 1)
 	for range 3000 {

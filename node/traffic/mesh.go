@@ -27,13 +27,14 @@ func (Pattern) Words() []string {
 
 func (p Pattern) String() string { return unit.Word(p, p.Words()) }
 
-// Mesh describes the transfers of one member of a group of endpoints, each of which sends to others.
+// Mesh describes the transfers of one member of a group of endpoints, each of which sends to
+// others.
 type Mesh struct {
 	Pattern       Pattern
 	Members, Self int   // how many there are, at least 2, and which of them sends
 	Sizes         Sizes // of transfers
-	// Rate is the mean rate of the payload that a member sends, as a Poisson process; of Incast the rate that all
-	// members send together. 0: each destination gets Count transfers at Start.
+	// Rate is the mean rate of the payload that a member sends, as a Poisson process; of Incast the
+	// rate that all members send together. 0: each destination gets Count transfers at Start.
 	Rate         unit.Rate
 	Count        int // how many transfers a member sends, of AllToAll to each other, of Incast how many events there are; 0: without end, or at a Rate of 0 one
 	Senders      int // Incast: how many send at each event
@@ -114,8 +115,8 @@ func (g *mesh) Waiting(now unit.Time) (n int, next unit.Time) {
 	return g.left, unit.Never
 }
 
-// permute draws a permutation that is one cycle, and returns the partner of the member (S. Sattolo, "An algorithm to
-// generate a random cyclic permutation", 1986).
+// permute draws a permutation that is one cycle, and returns the partner of the member (S. Sattolo,
+// "An algorithm to generate a random cyclic permutation", 1986).
 func (g *mesh) permute() int {
 	to := make([]int, g.Members)
 	for i := range to {
@@ -170,8 +171,8 @@ func (g *mesh) destination() (to int, sends bool) {
 	return after(1 + int(g.own.random.Below(uint64(g.Members-1)))), true
 }
 
-// event draws the receiver and the senders of an event, which are different members (R. Floyd, "A sample of
-// brilliance", 1987).
+// event draws the receiver and the senders of an event, which are different members (R. Floyd, "A
+// sample of brilliance", 1987).
 func (g *mesh) event() (receiver int, sends bool) {
 	receiver = int(g.shared.random.Below(uint64(g.Members)))
 	g.drawn = g.drawn[:0]

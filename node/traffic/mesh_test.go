@@ -38,8 +38,9 @@ func share(points [][2]float64, size float64) float64 {
 	return 1
 }
 
-// 100,000 sizes have a Kolmogorov distance from their distribution that one in a thousand samples exceeds, or less; a
-// uniform distribution over the same range has more than a hundred times as much.
+// 100,000 sizes have a Kolmogorov distance from their distribution that one in a thousand samples
+// exceeds, or less; a uniform distribution over the same range has more than a hundred times as
+// much.
 func TestSizesAreDrawnByTheirDistribution(t *testing.T) {
 	const n = 100_000
 	bound := 1.95 / math.Sqrt(n)
@@ -61,7 +62,8 @@ func TestSizesAreDrawnByTheirDistribution(t *testing.T) {
 			distance = max(distance, math.Abs(f-float64(i)/n), math.Abs(f-float64(i+1)/n))
 			flat = max(flat, math.Abs(size/want[len(want)-1][0]-float64(i)/n))
 		}
-		// Sizes are whole bytes: a step of one byte is seen where many transfers are within few bytes.
+		// Sizes are whole bytes: a step of one byte is seen where many transfers are within few
+		// bytes.
 		if whole := 0.0016; distance > bound+whole || flat < 0.5 {
 			t.Errorf("%s: a distance of %.5f, at most %.5f; from a uniform distribution %.3f", name, distance, bound+whole, flat)
 		}
@@ -191,8 +193,8 @@ func TestSizesAreRefused(t *testing.T) {
 	}
 }
 
-// A backlog counts just the arrivals that Next has still to return, whenever it is asked and however many are taken meanwhile,
-// and counting changes none of them.
+// A backlog counts just the arrivals that Next has still to return, whenever it is asked and
+// however many are taken meanwhile, and counting changes none of them.
 func TestBacklogsCountArrivals(t *testing.T) {
 	const start, stop = unit.Time(3 * unit.Microsecond), unit.Time(900 * unit.Microsecond)
 	for pattern := range traffic.Incast + 1 {
@@ -252,7 +254,8 @@ func counted(t *testing.T, what string, g traffic.Backlog, all []traffic.Arrival
 	}
 }
 
-// A number or a point is refused by its length before anything is computed with it, in a message that does not repeat it.
+// A number or a point is refused by its length before anything is computed with it, in a message
+// that does not repeat it.
 func TestLongSizesAreRefused(t *testing.T) {
 	digits := strings.Repeat("9", 10_000_000)
 	for _, text := range []string{digits + "B", digits, "0B:0 " + digits + "B:100", "0B:" + digits, "1" + strings.Repeat("0", 50) + "B"} {

@@ -10,15 +10,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Sizes is a distribution of the sizes of transfers: linear between its points. The zero value is empty.
+// Sizes is a distribution of the sizes of transfers: linear between its points. The zero value is
+// empty.
 type Sizes struct {
 	name   string // of one that is built in
 	points []sizePoint
 	mean   span // in bytes
 }
 
-// sizePoint is one point of a distribution: a share of the transfers, times 2^64, has at most this many bytes. The
-// share of the last point is all of them, which 64 bits cannot hold: it counts as 2^64.
+// sizePoint is one point of a distribution: a share of the transfers, times 2^64, has at most this
+// many bytes. The share of the last point is all of them, which 64 bits cannot hold: it counts as
+// 2^64.
 type sizePoint struct {
 	size  unit.Size
 	share uint64
@@ -48,8 +50,9 @@ func One(size unit.Size) Sizes {
 	return Sizes{points: []sizePoint{{size: size}}, mean: span{whole: uint64(size)}}
 }
 
-// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points such as
-// "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no larger.
+// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points
+// such as "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no
+// larger.
 func ParseSizes(text string) (Sizes, error) {
 	for _, d := range distributions {
 		if d.name == text {

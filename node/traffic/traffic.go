@@ -21,11 +21,12 @@ type Generator interface {
 	Next() Arrival
 }
 
-// Backlog is a Generator that counts the arrivals which Next has not returned yet, without holding them.
+// Backlog is a Generator that counts the arrivals which Next has not returned yet, without holding
+// them.
 type Backlog interface {
 	Generator
-	// Waiting returns how many of them there are up to an instant, which never decreases, and when the next one arrives;
-	// unit.Never: none does.
+	// Waiting returns how many of them there are up to an instant, which never decreases, and when
+	// the next one arrives; unit.Never: none does.
 	Waiting(now unit.Time) (n int, next unit.Time)
 }
 

@@ -93,8 +93,8 @@ func TestTreeOfArchitecture(t *testing.T) {
 // foreign are types of formats, whose members comments name.
 var foreign = []string{"PortInfo", "TrackEvent"}
 
-// Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of a type of the module,
-// and in comments [Name], a link, and "(package name)".
+// Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of
+// a type of the module, and in comments [Name], a link, and "(package name)".
 func TestCommentsNameWhatExists(t *testing.T) {
 	declared, known := map[string]map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t) {
@@ -296,8 +296,8 @@ func TestUndescribed(t *testing.T) {
 	}
 }
 
-// The package comments of reaction points and congestion points name every interface, so that the author of a
-// scheme finds all that it can be.
+// The package comments of reaction points and congestion points name every interface, so that the
+// author of a scheme finds all that it can be.
 func TestPackageCommentsNameTheInterfacesOfSchemes(t *testing.T) {
 	found := 0
 	for _, p := range packages(t) {

@@ -29,8 +29,8 @@ var bare = map[string]string{
 	"emu/watch/capture/capture.go":   "it calls work, which catches",
 }
 
-// TestGoroutinesCatchPanics: a panic ends the process, and with it namespaces stay and what was measured is lost,
-// unless its goroutine catches it.
+// TestGoroutinesCatchPanics: a panic ends the process, and with it namespaces stay and what was
+// measured is lost, unless its goroutine catches it.
 func TestGoroutinesCatchPanics(t *testing.T) {
 	used := map[string]bool{}
 	for _, p := range packages(t) {

@@ -12,9 +12,9 @@ import (
 )
 
 // wings is the order of the tree, from the ground up. A line is one wing: its folder,
-// and its packages in their order, where a dot is the package of the folder itself. A package may import the wings above its own line, and in its
-// own wing the packages before the last bar. What only thinks (pure) imports nothing else of
-// the tree but what only thinks.
+// and its packages in their order, where a dot is the package of the folder itself. A package may
+// import the wings above its own line, and in its own wing the packages before the last bar. What
+// only thinks (pure) imports nothing else of the tree but what only thinks.
 //
 // Do not change this table to make a build pass. A new package gets a place here, as far
 // forward as it can be.
@@ -140,7 +140,8 @@ func TestWingsHaveOneDirection(t *testing.T) {
 	}
 }
 
-// A program that imports emu compiles no drawing, no fonts and no TCP stack: its own imports bring them in.
+// A program that imports emu compiles no drawing, no fonts and no TCP stack: its own imports bring
+// them in.
 func TestEmuIsLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", module+"/emu").Output()
 	if err != nil {

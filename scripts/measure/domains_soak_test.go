@@ -44,8 +44,9 @@ func TestFiguresRunInDomains(t *testing.T) {
 	fmt.Printf("hops=%d\n", out.Verdict.Order.Frames)
 }
 
-// The domains that are chosen for one loop cost at most 3 % more than one domain. A cost is that of cachegrind's usual
-// model: an instruction is 1, a miss of the first cache 10, and one of the last, which has 2 MB here, 100.
+// The domains that are chosen for one loop cost at most 3 % more than one domain. A cost is that of
+// cachegrind's usual model: an instruction is 1, a miss of the first cache 10, and one of the last,
+// which has 2 MB here, 100.
 func TestFiguresDomains(t *testing.T) {
 	runtest.NeedTools(t, "valgrind")
 	program := t.TempDir() + "/fabemu"

@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkHosts measures what it costs to start a fabric of 200 machines on two hosts, which
-// are network namespaces with a veth pair between, and in addition to it in a process for each switch
-// of one host: the figures of BenchmarkPlacement. The agent is there already, as a launcher
+// are network namespaces with a veth pair between, and in addition to it in a process for each
+// switch of one host: the figures of BenchmarkPlacement. The agent is there already, as a launcher
 // starts all at once; its memory and processor time are not in the figures.
 func BenchmarkHosts(b *testing.B) {
 	if err := netns.Missing(); err != nil {

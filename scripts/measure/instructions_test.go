@@ -71,8 +71,9 @@ expect:
 	return b.String()
 }
 
-// A hop on the virtual clock, and an endpoint that is checked, take as many instructions as instructions.txt records,
-// within 2 %. A long run is compared with a short one that has as many bins and points. Cachegrind counts.
+// A hop on the virtual clock, and an endpoint that is checked, take as many instructions as
+// instructions.txt records, within 2 %. A long run is compared with a short one that has as many
+// bins and points. Cachegrind counts.
 func TestFiguresInstructions(t *testing.T) {
 	runtest.NeedTools(t, "valgrind")
 	if runtime.GOARCH != "amd64" {
@@ -154,8 +155,8 @@ func TestFiguresInstructions(t *testing.T) {
 	})
 }
 
-// count returns how many instructions a command takes, but for those of the kernel. One processor and no collection of
-// garbage let it vary by a thousandth.
+// count returns how many instructions a command takes, but for those of the kernel. One processor
+// and no collection of garbage let it vary by a thousandth.
 func count(t *testing.T, program string, args ...string) float64 {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "valgrind", append([]string{"--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", program}, args...)...)

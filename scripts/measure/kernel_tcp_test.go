@@ -298,11 +298,12 @@ func receiveTCP([]string) error {
 	return nil
 }
 
-// The ends of the return path that has a delay. Both are made at the router; one moves to the receiver.
+// The ends of the return path that has a delay. Both are made at the router; one moves to the
+// receiver.
 const nearDevice, farDevice = "fabback0", "fabback1"
 
-// delayTCP takes packets from the receiver's end of the return path and gives each to the router's end
-// so much later. It is in for netem, which few kernels are without, and this needs none.
+// delayTCP takes packets from the receiver's end of the return path and gives each to the router's
+// end so much later. It is in for netem, which few kernels are without, and this needs none.
 func delayTCP(args []string) error {
 	delay, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -371,7 +372,8 @@ func (p path) red() string {
 		p.room*onQueue, redMin*onQueue, redMax*onQueue, onQueue, redBurst, bottleneck)
 }
 
-// The thresholds of RED and its burst, in packets. The burst is that of tc's manual page: (min + min + max)/(3 avpkt).
+// The thresholds of RED and its burst, in packets. The burst is that of tc's manual page: (min +
+// min + max)/(3 avpkt).
 const redMin, redMax, redBurst = 5, 15, (2*redMin + redMax + 2) / 3
 
 // hasRED reports whether the kernel has RED, by trying it.

@@ -347,8 +347,8 @@ func send(text string) error {
 		return err
 	}
 	defer c.Close()
-	// Enough for about 400 datagrams with what the kernel needs in addition to them, 80 ms of sending:
-	// the qdisc has always something to send. It holds 1000.
+	// Enough for about 400 datagrams with what the kernel needs in addition to them, 80 ms of
+	// sending: the qdisc has always something to send. It holds 1000.
 	if err := option(c.(*net.UDPConn), syscall.SO_SNDBUFFORCE, 1<<20); err != nil {
 		return err
 	}

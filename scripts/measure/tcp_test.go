@@ -68,8 +68,8 @@ type figures struct {
 }
 
 // figures leaves out of rates and periods what comes before the steady state. What is retransmitted
-// within three times the longest round trip belongs to one cut: a recovery of NewReno repairs a loss
-// each round trip.
+// within three times the longest round trip belongs to one cut: a recovery of NewReno repairs a
+// loss each round trip.
 func (c course) figures(p path, steady time.Duration) figures {
 	var f figures
 	var from, to progress
@@ -115,9 +115,9 @@ var paths = []path{
 	{name: "RED", room: 40, plain: true, initial: 2, sack: true, early: true},
 }
 
-// sawtooth is the period of Reno's window on a path by its algorithm: from half of the largest window on,
-// one packet more in each round trip, which is the time that the window takes to cross the bottleneck,
-// or the shortest round trip if that is more; and a round trip for the recovery.
+// sawtooth is the period of Reno's window on a path by its algorithm: from half of the largest
+// window on, one packet more in each round trip, which is the time that the window takes to cross
+// the bottleneck, or the shortest round trip if that is more; and a round trip for the recovery.
 func (p path) sawtooth() (period time.Duration) {
 	shortest := p.delay + packetTime
 	largest := p.room + int(p.delay/packetTime) + 1
@@ -188,9 +188,9 @@ flows:
 }
 
 // TestWallTCPBesideTheKernel compares the fabric's TCP with Linux' Reno over a bottleneck made by
-// tc, with the same rate, queue, delay and segments: in the steady state throughput within 10 %, the
-// number of segments retransmitted within a factor of two, the period of the window's sawtooth within
-// 20 %. docs/notes/validation.md has the results of a long run.
+// tc, with the same rate, queue, delay and segments: in the steady state throughput within 10 %,
+// the number of segments retransmitted within a factor of two, the period of the window's sawtooth
+// within 20 %. docs/notes/validation.md has the results of a long run.
 func TestWallTCPBesideTheKernel(t *testing.T) {
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

@@ -30,14 +30,15 @@ type BCNParams struct {
 	Severe bool `key:"severe" def:"false"`
 	// severe: true: queue length of severe congestion; above qeq.
 	Qsc unit.Size `key:"qsc" computed:"four times qeq" low:"64B"`
-	// A tagged frame that finds the queue at qeq and unchanged sends zeros, as in the original BCN, which the source
-	// takes for BCN(0,0).
-	// Source: the slides: "Qoff=0, Qdelta=0 is very likely when the queue operates at the equilibrium"
+	// A tagged frame that finds the queue at qeq and unchanged sends zeros, as in the original BCN,
+	// which the source takes for BCN(0,0).
+	// Source: the slides: "Qoff=0, Qdelta=0 is very likely when the queue operates at the
+	// equilibrium"
 	Zeros bool `key:"zeros" def:"false"`
 	// BCN_MAX: a longer queue sends the most negative values; above qeq.
 	Maximum unit.Size `key:"maximum" computed:"none; ecm: 280KB" low:"64B" none:"none"`
-	// Jain's enhancement: messages carry the link rate, in steps of 10 Mb/s, from which the source derives ru and its
-	// initial rate.
+	// Jain's enhancement: messages carry the link rate, in steps of 10 Mb/s, from which the source
+	// derives ru and its initial rate.
 	Rate     bool  `key:"bottleneck" def:"false"`
 	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" doc:"Priority of messages."`
 	Lost     int   `key:"lost" def:"0" low:"0" high:"100" doc:"Messages lost at random, in percent, for experiments."`
@@ -80,7 +81,8 @@ func (p BCNParams) Traits() Traits {
 	}}
 }
 
-// Least returns qeq: a shorter queue notifies the sources that have a tag of it, and only longer ones give tags.
+// Least returns qeq: a shorter queue notifies the sources that have a tag of it, and only longer
+// ones give tags.
 func (p BCNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) { return "qeq", p.Qeq }
 
 // bcnMost is the longest Qeq: 2 Qeq fits into 16 bits of units of 64 octets.

@@ -19,8 +19,8 @@ import (
 // ibccconfig(8) prints for SwitchCongestionSetting, but for its mask of victims, which is that
 // of all ports.
 type CCAParams struct {
-	// An output is congested when the frames waiting for it at all inputs, without the one being sent, exceed (16 -
-	// threshold)/16 of an input buffer. 0: never.
+	// An output is congested when the frames waiting for it at all inputs, without the one being
+	// sent, exceed (16 - threshold)/16 of an input buffer. 0: never.
 	// Source: ibccconfig(8); the fractions are ours
 	Threshold int `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold"`
 	// Frames with fewer credits of 64 bytes are not marked.
@@ -29,31 +29,31 @@ type CCAParams struct {
 	// Mean number of unmarked frames between marked ones at a congested output. 0: all are marked.
 	// Source: ibccconfig(8)
 	MarkingRate int `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate"`
-	// geometric: each frame is marked with probability 1/(marking-rate + 1); fixed: exactly marking-rate frames lie
-	// between marked ones, which can synchronise with alternating flows.
+	// geometric: each frame is marked with probability 1/(marking-rate + 1); fixed: exactly
+	// marking-rate frames lie between marked ones, which can synchronise with alternating flows.
 	// Source: ours; opensm: "mean number"
 	MarkingGaps string `key:"marking-gaps" def:"geometric" words:"geometric|fixed"`
-	// Outputs that mark even without credit, as victims of congestion elsewhere. hosts: those to endpoints; a
-	// hexadecimal mask has a bit per port, bit 1 for the switch's first link.
+	// Outputs that mark even without credit, as victims of congestion elsewhere. hosts: those to
+	// endpoints; a hexadecimal mask has a bit per port, bit 1 for the switch's first link.
 	// Source: ours; ibccconfig(8) has all ports
 	VictimMask PortMask `key:"victim-mask" def:"hosts" also:"cc_sw_cong_setting_victim_mask"`
 
 	// Starvation is for neighbours without congestion control.
 
-	// Inputs whose neighbours, which ignore marks, get credit late for frames that leave a congested output. Masks as
-	// in victim-mask.
+	// Inputs whose neighbours, which ignore marks, get credit late for frames that leave a
+	// congested output. Masks as in victim-mask.
 	// Source: opensm/osm_subnet.c
 	CreditMask PortMask `key:"credit-mask" def:"none" also:"cc_sw_cong_setting_credit_mask"`
 	// As threshold, for credit-mask. 0: credit is never late.
 	// Source: ibccconfig(8)
 	CSThreshold int `key:"credit-starvation-threshold" def:"0" low:"0" high:"15" also:"cc_sw_cong_setting_credit_starvation_threshold"`
-	// Credit returns (time on the wire >> shift) x multiplier after the frame's tail has left, and at least that plus the
-	// time on the wire after the previous credit: the neighbour sends at most at the link rate over 1 +
-	// multiplier/2^shift.
+	// Credit returns (time on the wire >> shift) x multiplier after the frame's tail has left, and
+	// at least that plus the time on the wire after the previous credit: the neighbour sends at
+	// most at the link rate over 1 + multiplier/2^shift.
 	// Source: opensm/osm_subnet.c for the form; the effect is ours
 	CSDelay ReturnDelay `key:"credit-starvation-return-delay" def:"0:0" also:"cc_sw_cong_setting_credit_starvation_return_delay"`
-	// Settings of single ports, numbered from 1: threshold, packet-size and marking-rate of an output; with cs,
-	// threshold and return delay of an input whose neighbour gets credit late.
+	// Settings of single ports, numbered from 1: threshold, packet-size and marking-rate of an
+	// output; with cs, threshold and return delay of an input whose neighbour gets credit late.
 	// Source: ibccconfig(8), SwitchPortCongestionSetting
 	Ports PortSettings `key:"ports" def:"none" omit:"usual"`
 }
@@ -95,7 +95,8 @@ func (PortMask) Form() param.Form {
 		}}
 }
 
-// Has reports whether a port, numbered from 0, is in the mask; hosts has the ports that lead to an endpoint.
+// Has reports whether a port, numbered from 0, is in the mask; hosts has the ports that lead to an
+// endpoint.
 func (m PortMask) Has(port int, hosts []bool) bool {
 	switch m {
 	case NoPorts:
@@ -129,8 +130,9 @@ func (ReturnDelay) Form() param.Form {
 		}}
 }
 
-// PortSettings are settings of single ports as they are written: PORT=THRESHOLD:PACKET-SIZE:MARKING-RATE, or
-// PORT=cs:THRESHOLD:SHIFT:MULTIPLIER, joined by commas, or none.
+// PortSettings are settings of single ports as they are written:
+// PORT=THRESHOLD:PACKET-SIZE:MARKING-RATE, or PORT=cs:THRESHOLD:SHIFT:MULTIPLIER, joined by commas,
+// or none.
 type PortSettings string
 
 // PortSetting is what a port has instead of the parameters of its switch.
@@ -306,7 +308,8 @@ func (o *ccaOutput) note(now unit.Time, f *wire.Frame, q *Queue) bool {
 	return over
 }
 
-// Congested returns how long the data that waited for an output exceeded its threshold, on some lane (Timed).
+// Congested returns how long the data that waited for an output exceeded its threshold, on some
+// lane (Timed).
 func (c *CCA) Congested(now unit.Time, output int) unit.Duration {
 	o := &c.outputs[output]
 	if o.lanes == 0 {
@@ -320,8 +323,8 @@ func (q *Queue) over(threshold int) bool {
 	return threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-threshold)
 }
 
-// Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on the
-// link by which it arrived (Starver).
+// Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on
+// the link by which it arrived (Starver).
 func (c *CCA) Starve(q Queue, onLink unit.Duration) unit.Duration {
 	if in := &c.inputs[q.Input]; in.starves && q.over(in.threshold) {
 		return in.delay.Delay(onLink)

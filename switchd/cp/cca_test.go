@@ -37,8 +37,8 @@ func ccaOf(t *testing.T, change func(p *cp.CCAParams)) *cp.CCA {
 	return c
 }
 
-// ccaMarks reports whether a frame of this many bytes is marked that leaves this many credits behind
-// it for an output, of which a buffer has 132.
+// ccaMarks reports whether a frame of this many bytes is marked that leaves this many credits
+// behind it for an output, of which a buffer has 132.
 func ccaMarks(c *cp.CCA, s cp.Switch, output, credits int, payload uint32) bool {
 	f := wire.Frame{Kind: wire.Data, Payload: payload}
 	why := c.Dequeue(0, &f, cp.Queue{Output: output, Leaving: true, Bytes: unit.Size(credits) * wire.BlockSize, Room: 132 * wire.BlockSize, Switch: s})
@@ -186,7 +186,8 @@ func TestCCARefuses(t *testing.T) {
 	}
 }
 
-// The settings of single ports take the place of those of the switch, in the form in which they are written.
+// The settings of single ports take the place of those of the switch, in the form in which they are
+// written.
 func TestCCAPortSettings(t *testing.T) {
 	const written = "1=8:0:0,3=15:200:0,4=cs:15:2:9"
 	c := ccaOf(t, func(p *cp.CCAParams) { p.Threshold, p.CSThreshold, p.Ports = 0, 1, written })
@@ -216,8 +217,8 @@ func TestCCAPortSettings(t *testing.T) {
 	}
 }
 
-// The time of congestion is that between the frames at which a lane goes above its threshold and below: of several lanes, while one is
-// above.
+// The time of congestion is that between the frames at which a lane goes above its threshold and
+// below: of several lanes, while one is above.
 func TestCCACongested(t *testing.T) {
 	c := ccaOf(t, func(p *cp.CCAParams) { p.Threshold = 8 })
 	for _, x := range []struct {

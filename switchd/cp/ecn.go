@@ -20,10 +20,11 @@ type ECNParams struct {
 	// Pmax: marking probability at max, rising linearly from min.
 	// Source: Zhu et al. 2015, for 40 Gb/s
 	MaxP float64 `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax"`
-	// When a packet is marked. enqueue: on arrival, by the queue ahead of it; dequeue: on departure, by the queue
-	// behind it, so that the mark is newer.
+	// When a packet is marked. enqueue: on arrival, by the queue ahead of it; dequeue: on
+	// departure, by the queue behind it, so that the mark is newer.
 	At string `key:"at" def:"dequeue" words:"enqueue|dequeue"`
-	// Cell in which the queue is counted, as in switch memories; a frame occupies whole cells. none: bytes.
+	// Cell in which the queue is counted, as in switch memories; a frame occupies whole cells.
+	// none: bytes.
 	Cell unit.Size `key:"cell" def:"none" none:"none" low:"1B" high:"64KB"`
 }
 

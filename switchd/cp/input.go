@@ -18,8 +18,8 @@ type Full struct {
 	// Does not mark frames waiting for a link without credit.
 	// Source: HPL-2002-224, footnote 4
 	SkipBlocked bool `key:"skip-blocked" def:"false"`
-	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise a victim that waits for the
-	// crossbar is marked.
+	// Does not mark frames waiting for an idle output. M2 needs it, because otherwise a victim that
+	// waits for the crossbar is marked.
 	IdleExempt bool `key:"idle-exempt" computed:"false; single-output: true"`
 }
 
@@ -36,8 +36,8 @@ const (
 	WaitingAndSending = "waiting-and-sending" // Counts: the frames that cnt1 counts
 	Scan              = "scan"                // Selection: the frames that wait now: "direct packet scanning" (IV.B)
 
-	// Exceeds: how the threshold is compared. The paper's "exceeds" is MoreThan by the letter; AtLeast
-	// counts the packet on the wire as one more that waits, which is nearer to the figures.
+	// Exceeds: how the threshold is compared. The paper's "exceeds" is MoreThan by the letter;
+	// AtLeast counts the packet on the wire as one more that waits, which is nearer to the figures.
 	AtLeast  = ">="
 	MoreThan = ">"
 )
@@ -50,7 +50,8 @@ type InputParams struct {
 	// Whether the frame being sent counts as waiting.
 	// Source: HPL-2002-224, footnote 6
 	Counts string `key:"counts" def:"waiting" words:"waiting|waiting-and-sending"`
-	// What an event marks. counters: as many of the next departures as wait now; scan: the frames that wait now.
+	// What an event marks. counters: as many of the next departures as wait now; scan: the frames
+	// that wait now.
 	// Source: HPL-2002-224, IV.B
 	Selection string `key:"selection" def:"counters" words:"counters|scan"`
 	Full
@@ -66,7 +67,8 @@ type InputOutputParams struct {
 	// Frames waiting for an output from which it marks. none: only full buffers mark.
 	// Source: HPL-2002-224, Fig. 3(c)
 	Threshold int `key:"threshold" def:"4" low:"1" high:"1048576" none:"none"`
-	// Comparison with the threshold. The paper's "exceeds" is > literally; >= counts the frame being sent as waiting.
+	// Comparison with the threshold. The paper's "exceeds" is > literally; >= counts the frame
+	// being sent as waiting.
 	Exceeds string `key:"exceeds" def:">=" words:">=|>"`
 	InputParams
 }

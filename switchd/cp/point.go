@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Point is a row of the table of congestion points: everything about a point except its code. It is a marker, a
-// notifier or a dropper: two of Marker, Notifier and Dropper are nil.
+// Point is a row of the table of congestion points: everything about a point except its code. It is
+// a marker, a notifier or a dropper: two of Marker, Notifier and Dropper are nil.
 type Point struct {
 	Name string   // the scheme, in scenarios
 	Also []string // its other names
@@ -29,7 +29,8 @@ type Point struct {
 	Dropper  func(params any, s Site) (Dropper, error)
 }
 
-// Sight is the queues that a congestion point looks at, which determine the kind of switch that it fits.
+// Sight is the queues that a congestion point looks at, which determine the kind of switch that it
+// fits.
 type Sight uint8
 
 // The queues and buffers that a point looks at.
@@ -52,12 +53,14 @@ func (s *Site) happens(probability float64) bool {
 	return float64(s.Random.Below(1<<32)) < probability*(1<<32)
 }
 
-// loses draws whether something is lost, with the given probability in percent. For 0 it draws nothing.
+// loses draws whether something is lost, with the given probability in percent. For 0 it draws
+// nothing.
 func (s *Site) loses(percent int) bool {
 	return percent > 0 && s.Random.Below(100) < uint64(percent)
 }
 
-// check refuses parameters that are out of their ranges, or fit no switch. It gives a site without a generator one.
+// check refuses parameters that are out of their ranges, or fit no switch. It gives a site without
+// a generator one.
 func (s *Site) check(params any) error {
 	if err := param.Check(params); err != nil {
 		return fmt.Errorf("marking: %w", err)
@@ -95,9 +98,10 @@ type Marker interface {
 
 // Starver is a marker of a switch with input buffers that starves neighbours of credit.
 type Starver interface {
-	// Starve is called when a data frame begins to leave; onLine is how long it takes on the link by
-	// which it arrived. It returns how long after the frame's tail has left its credit goes back, which
-	// is also the least time, in addition to onLine, after the credit before it; 0: at once.
+	// Starve is called when a data frame begins to leave; onLine is how long it takes on the link
+	// by which it arrived. It returns how long after the frame's tail has left its credit goes
+	// back, which is also the least time, in addition to onLine, after the credit before it; 0: at
+	// once.
 	Starve(q Queue, onLink unit.Duration) unit.Duration
 }
 
@@ -168,12 +172,14 @@ func (p Point) Maker(params any, s Site) Maker {
 	}
 }
 
-// Traits are the properties of a point that follow from its parameters; of the zero value it has none.
+// Traits are the properties of a point that follow from its parameters; of the zero value it has
+// none.
 type Traits struct {
 	Levels []Level // the lengths of a queue at which it acts, for pictures
 
 	// Of a point of a switch with input buffers: a frame on the link counts among the frames that
-	// wait for its output, and the occupancy at which a buffer counts as full; zero: its whole room.
+	// wait for its output, and the occupancy at which a buffer counts as full; zero: its whole
+	// room.
 	Sending bool
 	Full    unit.Room
 
@@ -200,14 +206,15 @@ func TraitsOf(params any) Traits {
 	return Traits{}
 }
 
-// Triggered is a struct of parameters of a point that acts only where enough waits for an output. Least returns
-// the most bytes with which it never acts on f, of which the input buffer has a room, and the parameter from
-// which they follow; unit.MaxRoom: no queue is long enough.
+// Triggered is a struct of parameters of a point that acts only where enough waits for an output.
+// Least returns the most bytes with which it never acts on f, of which the input buffer has a room,
+// and the parameter from which they follow; unit.MaxRoom: no queue is long enough.
 type Triggered interface {
 	Least(f *wire.Frame, room unit.Size) (key string, most unit.Size)
 }
 
-// LeastOf returns what Triggered.Least returns for these parameters; 0 if the point may act on any queue.
+// LeastOf returns what Triggered.Least returns for these parameters; 0 if the point may act on any
+// queue.
 func LeastOf(params any, f *wire.Frame, room unit.Size) (key string, most unit.Size) {
 	if t, ok := params.(Triggered); ok {
 		return t.Least(f, room)
@@ -221,8 +228,8 @@ type Level struct {
 	At  unit.Room
 }
 
-// Line describes which frames are marked: no frame of a queue up to Min, all above Max, and between them a
-// share that rises to Most.
+// Line describes which frames are marked: no frame of a queue up to Min, all above Max, and between
+// them a share that rises to Most.
 type Line struct {
 	Min, Max unit.Room
 	Most     float64

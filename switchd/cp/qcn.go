@@ -17,32 +17,34 @@ type QCNParams struct {
 	// Queue growth since the last sample counts 2^weight times.
 	// Source: cpFeedbackWeight
 	Weight int `key:"weight" def:"1" low:"-10" high:"10"`
-	// Bytes between samples without congestion; an eighth of it in the worst case, which must hold a frame.
+	// Bytes between samples without congestion; an eighth of it in the worst case, which must hold
+	// a frame.
 	// Source: cpMinSampleBase
 	SampleBase unit.Size `key:"sample-base" def:"150KB" low:"10000B"`
 	// Random variation of the sampling interval, in percent.
 	// Source: IEEE 802.1Qau
 	Jitter int `key:"jitter" def:"15" low:"0" high:"99"`
-	// Bytes of the sampled frame, from the EtherType on, in a notification: 0, or 14 to 64 to identify the flow. IP
-	// packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over IPv6. With 0 the CN-TAG, or the source's
-	// shared limiter, identifies it.
+	// Bytes of the sampled frame, from the EtherType on, in a notification: 0, or 14 to 64 to
+	// identify the flow. IP packets need all headers: 42 with TCP or RoCEv2 over IPv4, 62 over
+	// IPv6. With 0 the CN-TAG, or the source's shared limiter, identifies it.
 	// Source: cpMinHeaderOctets
 	Octets   int   `key:"octets" def:"0" low:"0" high:"64"`
 	Priority uint8 `key:"priority" def:"6" low:"0" high:"7" also:"cnm-priority" doc:"Priority of notifications."`
 	// Source of the sampling rules: IEEE 802.1Qau or the QCN talk.
 	Version string `key:"version" def:"standard" words:"standard|talk"`
-	// table: one sample per number of bytes from the standard's table; linear: with a probability of 1 % to 10 %,
-	// linear in the feedback, as the talk's authors published elsewhere.
+	// table: one sample per number of bytes from the standard's table; linear: with a probability
+	// of 1 % to 10 %, linear in the feedback, as the talk's authors published elsewhere.
 	Sampling string `key:"sampling" by:"version=table|linear" words:"table|linear"`
 	// Notifications lost at random, in percent, for experiments.
 	Lost int `key:"lost" def:"0" low:"0" high:"100"`
 }
 
-// Linear is the word of Sampling for M. Alizadeh et al., Data Center Transport Mechanisms, Allerton 2008.
+// Linear is the word of Sampling for M. Alizadeh et al., Data Center Transport Mechanisms,
+// Allerton 2008.
 const Linear = "linear"
 
-// Traits returns the length that a queue should have, and notifications with as much of a frame as there
-// can be.
+// Traits returns the length that a queue should have, and notifications with as much of a frame as
+// there can be.
 func (p QCNParams) Traits() Traits {
 	notice := wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets})}
 	return Traits{
@@ -54,7 +56,8 @@ func (p QCNParams) Traits() Traits {
 	}
 }
 
-// Least returns the length at which a queue that has grown from nothing makes the source lower its rate.
+// Least returns the length at which a queue that has grown from nothing makes the source lower its
+// rate.
 func (p QCNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
 	return "qeq", unit.Size(float64(p.Qeq) / (1 + math.Ldexp(1, p.Weight)))
 }

@@ -247,8 +247,8 @@ func TestQCNLosesNotifications(t *testing.T) {
 	}
 }
 
-// A notification about a packet of RoCEv2 quotes all its headers, and comes back from its bytes as it
-// is: of both schemes, over both versions of IP, and no longer than its parameters say.
+// A notification about a packet of RoCEv2 quotes all its headers, and comes back from its bytes as
+// it is: of both schemes, over both versions of IP, and no longer than its parameters say.
 func TestNotificationsQuoteRoCE(t *testing.T) {
 	c := talkQCN()
 	c.Octets = 14

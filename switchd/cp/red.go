@@ -28,14 +28,14 @@ import (
 // The values of ns-2 are the ones that it had until October 2004. Since then it computes thresh_,
 // maxthresh_ and q_weight_ from the line unless they are given, and counts bytes.
 type REDParams struct {
-	// Source of the defaults: Floyd and Jacobson 1993, ns-2 (before automatic defaults), or Linux's tc red, which
-	// derives max from output-limit.
+	// Source of the defaults: Floyd and Jacobson 1993, ns-2 (before automatic defaults), or Linux's
+	// tc red, which derives max from output-limit.
 	Version string `key:"version" def:"paper" words:"paper|ns-2|tc"`
 	// Average queue from which frames are dropped or marked at random; same unit as max.
 	// Source: Floyd and Jacobson: min_th
 	Min unit.Room `key:"min" computed:"5 packets; tc: max/3" also:"min-th|thresh"`
-	// Average queue from which every frame is dropped or marked; above min, usually at least twice. Its unit, packets
-	// or bytes, is that of the average.
+	// Average queue from which every frame is dropped or marked; above min, usually at least twice.
+	// Its unit, packets or bytes, is that of the average.
 	// Source: Floyd and Jacobson: max_th
 	Max unit.Room `key:"max" computed:"15 packets; tc: output-limit/4" also:"max-th|maxthresh"`
 	// Drop or mark probability just below max, rising linearly from min.
@@ -44,27 +44,28 @@ type REDParams struct {
 	// Weight of the current queue in the average.
 	// Source: Floyd and Jacobson: w_q
 	Weight float64 `key:"q-weight" computed:"0.002; tc: by min and burst" low:"above 0" high:"1" also:"wq"`
-	// version: tc without q-weight: packets that may arrive at once at an empty queue before the average reaches min;
-	// determines the weight, a power of 1/2.
+	// version: tc without q-weight: packets that may arrive at once at an empty queue before the
+	// average reaches min; determines the weight, a power of 1/2.
 	// Source: tc red; Floyd and Jacobson, section 6.1
 	Burst int `key:"burst" computed:"tc: (2 min + max)/(3 mean-packet)" low:"0" high:"1048576" omit:"usual"`
 	// The probability rises linearly from max-p at max to 1 at twice max.
 	// Source: S. Floyd, 2000
 	Gentle bool `key:"gentle" by:"version=false|true|false"`
-	// Distribution of the gap between dropped or marked frames at probability p. uniform: 1 to 1/p; wait: 1/p to 2/p;
-	// geometric: independent.
+	// Distribution of the gap between dropped or marked frames at probability p. uniform: 1 to 1/p;
+	// wait: 1/p to 2/p; geometric: independent.
 	// Source: Floyd and Jacobson, section 7, methods 2 and 1; ns-2: wait_
 	Gaps string `key:"gaps" by:"version=uniform|wait|uniform" words:"uniform|wait|geometric"`
 	// The probability is proportional to frame length, with p for mean-packet.
 	// Source: Floyd and Jacobson, section 4
 	BySize bool `key:"by-size" def:"false" also:"bytes"`
-	// Typical frame length: while idle, the average decays as if such frames arrived at the link rate and found an
-	// empty queue.
+	// Typical frame length: while idle, the average decays as if such frames arrived at the link
+	// rate and found an empty queue.
 	MeanPacket unit.Size `key:"mean-packet" by:"version=1000B|500B|1000B" low:"1B" also:"avpkt|mean-pktsize"`
 	// Frames are marked instead of dropped. Required for lossless priorities.
 	// Source: RFC 3168, section 5
 	ECN bool `key:"ecn" def:"false" also:"setbit"`
-	// ecn: true: frames at an average of max (gentle: twice max) or above are dropped, unless they are lossless.
+	// ecn: true: frames at an average of max (gentle: twice max) or above are dropped, unless they
+	// are lossless.
 	// Source: tc red: harddrop; ns-2
 	HardDrop bool `key:"hard-drop" by:"version=false|true|false" also:"harddrop"`
 }
@@ -118,8 +119,8 @@ func tcWeight(min, burst float64) float64 {
 	return w
 }
 
-// Traits returns the thresholds of the average as levels and as a line. With ecn RED marks the frames that
-// flow control keeps from loss.
+// Traits returns the thresholds of the average as levels and as a line. With ecn RED marks the
+// frames that flow control keeps from loss.
 func (p REDParams) Traits() Traits {
 	t := Traits{Levels: []Level{{"min", p.Min}, {"max", p.Max}}, Spares: p.ECN}
 	if p.ECN && !p.Gentle {
@@ -270,8 +271,8 @@ func (r *RED) likely(average float64) float64 {
 	return 1
 }
 
-// spread returns the probability p_a of the n-th frame behind the last one that was picked: it makes
-// the gaps between those as they should be.
+// spread returns the probability p_a of the n-th frame behind the last one that was picked: it
+// makes the gaps between those as they should be.
 func (r *RED) spread(likely float64, nth int) float64 {
 	left := 1 - float64(likely*float64(nth-1))
 	switch {

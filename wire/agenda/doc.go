@@ -10,7 +10,8 @@
 // It is a tournament tree: the root holds the earliest instant and its slot, each node
 // the earliest of its eight children's, which share a cache line; the root has four. Set goes
 // up towards the root, a cache line per level, until nothing changes. The number of lines
-// matters, because the agenda of a large fabric does not fit into the near caches. Nothing allocates.
+// matters, because the agenda of a large fabric does not fit into the near caches. Nothing
+// allocates.
 //
 // Several users share an agenda, each with a Part of its slots, so the agenda of the driver has all
 // that is due in a fabric. A thing that is due at once has the instant Now.

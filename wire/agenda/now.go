@@ -2,8 +2,8 @@ package agenda
 
 import "math/bits"
 
-// Now is the set of things, by number, that are due at once and so have no instant: a bit for each. The first 64
-// are near.
+// Now is the set of things, by number, that are due at once and so have no instant: a bit for each.
+// The first 64 are near.
 type Now struct {
 	low  uint64
 	high *high // nil: there are no others

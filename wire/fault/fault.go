@@ -19,9 +19,9 @@ const (
 	Corrupted             // it arrives with bits that its check sequence does not fit
 )
 
-// Config describes one fault of one direction of a link. It concerns the frames of its kind whose first bit
-// leaves the sender in [From, Until). Of these it selects some: those by number (Nth, Every), or those in bad
-// periods (Burst), or all; and of the selected ones it hits a share.
+// Config describes one fault of one direction of a link. It concerns the frames of its kind whose
+// first bit leaves the sender in [From, Until). Of these it selects some: those by number (Nth,
+// Every), or those in bad periods (Burst), or all; and of the selected ones it hits a share.
 type Config struct {
 	From, Until unit.Time
 	Frames      wire.Kind // 0: of any kind
@@ -38,8 +38,8 @@ type Config struct {
 	Stream      uint64 // of the seed
 }
 
-// MostInBursts returns the highest Share of a fault with bursts: then there is one good frame between two bad
-// periods.
+// MostInBursts returns the highest Share of a fault with bursts: then there is one good frame
+// between two bad periods.
 func MostInBursts(burst, within float64) float64 { return within * burst / (burst + 1) }
 
 // Direction holds the faults of one direction of a link. The zero value has none.
@@ -74,9 +74,9 @@ func (d *Direction) Add(c Config) {
 // None reports whether there is no fault: Pass would only return Carried.
 func (d *Direction) None() bool { return len(d.faults) == 0 }
 
-// Pass returns the fate of the next frame, whose first bit leaves the sender at head and its last one at
-// tail, and by how much it is late. Each fault sees all frames that it concerns, also those that another
-// fault hits.
+// Pass returns the fate of the next frame, whose first bit leaves the sender at head and its last
+// one at tail, and by how much it is late. Each fault sees all frames that it concerns, also those
+// that another fault hits.
 func (d *Direction) Pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
 	for i := range d.faults {
 		f := &d.faults[i]
@@ -121,7 +121,8 @@ func (f *fault) hits(head unit.Time) bool {
 	return share.draw(f.random)
 }
 
-// chance is a probability: of 64 random bits as a number, those below it are hits. The highest is always.
+// chance is a probability: of 64 random bits as a number, those below it are hits. The highest is
+// always.
 type chance uint64
 
 // always is the chance of 1.

@@ -10,7 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// send passes n frames of a kind, one each microsecond, and returns the numbers of those with a fate, from 1.
+// send passes n frames of a kind, one each microsecond, and returns the numbers of those with a
+// fate, from 1.
 func send(d *fault.Direction, kind wire.Kind, n int, fate fault.Fate) (hit []int) {
 	for i := range n {
 		head := unit.Time(i) * unit.Time(unit.Microsecond)
@@ -47,8 +48,8 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// "Each fault sees all frames that it concerns": the third is the third, also when another fault hits the
-// second. A frame that is lost is not corrupted.
+// "Each fault sees all frames that it concerns": the third is the third, also when another fault
+// hits the second. A frame that is lost is not corrupted.
 func TestFaultsAreIndependent(t *testing.T) {
 	var d fault.Direction
 	d.Add(fault.Config{Until: unit.Never, Fate: fault.Corrupted, Share: 1, Nth: 3})
@@ -65,8 +66,8 @@ func TestFaultsAreIndependent(t *testing.T) {
 	}
 }
 
-// The share of frames that are hit is the one that is asked for, within four standard errors: of bursts,
-// whose frames depend on one another, by their number.
+// The share of frames that are hit is the one that is asked for, within four standard errors: of
+// bursts, whose frames depend on one another, by their number.
 func TestShares(t *testing.T) {
 	const n = 1_000_000
 	for _, tc := range []struct {
@@ -94,7 +95,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// "Share grows from 0 in so long": of two spans of the same length the later has three times the hits.
+// "Share grows from 0 in so long": of two spans of the same length the later has three times the
+// hits.
 func TestRise(t *testing.T) {
 	const n = 200_000
 	var d fault.Direction
@@ -106,7 +108,8 @@ func TestRise(t *testing.T) {
 	}
 }
 
-// "A late frame holds up the frames behind it": frames keep their order and their length on the link.
+// "A late frame holds up the frames behind it": frames keep their order and their length on the
+// link.
 func TestDelayKeepsOrder(t *testing.T) {
 	var d fault.Direction
 	d.Add(fault.Config{Until: unit.Never, Share: 1, Delay: 100, Jitter: 5000, Seed: 3})
@@ -150,7 +153,8 @@ func TestCopiesAgree(t *testing.T) {
 	}
 }
 
-// "The highest Share of a fault with bursts": the chance of a bad period is 1 after each good frame then.
+// "The highest Share of a fault with bursts": the chance of a bad period is 1 after each good frame
+// then.
 func TestMostInBursts(t *testing.T) {
 	const burst, within = 4, 0.5
 	var d fault.Direction

@@ -42,10 +42,10 @@ type Counts struct {
 // ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 
-// Split finds the datagrams of a packet of UDP in which a Train has put several. They follow one another, then come
-// the length of each in two bytes, then their number in one byte, then a zero. The lengths are big-endian. Split
-// returns where the first datagram begins, which is 0 if nothing is in front, and the lengths; none if b is not
-// such a packet.
+// Split finds the datagrams of a packet of UDP in which a Train has put several. They follow one
+// another, then come the length of each in two bytes, then their number in one byte, then a zero.
+// The lengths are big-endian. Split returns where the first datagram begins, which is 0 if nothing
+// is in front, and the lengths; none if b is not such a packet.
 func Split(b []byte) (begin int, lengths []byte) {
 	if len(b) < 2 || b[len(b)-1] != 0 {
 		return 0, nil

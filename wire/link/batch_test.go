@@ -92,7 +92,8 @@ func next(t testing.TB, l link.Batch) []byte {
 	}
 }
 
-// eachBatch runs a test on every kind of link that takes many datagrams at once, in both directions.
+// eachBatch runs a test on every kind of link that takes many datagrams at once, in both
+// directions.
 func eachBatch(t *testing.T, test func(t *testing.T, from, to link.Batch)) {
 	for _, k := range batches {
 		t.Run(k.name, func(t *testing.T) {
@@ -119,7 +120,8 @@ func came(t *testing.T, l link.Batch, train [][]byte) {
 	}
 }
 
-// trains are datagrams that leave together: of one size, of several, more than a packet can have, and longer.
+// trains are datagrams that leave together: of one size, of several, more than a packet can have,
+// and longer.
 func trains() map[string][][]byte {
 	sizes := map[string]func(i int) (int, int){
 		"one":                    func(int) (n, size int) { return 1, 98 },
@@ -168,7 +170,8 @@ func TestTrainsComeWholeAndInOrder(t *testing.T) {
 	})
 }
 
-// Several trains wait before any is read, with single datagrams between them, and are read in both directions.
+// Several trains wait before any is read, with single datagrams between them, and are read in both
+// directions.
 func TestTrainsAndSinglesKeepTheirOrder(t *testing.T) {
 	eachBatch(t, func(t *testing.T, from, to link.Batch) {
 		all := trainOf(60, mixes[2].size)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// mixes are the sizes of the datagrams of a train: flow control has 98 bytes with its trailer, data 2138.
+// mixes are the sizes of the datagrams of a train: flow control has 98 bytes with its trailer,
+// data 2138.
 var mixes = []struct {
 	name string
 	size func(i int) int
@@ -25,8 +26,8 @@ func trainOf(n int, size func(i int) int) (train [][]byte) {
 	return train
 }
 
-// BenchmarkTrain is what a datagram costs that is sent and received with others, and compared with what was
-// sent. The least of many rounds is ns/datagram: others work on the machine too.
+// BenchmarkTrain is what a datagram costs that is sent and received with others, and compared with
+// what was sent. The least of many rounds is ns/datagram: others work on the machine too.
 func BenchmarkTrain(b *testing.B) {
 	for _, k := range batches {
 		for _, mix := range mixes {

@@ -11,8 +11,8 @@
 //   - Veth: the two ends of a pair of virtual Ethernet interfaces, usually each in a separate
 //     network namespace (emu/host/netns makes them). Frames of Ethernet are
 //     on it as they are; others have an Ethernet header with EtherType in front.
-//   - Train: an end of one of these that sends several datagrams in one packet, with one call of the
-//     system (TrainPair, UnixTrainPair, VethTrain). A capture shows them in one packet.
+//   - Train: an end of one of these that sends several datagrams in one packet, with one call of
+//     the system (TrainPair, UnixTrainPair, VethTrain). A capture shows them in one packet.
 //   - Pipe: a ring of buffers in memory, for tests and for runs in one process
 //     that want no sockets.
 //
@@ -28,7 +28,7 @@
 //
 // # Limitations
 //
-// UDP, Unix and veth links are for Linux. Each end has one owner: no two calls of Recv or of Send, nor Close at the same time as any other
-// call, may run at the same time on the same end of one of these. A datagram has at least one
-// byte and at most MaxDatagram.
+// UDP, Unix and veth links are for Linux. Each end has one owner: no two calls of Recv or of Send,
+// nor Close at the same time as any other call, may run at the same time on the same end of one of
+// these. A datagram has at least one byte and at most MaxDatagram.
 package link

@@ -25,7 +25,8 @@ func encapsulated() []bpf.Instruction {
 	}
 }
 
-// ending passes the frames whose last two bytes are tail, and where there are trains those that have our EtherType.
+// ending passes the frames whose last two bytes are tail, and where there are trains those that
+// have our EtherType.
 func ending(tail uint16, trains bool) []bpf.Instruction {
 	filter := []bpf.Instruction{
 		bpf.LoadExtension{Num: bpf.ExtLen},

@@ -131,7 +131,8 @@ func silent(t testing.TB, l link.Link) {
 	}
 }
 
-// pattern returns n bytes that are not those of another n or salt. The last is not zero, for the sake of trains.
+// pattern returns n bytes that are not those of another n or salt. The last is not zero, for the
+// sake of trains.
 func pattern(n, salt int) []byte {
 	b := make([]byte, n)
 	r := unit.NewRandom(uint64(n), uint64(salt))

@@ -11,7 +11,8 @@ import (
 	"fabemu/wire/link"
 )
 
-// Where the loopback interface is down, the error names the remedy. Where it has ::1 alone, links are there.
+// Where the loopback interface is down, the error names the remedy. Where it has ::1 alone, links
+// are there.
 func TestLoopbackWithoutIPv4(t *testing.T) {
 	done := make(chan struct{})
 	go func() {

@@ -39,9 +39,9 @@ type VethOptions struct {
 	// MaxDatagram. An interface with a lower MTU is an error.
 	Largest int
 
-	// Train is the longest packet in which several datagrams may leave, with its Ethernet header, up to MaxVethTrain: of an end
-	// that becomes one for trains (VethTrain), and whose other end is one. A lower MTU makes the packets shorter. 0 is
-	// for single datagrams.
+	// Train is the longest packet in which several datagrams may leave, with its Ethernet header,
+	// up to MaxVethTrain: of an end that becomes one for trains (VethTrain), and whose other end is
+	// one. A lower MTU makes the packets shorter. 0 is for single datagrams.
 	Train int
 
 	// Native: datagrams are Ethernet frames, from the destination address
@@ -58,7 +58,8 @@ type VethOptions struct {
 	Buffer unit.Size
 }
 
-// VethMTU is the largest MTU of a virtual Ethernet interface, and MaxVethTrain the longest frame there.
+// VethMTU is the largest MTU of a virtual Ethernet interface, and MaxVethTrain the longest frame
+// there.
 const (
 	VethMTU      = 65535
 	MaxVethTrain = VethMTU + 14

@@ -95,7 +95,8 @@ func (r *ring) put(datagrams [][]byte) (n int, err error) {
 	return n, nil
 }
 
-// oldest takes the oldest datagram; nil where none waits. Its slot is not used again before release.
+// oldest takes the oldest datagram; nil where none waits. Its slot is not used again before
+// release.
 func (r *ring) oldest() ([]byte, error) {
 	if r.deaf {
 		return nil, ErrClosed

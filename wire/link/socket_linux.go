@@ -36,8 +36,8 @@ func (s *socket) call(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errn
 	return 0, unix.EBADF
 }
 
-// transmit makes a call that sends. Unlike call, it repeats the call once after EMSGSIZE, because the first error
-// may be the report of an earlier ICMP message.
+// transmit makes a call that sends. Unlike call, it repeats the call once after EMSGSIZE, because
+// the first error may be the report of an earlier ICMP message.
 func (s *socket) transmit(trap uintptr, p unsafe.Pointer, a, b uintptr) (n int, errno unix.Errno) {
 	if n, errno = s.call(trap, p, a, b); errno == unix.EMSGSIZE {
 		n, errno = s.call(trap, p, a, b) // the first time it may be the report of an ICMP message
@@ -61,8 +61,8 @@ func (s *socket) sent(errno unix.Errno) error {
 // plain is a socket whose packets are datagrams, without a header of ours.
 type plain struct{ socket }
 
-// Send sends b as one datagram. ErrFull means that the kernel has no memory for it now. Over UDP a full buffer of the
-// receiver does not show here, but in the receiver's Lost.
+// Send sends b as one datagram. ErrFull means that the kernel has no memory for it now. Over UDP a
+// full buffer of the receiver does not show here, but in the receiver's Lost.
 func (p *plain) Send(b []byte) error {
 	if err := check(len(b)); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (s *socket) wrap(what string, errno unix.Errno) error {
 }
 
 // Granted returns the receive buffer that the kernel gave, in the terms of the options. (The
-// kernel doubles the size that it is asked for, to allow for its own records, and reports the double;
-// this is the half.) Where it is less than was asked for, net.core.rmem_max is in the way.
+// kernel doubles the size that it is asked for, to allow for its own records, and reports the
+// double; this is the half.) Where it is less than was asked for, net.core.rmem_max is in the way.
 func (s *socket) Granted() unit.Size { return s.granted }
 
 // FD returns the file descriptor, for a poller; -1 once the end is closed.
@@ -169,8 +169,8 @@ func (s *socket) Close() error {
 const maxBuffer = unit.GiB
 
 // setBuffer asks for a receive buffer and returns the size that the kernel grants, in the
-// same terms; 0 leaves the buffer as it is. What Unix sockets have sent is in the sender's buffer until it is read. The
-// kind of the socket is for the error, too.
+// same terms; 0 leaves the buffer as it is. What Unix sockets have sent is in the sender's buffer
+// until it is read. The kind of the socket is for the error, too.
 func setBuffer(fd int, size unit.Size, kind string) (granted unit.Size, err error) {
 	force, limited := unix.SO_RCVBUFFORCE, unix.SO_RCVBUF
 	if kind == unixKind {

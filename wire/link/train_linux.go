@@ -7,12 +7,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Train is one end of a link that carries many datagrams in one packet. One call of the system sends
-// the packet, and one call reads it at the other end. A call costs as much as some fifty thousand bytes.
+// Train is one end of a link that carries many datagrams in one packet. One call of the system
+// sends the packet, and one call reads it at the other end. A call costs as much as some fifty
+// thousand bytes.
 //
-// A datagram that leaves by itself is a packet as it is. A packet of several has the layout of Split and ends in a
-// zero byte, so the last byte of a datagram must not be zero. On a veth pair an Ethernet header with EtherType is
-// in front of it, whatever its datagrams are.
+// A datagram that leaves by itself is a packet as it is. A packet of several has the layout of
+// Split and ends in a zero byte, so the last byte of a datagram must not be zero. On a veth pair an
+// Ethernet header with EtherType is in front of it, whatever its datagrams are.
 type Train struct {
 	packets
 	queue
@@ -57,7 +58,8 @@ func TrainPair(opts UDPOptions) (a, b *Train, err error) {
 	return a, b, nil
 }
 
-// pairOf makes trains of the ends of a link without headers of ours, in packets of at most so many bytes.
+// pairOf makes trains of the ends of a link without headers of ours, in packets of at most so many
+// bytes.
 func pairOf(x, y packets, room int) (a, b *Train) {
 	room = min(room, MaxDatagram)
 	a, b = newTrain(x, nil, room), newTrain(y, nil, room)
@@ -65,18 +67,20 @@ func pairOf(x, y packets, room int) (a, b *Train) {
 	return a, b
 }
 
-// VethTrain makes an end of a veth pair, which was opened for trains, one that sends them. The other end must be one, too.
+// VethTrain makes an end of a veth pair, which was opened for trains, one that sends them. The
+// other end must be one, too.
 func VethTrain(v *Veth) *Train { return newTrain(v, v.header[:], v.train) }
 
-// newTrain makes an end of a link one for trains: packets of at most this many bytes, with some in front.
+// newTrain makes an end of a link one for trains: packets of at most this many bytes, with some in
+// front.
 func newTrain(p packets, front []byte, room int) *Train {
 	t := &Train{packets: p, most: maxTrain, front: len(front), packet: make([]byte, len(front), max(room, len(front)))}
 	copy(t.packet, front)
 	return t
 }
 
-// Room returns how many bytes a packet with several datagrams has at most. If that is less than two datagrams
-// and six bytes take, each leaves in its own packet.
+// Room returns how many bytes a packet with several datagrams has at most. If that is less than two
+// datagrams and six bytes take, each leaves in its own packet.
 func (t *Train) Room() int { return cap(t.packet) - t.front }
 
 // Put adds b to the datagrams that Flush sends, and keeps it until then.
@@ -115,7 +119,8 @@ func (t *Train) leave(waiting [][]byte) (n int, err error) {
 	return n, err
 }
 
-// pack makes a packet of the oldest of the waiting datagrams, and returns how many it has. It makes none of one.
+// pack makes a packet of the oldest of the waiting datagrams, and returns how many it has. It makes
+// none of one.
 func (t *Train) pack(waiting [][]byte) (n int) {
 	t.packet = t.packet[:t.front]
 	for most := min(t.most, len(waiting)); most > 1 && n < most; n++ {

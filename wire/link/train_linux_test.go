@@ -34,8 +34,8 @@ func TestATrainIsOneCall(t *testing.T) {
 	}
 }
 
-// On the wire a packet has its datagrams, their lengths, their number and a zero. A datagram that leaves by itself is
-// a packet as it is.
+// On the wire a packet has its datagrams, their lengths, their number and a zero. A datagram that
+// leaves by itself is a packet as it is.
 func TestTrainOnTheWire(t *testing.T) {
 	a, b := trainPair(t, link.UDPOptions{})
 	put(t, a, [][]byte{[]byte("one")})
@@ -87,7 +87,8 @@ func forbid(call uint32, errno unix.Errno) error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// A train that finds no room waits. The next call begins with less, and nothing is lost or overtaken.
+// A train that finds no room waits. The next call begins with less, and nothing is lost or
+// overtaken.
 func TestTrainThatFindsNoRoomWaits(t *testing.T) {
 	for _, errno := range []unix.Errno{unix.EAGAIN, unix.ENOBUFS} {
 		a, b := trainPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
@@ -131,9 +132,9 @@ func TestTrainToAClosedEndWaits(t *testing.T) {
 	}
 }
 
-// A packet from outside is a datagram, or a train whose lengths agree with it, or it is counted as foreign.
-// Nothing else comes out, and what comes behind it still does. With the rights for namespaces a packet also crosses a
-// veth pair, behind an Ethernet header.
+// A packet from outside is a datagram, or a train whose lengths agree with it, or it is counted as
+// foreign. Nothing else comes out, and what comes behind it still does. With the rights for
+// namespaces a packet also crosses a veth pair, behind an Ethernet header.
 func FuzzTrain(f *testing.F) {
 	f.Add([]byte{1})
 	f.Add([]byte{0})
@@ -159,7 +160,8 @@ func FuzzTrain(f *testing.F) {
 	})
 }
 
-// crossesAsTrain sends a packet behind some bytes, and compares what it is taken for with what it is.
+// crossesAsTrain sends a packet behind some bytes, and compares what it is taken for with what it
+// is.
 func crossesAsTrain(t *testing.T, a, b *link.Train, packet, front []byte) {
 	t.Helper()
 	foreign := b.Foreign()

@@ -11,15 +11,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Unix is one end of a pair of SOCK_SEQPACKET sockets of the AF_UNIX family. It has no name, so other processes cannot reach
-// it. Where the other end has not read what fills the buffer, Send returns ErrFull: nothing is lost.
+// Unix is one end of a pair of SOCK_SEQPACKET sockets of the AF_UNIX family. It has no name, so
+// other processes cannot reach it. Where the other end has not read what fills the buffer, Send
+// returns ErrFull: nothing is lost.
 type Unix struct{ plain }
 
 // unixKind is the kind of socket in errors, and for setBuffer.
 const unixKind = "Unix"
 
-// UnixPair returns the two ends of a Unix link, with a buffer of a size as in UDPOptions for each direction. If that has
-// no room for the largest datagram, the error is ErrTooLong.
+// UnixPair returns the two ends of a Unix link, with a buffer of a size as in UDPOptions for each
+// direction. If that has no room for the largest datagram, the error is ErrTooLong.
 func UnixPair(buffer unit.Size, largest int) (a, b *Unix, err error) {
 	if buffer < 0 || buffer > maxBuffer {
 		return nil, nil, fmt.Errorf("buffer of %v: 0 to 1 GiB are possible", buffer)
@@ -42,8 +43,8 @@ func UnixPair(buffer unit.Size, largest int) (a, b *Unix, err error) {
 	return a, b, nil
 }
 
-// AdoptUnix makes an end of a file descriptor that another process of the same user has opened with UnixPair and passed
-// on. The end owns it from then on.
+// AdoptUnix makes an end of a file descriptor that another process of the same user has opened with
+// UnixPair and passed on. The end owns it from then on.
 func AdoptUnix(fd int) (*Unix, error) {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	if err != nil || kind != unix.SOCK_SEQPACKET {

@@ -262,7 +262,8 @@ func (v *Veth) frame() ([]byte, error) {
 		return nil, err
 	}
 	var aux unix.TpacketAuxdata
-	// Nothing else was asked for, so it is the first that came in addition to the frame, or there is none.
+	// Nothing else was asked for, so it is the first that came in addition to the frame, or there
+	// is none.
 	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
 	if int(v.in.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(aux))) &&
 		head.Level == unix.SOL_PACKET && head.Type == unix.PACKET_AUXDATA {
@@ -271,8 +272,8 @@ func (v *Veth) frame() ([]byte, error) {
 	return retag(v.buf[:tagSize+n], aux.Status, aux.Vlan_tpid, aux.Vlan_tci), nil
 }
 
-// retag returns a frame that begins behind tagSize bytes. The kernel takes the tag of 802.1Q out of a frame; it is
-// put back.
+// retag returns a frame that begins behind tagSize bytes. The kernel takes the tag of 802.1Q out of
+// a frame; it is put back.
 func retag(frame []byte, status uint32, kind, tag uint16) []byte {
 	if status&unix.TP_STATUS_VLAN_VALID == 0 || len(frame) < tagSize+addresses {
 		return frame[tagSize:]

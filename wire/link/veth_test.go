@@ -70,7 +70,8 @@ type vethTrain struct {
 func (v veth) at() netns.Port      { return v.port }
 func (v vethTrain) at() netns.Port { return v.port }
 
-// vethTrains returns both ends of a veth pair of an MTU, for trains that are as long as that allows.
+// vethTrains returns both ends of a veth pair of an MTU, for trains that are as long as that
+// allows.
 func vethTrains(t testing.TB, mtu int, o link.VethOptions) (a, b vethTrain) {
 	t.Helper()
 	o.Train = link.MaxVethTrain

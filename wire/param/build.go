@@ -40,7 +40,8 @@ func (p *Param) Text(v any) string {
 // Mapping returns a struct as a file writes it in one line.
 func (s *Struct) Mapping(v any) string { return "{" + s.Fields(v, ", ") + "}" }
 
-// Fields returns the fields of a struct as a file writes them, with a separator and without some keys.
+// Fields returns the fields of a struct as a file writes them, with a separator and without some
+// keys.
 func (s *Struct) Fields(v any, between string, without ...string) string {
 	var room [512]byte
 	b := room[:0]
@@ -62,8 +63,8 @@ func (s *Struct) Fields(v any, between string, without ...string) string {
 	return string(b)
 }
 
-// Quote prints a text so that YAML reads a text: without quotes if the word cannot be read as another kind
-// of value.
+// Quote prints a text so that YAML reads a text: without quotes if the word cannot be read as
+// another kind of value.
 func Quote(s string) string {
 	plain := s != ""
 	for i, c := range s {
@@ -120,8 +121,8 @@ func (s *Struct) Build(given func(p *Param) any, complete func(pointer any)) any
 	return pointer.Elem().Interface()
 }
 
-// Fill sets the fields of an existing struct, to which pointer points and which is still zero. Build makes a new one
-// and calls Fill.
+// Fill sets the fields of an existing struct, to which pointer points and which is still zero.
+// Build makes a new one and calls Fill.
 func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(pointer any)) {
 	to := reflect.ValueOf(pointer).Elem()
 	for i := range s.Params {
@@ -158,8 +159,8 @@ func (s *Struct) Fill(pointer any, given func(p *Param) any, complete func(point
 	}
 }
 
-// Put gives a field of a struct a value of Read. It skips a value that does not fit: the owner of the form
-// sets that field.
+// Put gives a field of a struct a value of Read. It skips a value that does not fit: the owner of
+// the form sets that field.
 func (p *Param) Put(f reflect.Value, value any) {
 	switch v := reflect.ValueOf(value); {
 	case v.Type().AssignableTo(f.Type()):
@@ -204,9 +205,10 @@ func Fill[T any](value *T, usual T, given bool) {
 // arithmetic in a line; empty: there is none. A resolved scenario has it as a comment.
 type Explainer interface{ Explain() string }
 
-// Check returns an error about the first parameter of a struct that is out of its range, with its key. It is for structs
-// that a program makes: what Read returns is in range. An empty word is left to the owner of the struct, and so is a
-// parameter that does not count with the values of the others.
+// Check returns an error about the first parameter of a struct that is out of its range, with its
+// key. It is for structs that a program makes: what Read returns is in range. An empty word is left
+// to the owner of the struct, and so is a parameter that does not count with the values of the
+// others.
 func Check(v any) error {
 	s := Of(v)
 	for i := range s.Params {

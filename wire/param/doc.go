@@ -31,8 +31,8 @@
 //	also      names of other programs for it, with "|" between
 //	old       its key in earlier versions, which is still read
 //
-// A long doc is the comment above the field, and a source in addition to it the last lines there, behind "Source: ". They are
-// copied into docs.txt, because a program cannot read its own comments:
+// A long doc is the comment above the field, and a source in addition to it the last lines there,
+// behind "Source: ". They are copied into docs.txt, because a program cannot read its own comments:
 //
 //	go test ./wire/param -update
 //

@@ -20,8 +20,8 @@ import (
 // longest is how long a line with a doc in its tags can be.
 const longest = 140
 
-// commented returns a line of docs.txt for each parameter of a file with a comment above it, and refuses
-// documentation in two places.
+// commented returns a line of docs.txt for each parameter of a file with a comment above it, and
+// refuses documentation in two places.
 func commented(t *testing.T, file, pkg string) (lines []string) {
 	text, err := os.ReadFile(file)
 	if err != nil {

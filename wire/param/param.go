@@ -30,7 +30,8 @@ const (
 // Single reports whether a parameter is one value.
 func (k Kind) Single() bool { return k < Object }
 
-// Param is one parameter, as the tags of its field declare it. The package comment explains the tags.
+// Param is one parameter, as the tags of its field declare it. The package comment explains the
+// tags.
 type Param struct {
 	Key       string
 	Kind      Kind
@@ -187,7 +188,8 @@ func (s *Struct) Find(key string) *Param {
 	return nil
 }
 
-// Current returns the present key of a parameter by its key in an earlier version, and any other key as it is.
+// Current returns the present key of a parameter by its key in an earlier version, and any other
+// key as it is.
 func (s *Struct) Current(key string) string {
 	for i := range s.Params {
 		if p := &s.Params[i]; p.Old != "" && p.Old == key {

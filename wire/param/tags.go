@@ -25,7 +25,8 @@ func (s *Struct) add(typ reflect.Type, at []int, forms Forms) {
 	}
 }
 
-// OfField returns the parameter that the tags of a field of typ declare, whether it has a key or not. It panics as Of does.
+// OfField returns the parameter that the tags of a field of typ declare, whether it has a key or
+// not. It panics as Of does.
 func OfField(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	wrong := func(format string, args ...any) {
 		panic("param: " + f.Name + ": " + fmt.Sprintf(format, args...))
@@ -119,7 +120,8 @@ func (p *Param) word(f reflect.StructField, words []string, wrong func(format st
 	}
 }
 
-// nest sets the parameters of a struct, or of the items of a slice or an array, unless a form has set them.
+// nest sets the parameters of a struct, or of the items of a slice or an array, unless a form has
+// set them.
 func (p *Param) nest(f reflect.StructField, forms Forms) {
 	switch {
 	case p.Kind == Object && p.Object == nil:
@@ -192,9 +194,9 @@ func pairs(tag string) (all []Part) {
 	return all
 }
 
-// docs has the documentation of fields in the comments above them, because a program cannot read its own comments: a line
-// for each field, with the path of its package and its type, its key, its meaning, and the source of its default, with
-// tabs between. A test writes it.
+// docs has the documentation of fields in the comments above them, because a program cannot read
+// its own comments: a line for each field, with the path of its package and its type, its key, its
+// meaning, and the source of its default, with tabs between. A test writes it.
 //
 //go:embed docs.txt
 var docs string

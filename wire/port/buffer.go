@@ -9,8 +9,8 @@ type BufferConfig struct {
 	Low  unit.Size // at or below this it may resume
 }
 
-// Buffer is an account of bytes with watermarks: for an input's partition, a shared pool, or the ingress of an
-// endpoint.
+// Buffer is an account of bytes with watermarks: for an input's partition, a shared pool, or the
+// ingress of an endpoint.
 type Buffer struct {
 	BufferConfig
 	used    unit.Size

@@ -10,7 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Sharing is how the channels of a sender share the credits of their port (SAI: the threshold mode of a credit profile).
+// Sharing is how the channels of a sender share the credits of their port (SAI: the threshold mode
+// of a credit profile).
 type Sharing uint8
 
 // The ways of sharing.
@@ -25,12 +26,14 @@ func (Sharing) Words() []string { return []string{"none", "static", "dynamic"} }
 
 func (p Sharing) String() string { return unit.Word(p, p.Words()) }
 
-// MaxLimit is the highest limit of a channel, and of a port, in credits: the counters in a CF_Update have 15 bits.
+// MaxLimit is the highest limit of a channel, and of a port, in credits: the counters in a
+// CF_Update have 15 bits.
 const MaxLimit = wire.CountMask
 
-// CBFC are the parameters of credit-based flow control on an Ethernet link (Ultra Ethernet 1.0, section 5.2). Names,
-// ranges and defaults are those of the SAI proposal "Credit Based Flow Control", SAI 1.18. Both directions have the
-// same parameters. A frame that takes n bytes on the link needs (n + Overhead) / Credit credits, rounded up.
+// CBFC are the parameters of credit-based flow control on an Ethernet link (Ultra Ethernet 1.0,
+// section 5.2). Names, ranges and defaults are those of the SAI proposal "Credit Based Flow
+// Control", SAI 1.18. Both directions have the same parameters. A frame that takes n bytes on the
+// link needs (n + Overhead) / Credit credits, rounded up.
 type CBFC struct {
 	// Size of a credit.
 	// Source: SAI's example
@@ -43,8 +46,8 @@ type CBFC struct {
 	// Credits of all channels together, managed by the sender. none: no shared limit.
 	// Source: SAI: CBFC_SENDER_CREDIT_LIMIT
 	PortLimit int `key:"port-limit" def:"none" none:"none" low:"1" high:"32767"`
-	// port-limit: unreserved credits that a channel may use. none: none; static: shared; dynamic: 2^exponent times the
-	// free ones.
+	// port-limit: unreserved credits that a channel may use. none: none; static: shared; dynamic:
+	// 2^exponent times the free ones.
 	// Source: SAI: THRESHOLD_MODE
 	Pool Sharing `key:"pool" def:"static"`
 	// port-limit: credits reserved for each channel.
@@ -98,7 +101,8 @@ func (c *CBFC) Most() int {
 // Credits returns how many credits a frame takes, given its length on the link.
 func (c *CBFC) Credits(n unit.Size) int { return int((n + c.Overhead + c.Credit - 1) / c.Credit) }
 
-// Least returns the number of channels and the number of credits for which the receiver must have room.
+// Least returns the number of channels and the number of credits for which the receiver must have
+// room.
 func (c *CBFC) Least() (channels, credits int) {
 	seen := uint32(0)
 	for class, vc := range c.Channels {
@@ -169,9 +173,9 @@ func newChannels(c CBFC) *channels {
 	return s
 }
 
-// restart resets the credits, because neither end has received anything from the other yet. The limit of a channel
-// follows from the first CF_Update, which is due at once: the credits of all frames that are still in the receiver's
-// buffer are in use.
+// restart resets the credits, because neither end has received anything from the other yet. The
+// limit of a channel follows from the first CF_Update, which is due at once: the credits of all
+// frames that are still in the receiver's buffer are in use.
 func (s *channels) restart(p *Port, now unit.Time) {
 	for i := range s.all {
 		s.all[i].restart()
@@ -244,7 +248,8 @@ func (s *channels) pooled(c *channel, k int) bool {
 	return after == 0 || after <= most && after-before <= free
 }
 
-// sends debits a frame and returns how many credits its channel has left; -1: the priority has no channel.
+// sends debits a frame and returns how many credits its channel has left; -1: the priority has no
+// channel.
 func (s *channels) sends(f *wire.Frame, n unit.Size) (left int) {
 	c := s.channel(f.Lane)
 	if c == nil {
@@ -264,8 +269,8 @@ func (s *channels) use(c *channel, k int) {
 	s.inUse += k
 }
 
-// received accounts for a frame that has arrived. It returns false if there is no room for it: the peer has exceeded
-// its credit.
+// received accounts for a frame that has arrived. It returns false if there is no room for it: the
+// peer has exceeded its credit.
 func (s *channels) received(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
@@ -279,7 +284,8 @@ func (s *channels) received(lane uint8, n unit.Size) bool {
 	return true
 }
 
-// freed gives back the credits of a frame. It reports whether a CF_Update has become due that was not due before.
+// freed gives back the credits of a frame. It reports whether a CF_Update has become due that was
+// not due before.
 func (s *channels) freed(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
@@ -308,8 +314,8 @@ func (s *channels) empty(*Port, unit.Time) {
 	s.stored = 0
 }
 
-// update takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead than possible,
-// it ignores the message and returns false.
+// update takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead
+// than possible, it ignores the message and returns false.
 func (s *channels) update(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
 		return s.receiveConsumed(f.CC())
@@ -330,9 +336,9 @@ func (s *channels) update(f *wire.Frame) bool {
 	return true
 }
 
-// freedBy returns how many credits one half of a CF_Update gives back. It returns false if the update is impossible,
-// because that is more than are in use. If the limit of the channel is not known yet, it returns how many credits
-// are in use.
+// freedBy returns how many credits one half of a CF_Update gives back. It returns false if the
+// update is impossible, because that is more than are in use. If the limit of the channel is not
+// known yet, it returns how many credits are in use.
 func (s *channels) freedBy(word uint32) (int, bool) {
 	vc, low := wire.ChannelOf(word)
 	i := s.index[vc]
@@ -348,7 +354,8 @@ func (s *channels) freedBy(word uint32) (int, bool) {
 	return n, n <= s.inUseOf(c)
 }
 
-// giveBack lets a channel send n more credits. If the limit of the channel is not known yet, it may use all but n.
+// giveBack lets a channel send n more credits. If the limit of the channel is not known yet, it may
+// use all but n.
 func (s *channels) giveBack(word uint32, n int) {
 	vc, _ := wire.ChannelOf(word)
 	c := &s.all[s.index[vc]]
@@ -362,8 +369,8 @@ func (s *channels) giveBack(word uint32, n int) {
 	c.limit = (c.limit + uint32(n)) & c.last()
 }
 
-// receiveConsumed takes in a CC_Update: frames that were sent and have not arrived are lost, so their credits are
-// free. A channel cannot have lost more than it has room for.
+// receiveConsumed takes in a CC_Update: frames that were sent and have not arrived are lost, so
+// their credits are free. A channel cannot have lost more than it has room for.
 func (s *channels) receiveConsumed(p *wire.CCPart) bool {
 	for i := range s.all {
 		c := &s.all[i]
@@ -381,9 +388,9 @@ func (s *channels) receiveConsumed(p *wire.CCPart) bool {
 	return true
 }
 
-// next takes the channel whose CF_Update is the most urgent, other than beside. Candidates are the channels that
-// have freed credits and those whose last update is too old; the one with the oldest update wins. So a busy channel
-// cannot delay the repair of a lost update of another.
+// next takes the channel whose CF_Update is the most urgent, other than beside. Candidates are the
+// channels that have freed credits and those whose last update is too old; the one with the oldest
+// update wins. So a busy channel cannot delay the repair of a lost update of another.
 func (s *channels) next(beside *channel, old unit.Time) *channel {
 	var best *channel
 	for i := range s.all {
@@ -505,8 +512,8 @@ func (s *channels) repeats(p *Port) unit.Time {
 
 func (s *channels) asked() uint8 { return 0 }
 
-// receive accounts for a frame of the node, which ends here if there is no room for it, and takes in the messages of
-// the peer.
+// receive accounts for a frame of the node, which ends here if there is no room for it, and takes
+// in the messages of the peer.
 func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	f := &a.Frame
 	switch {
@@ -532,7 +539,8 @@ func (s *channels) free(p *Port, _ unit.Time, f *wire.Frame) {
 	s.returns(p, f.Lane, p.Framing().Length(f))
 }
 
-// returns gives back the credits of a frame. It reports whether a CF_Update has become due that was not due before.
+// returns gives back the credits of a frame. It reports whether a CF_Update has become due that was
+// not due before.
 func (s *channels) returns(p *Port, lane uint8, n unit.Size) bool {
 	news := s.freed(lane, n)
 	if news {
@@ -544,8 +552,9 @@ func (s *channels) returns(p *Port, lane uint8, n unit.Size) bool {
 // Credited reports whether the link has credits of virtual channels.
 func (p *Port) Credited() bool { return p.kind == ChannelCredits }
 
-// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is Credited. The result
-// is when Control has something to send about it; unit.Never: nothing, or Control already had something to send.
+// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is
+// Credited. The result is when Control has something to send about it; unit.Never: nothing, or
+// Control already had something to send.
 func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
 	switch s := p.control.(*channels); {
 	case !s.returns(p, f.Lane, n):
@@ -557,8 +566,8 @@ func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit
 	}
 }
 
-// Starved returns since when the peer has lacked room for the first frame of a priority. It returns unit.Never if
-// the peer has room, or if MaySend has not been asked.
+// Starved returns since when the peer has lacked room for the first frame of a priority. It returns
+// unit.Never if the peer has room, or if MaySend has not been asked.
 func (p *Port) Starved(lane uint8) unit.Time {
 	s, ok := p.control.(*channels)
 	if !ok {

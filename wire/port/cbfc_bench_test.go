@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// hop returns a function that carries a frame over a link, whose receiver frees it at once, and the messages of flow
-// control about it.
+// hop returns a function that carries a frame over a link, whose receiver frees it at once, and the
+// messages of flow control about it.
 func hop(c Config) func() {
 	var outs [2]Outbox
 	rec := trace.NewRecorder(0, silent{})
@@ -57,7 +57,8 @@ func TestAllocsOfAHop(t *testing.T) {
 	}
 }
 
-// The cost of a hop by itself: of PFC, and of credits with the usual spacing of CF_Updates, one in five frames.
+// The cost of a hop by itself: of PFC, and of credits with the usual spacing of CF_Updates, one in
+// five frames.
 func BenchmarkHop(b *testing.B) {
 	for _, c := range []Config{etherLink(PriorityPauseFrames), channelLink(CBFC{Limit: 60, CFMin: 6400, CFMax: 262144, CCTimer: 256 * us})} {
 		b.Run(c.FlowControl.String(), func(b *testing.B) {

@@ -9,7 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// channelLink is a link with credits of 256 bytes, whose priority p has channel 12 + p: channels in both halves.
+// channelLink is a link with credits of 256 bytes, whose priority p has channel 12 + p: channels in
+// both halves.
 func channelLink(c CBFC) Config {
 	l := etherLink(ChannelCredits)
 	c.Credit, c.Lossless = 256, allClasses
@@ -29,8 +30,8 @@ func channelLink(c CBFC) Config {
 	return l
 }
 
-// drained runs a pair whose receiver frees each frame as it comes, but for some priorities, until an instant. It
-// loses the frames that a function chooses, of either end.
+// drained runs a pair whose receiver frees each frame as it comes, but for some priorities, until
+// an instant. It loses the frames that a function chooses, of either end.
 func drained(p *pair, until unit.Time, keep uint8, lose func(from int, f *wire.Frame) bool) {
 	p.t.Helper()
 	for p.now < until {
@@ -84,8 +85,8 @@ func faultless(t *testing.T, p *pair) {
 	}
 }
 
-// B-1: the rate is min(1, credit / (RTT C)), where the round has the way there and back, the frame, the CF_Update and
-// the time that this waits.
+// B-1: the rate is min(1, credit / (RTT C)), where the round has the way there and back, the frame,
+// the CF_Update and the time that this waits.
 func TestRateOfAChannel(t *testing.T) {
 	for _, frames := range []int{1, 7, 20, 40, 60, 83, 90, 200} {
 		c := channelLink(CBFC{Limit: frames * 6})
@@ -104,7 +105,8 @@ func TestRateOfAChannel(t *testing.T) {
 	}
 }
 
-// B-2: the credits of frames that the link loses are back within one timer of CC_Updates, and a round.
+// B-2: the credits of frames that the link loses are back within one timer of CC_Updates, and a
+// round.
 func TestCreditsOfLostFramesComeBack(t *testing.T) {
 	c := channelLink(CBFC{Limit: 60, CCTimer: 100 * us})
 	p := newPair(t, c, BufferConfig{Room: math.MaxInt64})
@@ -162,8 +164,8 @@ func TestLostCFUpdateIsRepaired(t *testing.T) {
 	}
 }
 
-// B-4 and B-5: under any loss of frames and messages no frame finds no room, and no credit leaks in the end, over ten
-// wraps of the counters.
+// B-4 and B-5: under any loss of frames and messages no frame finds no room, and no credit leaks in
+// the end, over ten wraps of the counters.
 func TestChannelsLoseNothingForever(t *testing.T) {
 	for seed := range uint64(4) {
 		r := unit.NewRandom(seed, 7)
@@ -215,8 +217,8 @@ func TestChannelsLoseNothingForever(t *testing.T) {
 	}
 }
 
-// B-6: a channel whose frames are not taken does not stop another; with one pool for all it does, unless credits are
-// reserved.
+// B-6: a channel whose frames are not taken does not stop another; with one pool for all it does,
+// unless credits are reserved.
 func TestAStarvedChannelStopsNoOther(t *testing.T) {
 	for _, tc := range []struct {
 		name string
@@ -287,8 +289,8 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever messages come, as bytes of a peer that may send anything, a port counts no more credits than there are and
-// no fewer than none, and does not panic.
+// Whatever messages come, as bytes of a peer that may send anything, a port counts no more credits
+// than there are and no fewer than none, and does not panic.
 func FuzzChannels(f *testing.F) {
 	f.Add([]byte("\x00\x06\x00\x3c\x06\x00\x3c\x02\x03\x00\x00\x00\x00\x00\x02\x03\x00\x00\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00"))
 	f.Add([]byte("\x03\x03\x00\x00\x00\x00\x00\x01\x00\x00\x0c\x00\x00\x00\x01\x03\x00\x0c\x00\x00\x12\x04\x03\x00\x00\x00\x00\x00"))

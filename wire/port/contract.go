@@ -18,7 +18,8 @@ type End struct {
 	Port ID
 }
 
-// Arrival is a frame that has arrived at a port. The node may act on it from the instant at which it receives it.
+// Arrival is a frame that has arrived at a port. The node may act on it from the instant at which
+// it receives it.
 type Arrival struct {
 	Frame  wire.Frame
 	Head   unit.Time // when the first bit left the peer's port
@@ -142,8 +143,8 @@ var blockWords = [Blocks]string{
 
 func (b Block) String() string { return unit.Word(b, blockWords[:]) }
 
-// Answer is the answer to "may I send?": the reason against it, and until when it holds. Until is unit.Never if only
-// a frame from the peer can change the answer.
+// Answer is the answer to "may I send?": the reason against it, and until when it holds. Until is
+// unit.Never if only a frame from the peer can change the answer.
 type Answer struct {
 	Block Block
 	Until unit.Time
@@ -160,9 +161,10 @@ type Wait struct {
 	Room  bool      // there is room again at In: the sender there has been notified, or is about to be
 }
 
-// Outbox is the queue of a node's transmissions, in the order in which they were started. The driver empties it
-// after each call, so all nodes of a driver can share one, which then stays in the cache even in a large fabric.
-// The nodes also share the kinds of their links through it, and the bodies of their frames.
+// Outbox is the queue of a node's transmissions, in the order in which they were started. The
+// driver empties it after each call, so all nodes of a driver can share one, which then stays in
+// the cache even in a large fabric. The nodes also share the kinds of their links through it, and
+// the bodies of their frames.
 type Outbox struct {
 	Bodies wire.Bodies
 

@@ -8,8 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// account is the arithmetic of credits of one virtual lane or channel, both directions of it. InfiniBand and
-// Ultra Ethernet send the same counters under other names:
+// account is the arithmetic of credits of one virtual lane or channel, both directions of it.
+// InfiniBand and Ultra Ethernet send the same counters under other names:
 //
 //	           InfiniBand (IBTA Volume 1, 7.9.4)               Ultra Ethernet (5.2)
 //	consumed   FCTBS, total blocks sent                        S_CC, credits consumed
@@ -17,8 +17,9 @@ import (
 //	received   ABR, adjusted blocks received                   R_CC, credits consumed
 //	used       blocks of these that are still in our buffer    R_CC - R_CF
 //
-// The counters are cyclic and absolute. A message from the sender carries consumed, which the peer takes for its
-// received; one from the receiver carries how far the peer may go: whatever was lost before, the two agree again.
+// The counters are cyclic and absolute. A message from the sender carries consumed, which the peer
+// takes for its received; one from the receiver carries how far the peer may go: whatever was lost
+// before, the two agree again.
 type account[N uint16 | uint32] struct {
 	used, room int32
 	consumed   N // sender
@@ -42,11 +43,12 @@ func (a *account[N]) last() N {
 	return modulus - 1
 }
 
-// restart sets the counters to zero, as link initialisation does. The content of the buffer stays there.
+// restart sets the counters to zero, as link initialisation does. The content of the buffer stays
+// there.
 func (a *account[N]) restart() { *a = account[N]{used: a.used, room: a.room} }
 
-// ahead returns how many credits are left after n more. ok is false if the limit is behind that: half of the
-// counters' range counts as behind.
+// ahead returns how many credits are left after n more. ok is false if the limit is behind that:
+// half of the counters' range counts as behind.
 func (a *account[N]) ahead(n int) (left N, ok bool) {
 	last := a.last()
 	left = (a.limit - a.consumed - N(n)) & last
@@ -59,8 +61,8 @@ func (a *account[N]) MaySend(n int) bool {
 	return ok
 }
 
-// Left returns how many blocks may still be sent. An old flow control packet can leave the limit behind the blocks
-// that were sent; then there is no credit.
+// Left returns how many blocks may still be sent. An old flow control packet can leave the limit
+// behind the blocks that were sent; then there is no credit.
 func (a *account[N]) Left() int {
 	if left, ok := a.ahead(0); ok {
 		return int(left)
@@ -68,8 +70,8 @@ func (a *account[N]) Left() int {
 	return 0
 }
 
-// Sent debits n blocks and returns how many may still be sent. It panics if there is no credit for them, because
-// then the caller has not asked MaySend.
+// Sent debits n blocks and returns how many may still be sent. It panics if there is no credit for
+// them, because then the caller has not asked MaySend.
 func (a *account[N]) Sent(n int) (left int) {
 	rest, ok := a.ahead(n)
 	if !ok {
@@ -79,8 +81,9 @@ func (a *account[N]) Sent(n int) (left int) {
 	return int(rest)
 }
 
-// Received accounts for n blocks that have arrived and must be stored. If there is no room it returns false and
-// leaves the buffer as it is: the peer has broken the promise that makes the link lossless.
+// Received accounts for n blocks that have arrived and must be stored. If there is no room it
+// returns false and leaves the buffer as it is: the peer has broken the promise that makes the link
+// lossless.
 func (a *account[N]) Received(n int) bool {
 	a.received = (a.received + N(n)) & a.last()
 	if n > int(a.room-a.used) {
@@ -104,36 +107,38 @@ func (a *account[N]) Used() int { return int(a.used) }
 // Room returns the capacity of the buffer in blocks.
 func (a *account[N]) Room() int { return int(a.room) }
 
-// Credit is the flow control of one virtual lane of InfiniBand, in blocks of 64 bytes (IBTA Volume 1, 7.9.4): an
-// account, and the packets that keep both ends in step. A flow control packet carries FCTBS, and the sum of ABR and
-// our free room, which becomes the peer's limit.
+// Credit is the flow control of one virtual lane of InfiniBand, in blocks of 64 bytes (IBTA Volume
+// 1, 7.9.4): an account, and the packets that keep both ends in step. A flow control packet carries
+// FCTBS, and the sum of ABR and our free room, which becomes the peer's limit.
 type Credit struct {
 	account[uint16]
 	fresh uint16 // blocks freed since the peer was last notified, up to the most that fits
 	batch uint16 // notify the peer when fresh reaches this
 }
 
-// NewCredit returns the flow control of a lane with a receive buffer of room blocks. The peer is notified once at
-// least batch blocks have been freed.
+// NewCredit returns the flow control of a lane with a receive buffer of room blocks. The peer is
+// notified once at least batch blocks have been freed.
 func NewCredit(room, batch int) Credit {
 	return Credit{account[uint16]{room: int32(min(room, math.MaxInt32))}, 0, uint16(max(batch, 1))}
 }
 
-// restart sets the counters to zero, as link initialisation does. The content of the buffer stays there.
+// restart sets the counters to zero, as link initialisation does. The content of the buffer stays
+// there.
 func (c *Credit) restart() {
 	c.account.restart()
 	c.fresh = 0
 }
 
-// Freed returns n blocks of the buffer to the peer. It reports whether the peer must be notified now.
+// Freed returns n blocks of the buffer to the peer. It reports whether the peer must be notified
+// now.
 func (c *Credit) Freed(n int) bool {
 	c.free(n)
 	c.fresh = uint16(min(int(c.fresh)+n, math.MaxUint16))
 	return c.fresh >= c.batch
 }
 
-// Receive takes in a flow control packet of the peer. It returns false if the operand of the packet is reserved, so
-// that the packet must be discarded.
+// Receive takes in a flow control packet of the peer. It returns false if the operand of the packet
+// is reserved, so that the packet must be discarded.
 func (c *Credit) Receive(f *wire.Frame) bool {
 	sent := f.Credit()
 	if sent.Op != wire.OpNormal && sent.Op != wire.OpInit {
@@ -145,7 +150,8 @@ func (c *Credit) Receive(f *wire.Frame) bool {
 	return true
 }
 
-// Packet returns the flow control packet to send now. It asks for initialisation until the peer has answered.
+// Packet returns the flow control packet to send now. It asks for initialisation until the peer has
+// answered.
 func (c *Credit) Packet(lane uint8) (f wire.Frame) {
 	c.fill(&f, lane)
 	return f
@@ -179,8 +185,8 @@ type virtualLane struct {
 // owed is the due time of a flow control packet that leaves as soon as the link is idle.
 const owed unit.Time = -1
 
-// Lanes returns how many lanes the link has, and whether the last of them is the lane of ACKs. On Ethernet there are
-// none.
+// Lanes returns how many lanes the link has, and whether the last of them is the lane of ACKs. On
+// Ethernet there are none.
 func (p *Port) Lanes() (n int, acks bool) {
 	if c, ok := p.control.(*credits); ok {
 		return len(c.lanes), c.acks
@@ -197,7 +203,8 @@ func (p *Port) Used(lane uint8) int { return p.lane(lane).Used() }
 // Room returns how many blocks a lane's receive buffer has, on InfiniBand.
 func (p *Port) Room(lane uint8) int { return p.lane(lane).Room() }
 
-// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer, on InfiniBand.
+// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer, on
+// InfiniBand.
 func (p *Port) HasRoom(lane uint8, blocks int) bool {
 	c := p.lane(lane)
 	return c.Used()+blocks <= c.Room()
@@ -295,7 +302,8 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	return again
 }
 
-// owe marks the lanes whose flow control packet has to be repeated as owed, so that Resend leaves them out.
+// owe marks the lanes whose flow control packet has to be repeated as owed, so that Resend leaves
+// them out.
 func (c *credits) owe(p *Port, now unit.Time) {
 	for i := range c.lanes {
 		if lane := &c.lanes[i]; lane.due <= now {

@@ -7,8 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// faults are the faults of a link as one of its ends sees them: each end has its own copy of the fate of all frames.
-// The retry that repairs them is here too, so that a link without either needs a single check.
+// faults are the faults of a link as one of its ends sees them: each end has its own copy of the
+// fate of all frames. The retry that repairs them is here too, so that a link without either needs
+// a single check.
 type faults struct {
 	retry     *retrying // nil: lost frames stay lost
 	in, out   fault.Direction
@@ -65,9 +66,10 @@ func (p *Port) applyFault(now unit.Time, e *Event) {
 	}
 }
 
-// changeRoom leaves the given number of blocks of the receive buffer for data, or all of them for 0. The peer may
-// still use all credit that it has received, because flow control packets never take any back. So the missing part
-// is taken from the room of frames that leave: the peer receives no credit for it.
+// changeRoom leaves the given number of blocks of the receive buffer for data, or all of them
+// for 0. The peer may still use all credit that it has received, because flow control packets never
+// take any back. So the missing part is taken from the room of frames that leave: the peer receives
+// no credit for it.
 func (p *Port) changeRoom(left int) {
 	own, ok := p.control.(*credits)
 	if !ok {
@@ -87,7 +89,8 @@ func (p *Port) changeRoom(left int) {
 	}
 }
 
-// Leaving returns how many blocks of the receive buffer for data a fault will take away as soon as frames leave it.
+// Leaving returns how many blocks of the receive buffer for data a fault will take away as soon as
+// frames leave it.
 func (p *Port) Leaving() int {
 	if !p.faulty {
 		return 0
@@ -103,8 +106,8 @@ func (s *faults) take(n int) int {
 	return n
 }
 
-// withdraw takes the room of n blocks that leave a buffer, as far as a fault requires. It returns how many blocks it
-// has taken: the peer receives no credit for them.
+// withdraw takes the room of n blocks that leave a buffer, as far as a fault requires. It returns
+// how many blocks it has taken: the peer receives no credit for them.
 func (s *faults) withdraw(c *Credit, n int) int {
 	n = s.take(n)
 	c.used -= int32(n)
@@ -112,8 +115,9 @@ func (s *faults) withdraw(c *Credit, n int) int {
 	return n
 }
 
-// spoiled passes a frame that has arrived through the faults of the link, and reports whether it ends here. It is
-// called even if the link was down, because the copy of the faults at the other end counts the frame too.
+// spoiled passes a frame that has arrived through the faults of the link, and reports whether it
+// ends here. It is called even if the link was down, because the copy of the faults at the other
+// end counts the frame too.
 func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	s := p.faults
 	if s.retry != nil && s.in.None() && a.Head >= p.since { // as on most links that only have retry
@@ -136,8 +140,8 @@ func (p *Port) spoiled(now unit.Time, a *Arrival) bool {
 	return fate != fault.Carried
 }
 
-// permits answers MaySend for an InfiniBand link with faults or retry: is the port stuck, or does the retry hold the
-// frame back? Credit is checked elsewhere.
+// permits answers MaySend for an InfiniBand link with faults or retry: is the port stuck, or does
+// the retry hold the frame back? Credit is checked elsewhere.
 func (s *faults) permits(now unit.Time, f *wire.Frame, n unit.Size, down bool) Answer {
 	switch {
 	case s.stuck > now:
@@ -148,8 +152,8 @@ func (s *faults) permits(now unit.Time, f *wire.Frame, n unit.Size, down bool) A
 	return Answer{Open, now}
 }
 
-// leave passes a frame that starts through the faults of the link, and returns how late it will be. It notes a PAUSE
-// that will not reach the peer in time.
+// leave passes a frame that starts through the faults of the link, and returns how late it will be.
+// It notes a PAUSE that will not reach the peer in time.
 func (s *faults) leave(f *wire.Frame, head, tail unit.Time, asked uint8) unit.Duration {
 	fate, late := s.out.Pass(f.Kind, head, tail)
 	if f.Kind.Control() && (fate != fault.Carried || late > 0) {
@@ -158,9 +162,9 @@ func (s *faults) leave(f *wire.Frame, head, tail unit.Time, asked uint8) unit.Du
 	return late
 }
 
-// Strained reports whether the node may hold more of the peer's frames than it should, because a fault kept the
-// peer from stopping. All classes then have less room, and in a shared pool so do the other ports: a frame that
-// finds no room is a consequence of the fault.
+// Strained reports whether the node may hold more of the peer's frames than it should, because a
+// fault kept the peer from stopping. All classes then have less room, and in a shared pool so do
+// the other ports: a frame that finds no room is a consequence of the fault.
 func (p *Port) Strained() bool {
 	return p.faulty && (p.faults.late || p.faults.ignored || p.faults.unstopped != 0)
 }

@@ -50,10 +50,11 @@ func (h Headroom) window() unit.Duration {
 	return w
 }
 
-// Falling returns how many more bytes arrive if a link with this rate falls to a lower one and does not rise again.
-// A frame of the receiver that has just begun, and the PAUSE frame behind it, take the time of as many bytes of the
-// sender as at the higher rate. But the sender completes a frame that it had begun at the higher rate. It makes up
-// for that during the propagation of the PAUSE frame if that takes longer than the frame.
+// Falling returns how many more bytes arrive if a link with this rate falls to a lower one and does
+// not rise again. A frame of the receiver that has just begun, and the PAUSE frame behind it, take
+// the time of as many bytes of the sender as at the higher rate. But the sender completes a frame
+// that it had begun at the higher rate. It makes up for that during the propagation of the PAUSE
+// frame if that takes longer than the frame.
 func (h Headroom) Falling(lower unit.Rate) unit.Size {
 	longer := h.Rate.Serialise(h.Frame) - h.Back
 	if longer <= 0 || lower >= h.Rate {
@@ -64,9 +65,10 @@ func (h Headroom) Falling(lower unit.Rate) unit.Size {
 	return unit.Size(n) + 1
 }
 
-// Bytes returns how much room above the high watermark is enough for frames of any sizes up to Frame. The frame that
-// reaches the watermark may exceed it by all but one byte; all bytes in the window but the last arrive, followed by
-// a frame that began with that byte. The rate must be positive.
+// Bytes returns how much room above the high watermark is enough for frames of any sizes up to
+// Frame. The frame that reaches the watermark may exceed it by all but one byte; all bytes in the
+// window but the last arrive, followed by a frame that began with that byte. The rate must be
+// positive.
 func (h Headroom) Bytes() unit.Size {
 	hi, lo := bits.Mul64(uint64(h.window()), uint64(h.Rate))
 	lo, borrow := bits.Sub64(lo, 1, 0)

@@ -9,8 +9,8 @@ import (
 	"fabemu/wire"
 )
 
-// MaxDataLanes is the number of data lanes that an InfiniBand link can have at most, VL0 to VL14. ManagementLane is VL15,
-// which has no credits and carries no data (IBTA Volume 1, 7.6.1).
+// MaxDataLanes is the number of data lanes that an InfiniBand link can have at most, VL0 to VL14.
+// ManagementLane is VL15, which has no credits and carries no data (IBTA Volume 1, 7.6.1).
 const (
 	MaxDataLanes   = 15
 	ManagementLane = wire.ManagementLane
@@ -22,14 +22,15 @@ const ServiceLevels = 16
 // Unmapped, as an entry of SLToVL, means that packets of the SL are dropped (IBTA Volume 1, 7.6.6).
 const Unmapped = ManagementLane
 
-// SLToVL is the lane of an output for each service level. Packets are dropped if the link does not have the lane of their
-// SL, or if the SL is Unmapped.
+// SLToVL is the lane of an output for each service level. Packets are dropped if the link does not
+// have the lane of their SL, or if the SL is Unmapped.
 type SLToVL [ServiceLevels]uint8
 
 // Of returns the lane of a service level.
 func (t *SLToVL) Of(sl uint8) uint8 { return t[sl%ServiceLevels] & 15 }
 
-// UsualSLToVL returns the mapping that spreads the service levels over the data lanes of a link: SL modulo lanes.
+// UsualSLToVL returns the mapping that spreads the service levels over the data lanes of a link: SL
+// modulo lanes.
 func UsualSLToVL(lanes int) (t SLToVL) {
 	for sl := range t {
 		t[sl] = uint8(sl % max(lanes, 1))
@@ -37,8 +38,8 @@ func UsualSLToVL(lanes int) (t SLToVL) {
 	return t
 }
 
-// ParseSLToVL reads the lanes of service levels, from SL 0 on, in the form of opensm.conf: "0,1,2,3". The list repeats
-// for the remaining service levels.
+// ParseSLToVL reads the lanes of service levels, from SL 0 on, in the form of opensm.conf:
+// "0,1,2,3". The list repeats for the remaining service levels.
 func ParseSLToVL(s string) (t SLToVL, err error) {
 	texts := strings.Split(s, ",")
 	if len(texts) > ServiceLevels {
@@ -55,16 +56,17 @@ func ParseSLToVL(s string) (t SLToVL, err error) {
 	return t, nil
 }
 
-// VLWeight is an entry of a VL arbitration table: on its turn, VL may send Weight units of 64 bytes. An
-// entry with a Weight of 0, or with a lane that the link does not have, is skipped.
+// VLWeight is an entry of a VL arbitration table: on its turn, VL may send Weight units of 64
+// bytes. An entry with a Weight of 0, or with a lane that the link does not have, is skipped.
 type VLWeight struct{ VL, Weight uint8 }
 
 // MaxWeights is the maximum number of entries in a VL arbitration table.
 const MaxWeights = 64
 
-// Arbitration is the VL arbitration of an output (IBTA Volume 1, 7.6.9.2). The lanes in High precede those in Low,
-// except that after Limit units of 4 KiB from High one packet from Low may leave. A Limit of 0 means one packet, and
-// NoLimit no bound. A lane that is in neither table sends nothing.
+// Arbitration is the VL arbitration of an output (IBTA Volume 1, 7.6.9.2). The lanes in High
+// precede those in Low, except that after Limit units of 4 KiB from High one packet from Low may
+// leave. A Limit of 0 means one packet, and NoLimit no bound. A lane that is in neither table sends
+// nothing.
 type Arbitration struct {
 	High, Low []VLWeight
 	Limit     uint8
@@ -144,8 +146,9 @@ func newTurns(entries []VLWeight, lanes int) (t turns) {
 	return t
 }
 
-// Next returns the lane whose turn it is among lanes, a bit each, which have a packet and credit for it. ok is false if
-// none of them is in a table. The result stays the same until the lanes change or Sent is called.
+// Next returns the lane whose turn it is among lanes, a bit each, which have a packet and credit
+// for it. ok is false if none of them is in a table. The result stays the same until the lanes
+// change or Sent is called.
 func (a *Arbiter) Next(can uint16) (lane uint8, ok bool) {
 	high, low := can&a.high.lanes, can&a.low.lanes
 	switch {
@@ -172,8 +175,8 @@ func (t *turns) next(can uint16) uint8 {
 	return t.entries[t.at].VL
 }
 
-// Sent accounts for a packet on the lane that Next last returned. Its length is in blocks, the last of which may be
-// incomplete.
+// Sent accounts for a packet on the lane that Next last returned. Its length is in blocks, the last
+// of which may be incomplete.
 func (a *Arbiter) Sent(blocks int) {
 	a.active.left -= blocks
 	if a.active == &a.low || a.left <= 0 { // low has had its opportunity

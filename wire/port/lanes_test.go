@@ -10,8 +10,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// reference is an independent simulation of an output whose lanes always have packets of equal length: it writes out
-// who has the turn block by block, from the text of IBTA Volume 1, 7.6.9.2. It returns the share of each lane.
+// reference is an independent simulation of an output whose lanes always have packets of equal
+// length: it writes out who has the turn block by block, from the text of IBTA Volume 1, 7.6.9.2.
+// It returns the share of each lane.
 func reference(a Arbitration, lanes, blocks, packets int) []float64 {
 	type entry struct{ vl, weight int }
 	var tables [2][]entry

@@ -6,14 +6,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Manage decides about a management packet that has come to a port of a node whole (wire.Management): it returns the port by
-// which the packet, or the answer to it, leaves, or Taken or AnyPort. It may change the frame, except its Part, and the datagram.
+// Manage decides about a management packet that has come to a port of a node whole
+// (wire.Management): it returns the port by which the packet, or the answer to it, leaves, or Taken
+// or AnyPort. It may change the frame, except its Part, and the datagram.
 type Manage func(now unit.Time, in ID, f *wire.Frame, mad *[wire.MADSize]byte) (out ID)
 
-// Taken is the result of Manage for a packet that ends at the node, and AnyPort the one for a packet that leads nowhere.
+// Taken is the result of Manage for a packet that ends at the node, and AnyPort the one for a
+// packet that leads nowhere.
 const Taken = AnyPort - 1
 
-// Manage asks about a management packet that Receive has passed. ok reports whether it leaves, by out; otherwise it ends here.
+// Manage asks about a management packet that Receive has passed. ok reports whether it leaves, by
+// out; otherwise it ends here.
 func (p *Port) Manage(now unit.Time, manage Manage, f *wire.Frame) (out ID, ok bool) {
 	out = AnyPort
 	if mad := p.out.Bodies.Of(f).MAD(); manage != nil && mad != nil {
@@ -37,8 +40,9 @@ type mad struct {
 // madRoom is how many packets of VL15 wait for a link at most.
 const madRoom = 64
 
-// Queue has a management packet leave as soon as the link is idle, but not before an instant. Only flow control packets precede
-// it. It is lost if the link is down or too many wait. Control sends it.
+// Queue has a management packet leave as soon as the link is idle, but not before an instant. Only
+// flow control packets precede it. It is lost if the link is down or too many wait. Control sends
+// it.
 func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
 	c, ok := p.control.(*credits)
 	switch {
@@ -52,7 +56,8 @@ func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
 	}
 }
 
-// receiveMAD passes a management packet. A frame of another kind is one of a lane that does not exist.
+// receiveMAD passes a management packet. A frame of another kind is one of a lane that does not
+// exist.
 func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	if a.Frame.Kind != wire.Management {
 		p.Lost(now, &a.Frame, trace.NoSuchLane)
@@ -62,7 +67,8 @@ func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	return true
 }
 
-// sendMADs sends the packets of VL15 that may leave, if the link is idle. It returns when to ask again.
+// sendMADs sends the packets of VL15 that may leave, if the link is idle. It returns when to ask
+// again.
 func (c *credits) sendMADs(p *Port, now unit.Time) unit.Time {
 	for len(c.mads) > 0 {
 		m := &c.mads[0]

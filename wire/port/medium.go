@@ -14,15 +14,16 @@ type kind struct {
 	cut         bool // the peer acts as soon as it has a frame's header, not only when it has all of it
 }
 
-// medium is the part that all transmitters of a kind share. A fabric has many ports but few kinds of transmitters,
-// so ports stay small and the shared part stays in the cache.
+// medium is the part that all transmitters of a kind share. A fabric has many ports but few kinds
+// of transmitters, so ports stay small and the shared part stays in the cache.
 type medium struct {
 	kind
 	media  *media    // the set that it belongs to
 	packet unit.Size // length of a flow control packet on the link
 
-	// The timings of the last lengths: few lengths occur, and the division is the most expensive step of a start.
-	// Without this table a switch takes 7 to 30 % longer for a frame (BenchmarkSwitch, BenchmarkOutputQueued).
+	// The timings of the last lengths: few lengths occur, and the division is the most expensive
+	// step of a start. Without this table a switch takes 7 to 30 % longer for a frame
+	// (BenchmarkSwitch, BenchmarkOutputQueued).
 	known [16]timing
 }
 
@@ -65,8 +66,8 @@ func (m *medium) at(r unit.Rate) *medium {
 	return m.media.of(k)
 }
 
-// of returns the timing of a frame of length n. The result is valid until the next call. The table is indexed by a
-// product with the golden ratio, which spreads lengths that are close together.
+// of returns the timing of a frame of length n. The result is valid until the next call. The table
+// is indexed by a product with the golden ratio, which spreads lengths that are close together.
 func (m *medium) of(n unit.Size) (t *timing) {
 	if t = &m.known[uint64(n)*0x9E3779B97F4A7C15>>60]; t.length != n {
 		m.learn(t, n)
@@ -85,8 +86,8 @@ func (m *medium) learn(t *timing, n unit.Size) {
 	*t = timing{length: n, duration: d, whole: fly(d), read: fly(acts)}
 }
 
-// Transmitter is the transmitter of a port. It serialises one frame after another at its rate. A link has one in each
-// direction.
+// Transmitter is the transmitter of a port. It serialises one frame after another at its rate. A
+// link has one in each direction.
 type Transmitter struct {
 	medium *medium
 	free   unit.Time // the line is idle from here on
@@ -99,15 +100,17 @@ func (l *Transmitter) Free() unit.Time { return l.free }
 // Rate returns the rate of the next frame.
 func (l *Transmitter) Rate() unit.Rate { return l.medium.rate }
 
-// SetRate changes the rate from the next frame on. A frame that has begun completes at its old rate.
+// SetRate changes the rate from the next frame on. A frame that has begun completes at its old
+// rate.
 func (l *Transmitter) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 
 // Serialise returns how long a frame of length n occupies the link.
 func (l *Transmitter) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
-// start sends a frame from the instant t until end. The peer may act on it at t plus after, but never before it may
-// act on the frame sent ahead of it, because a flow control packet that overtook data would overdraw the buffer
-// (design: the on-time rule). It panics if the transmitter is busy, because then the caller has not asked.
+// start sends a frame from the instant t until end. The peer may act on it at t plus after, but
+// never before it may act on the frame sent ahead of it, because a flow control packet that
+// overtook data would overdraw the buffer (design: the on-time rule). It panics if the transmitter
+// is busy, because then the caller has not asked.
 func (l *Transmitter) start(t, end unit.Time, after unit.Duration) {
 	if t < l.free {
 		panic("port: started on a busy link")

@@ -8,8 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// FlowControl is the mechanism that keeps a sender from sending more than its receiver has room for. Both ends of a
-// link have the same.
+// FlowControl is the mechanism that keeps a sender from sending more than its receiver has room
+// for. Both ends of a link have the same.
 type FlowControl uint8
 
 // The kinds of flow control: InfiniBand has the first, Ethernet the others.
@@ -41,7 +41,8 @@ const MaxQuanta = 65535
 // allClasses has a bit for each priority.
 const allClasses = 1<<Priorities - 1
 
-// pausing is the flow control of an Ethernet port that is stopped by PAUSE frames, or by nothing, in both directions.
+// pausing is the flow control of an Ethernet port that is stopped by PAUSE frames, or by nothing,
+// in both directions.
 //
 // As a sender it holds until when each class must wait. As a receiver it holds the
 // classes that the peer should stop, and what the peer was last sent about them: if
@@ -78,9 +79,10 @@ func longestOf(g wire.Framing) unit.Size {
 	return g.Length(&wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: wire.MaxMSDU, Tagged: true})
 }
 
-// LeastQuanta returns the least number of quanta that a PAUSE frame must ask for, so that a peer can be kept stopped
-// and the link still has time for other frames. That is longer than the PAUSE frame and the longest possible frame,
-// which may have begun just before the PAUSE has to be repeated.
+// LeastQuanta returns the least number of quanta that a PAUSE frame must ask for, so that a peer
+// can be kept stopped and the link still has time for other frames. That is longer than the PAUSE
+// frame and the longest possible frame, which may have begun just before the PAUSE has to be
+// repeated.
 func LeastQuanta(g wire.Framing) uint16 {
 	const quantum = wire.Quantum / 8
 	return uint16((longestOf(g)+g.Length(&wire.Frame{Kind: wire.Pause}))/quantum) + 1
@@ -108,8 +110,8 @@ func (s *pausing) empty(p *Port, _ unit.Time) {
 	s.settle(p)
 }
 
-// settle notes whether the port has PAUSE to send: it has, or will have, while one is wanted or one that was sent
-// still holds.
+// settle notes whether the port has PAUSE to send: it has, or will have, while one is wanted or one
+// that was sent still holds.
 func (s *pausing) settle(p *Port) {
 	if p.owed = 0; s.stopped|s.last|s.storm|uint8(s.invalid) == 0 {
 		p.owed = unit.Never
@@ -133,8 +135,8 @@ func (s *pausing) wanted() uint8 {
 	}
 }
 
-// setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of invalid frames
-// stops no priority.
+// setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of
+// invalid frames stops no priority.
 func (s *pausing) setStorm(p *Port, on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
 		classes = allClasses
@@ -158,9 +160,9 @@ func (s *pausing) owes() bool {
 	return w != s.last || s.again && w|uint8(s.invalid) != 0
 }
 
-// fill makes f, which is empty but for its source, the frame to send now. That is everything that the peer should know. If there is
-// nothing, it is a frame of a storm that the peer has to ignore: PAUSE, or PFC that has a time for each priority but
-// enables none.
+// fill makes f, which is empty but for its source, the frame to send now. That is everything that
+// the peer should know. If there is nothing, it is a frame of a storm that the peer has to ignore:
+// PAUSE, or PFC that has a time for each priority but enables none.
 func (s *pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind = wire.Pause
@@ -181,9 +183,9 @@ func (s *pausing) fill(f *wire.Frame) {
 	s.last, s.again = w, false
 }
 
-// Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of all other frames, and is repeated
-// before it expires, until Resume. PAUSE has no classes: it stops the peer while any of them is stopped. Without
-// flow control Stop does nothing.
+// Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of all other frames, and
+// is repeated before it expires, until Resume. PAUSE has no classes: it stops the peer while any of
+// them is stopped. Without flow control Stop does nothing.
 func (p *Port) Stop(_ unit.Time, class uint8) {
 	if s, ok := p.control.(*pausing); ok {
 		s.stopped |= 1 << (class % Priorities)
@@ -202,8 +204,8 @@ func (p *Port) Resume(_ unit.Time, class uint8) {
 	}
 }
 
-// PausedUntil returns until when the peer has stopped a class, according to what it has sent. The result is 0 or in
-// the past if the class is not stopped.
+// PausedUntil returns until when the peer has stopped a class, according to what it has sent. The
+// result is 0 or in the past if the class is not stopped.
 func (p *Port) PausedUntil(class uint8) unit.Time {
 	s, ok := p.control.(*pausing)
 	if !ok {
@@ -212,8 +214,9 @@ func (p *Port) PausedUntil(class uint8) unit.Time {
 	return s.until[s.class(class)]
 }
 
-// Stopped returns since when and until when the peer has stopped a class, according to what it has sent, whether or
-// not the port obeys. If until is in the past, the last stop ended then. The port has PAUSE or PFC.
+// Stopped returns since when and until when the peer has stopped a class, according to what it has
+// sent, whether or not the port obeys. If until is in the past, the last stop ended then. The port
+// has PAUSE or PFC.
 func (p *Port) Stopped(class uint8) (since, until unit.Time) {
 	s := p.control.(*pausing)
 	i := s.class(class)
@@ -237,7 +240,8 @@ func (p *Port) Ignore(class uint8, ignore bool) {
 	}
 }
 
-// PausedSince returns since when the peer has stopped a class. The result is meaningful only before PausedUntil.
+// PausedSince returns since when the peer has stopped a class. The result is meaningful only before
+// PausedUntil.
 func (p *Port) PausedSince(class uint8) unit.Time {
 	s, ok := p.control.(*pausing)
 	if !ok {
@@ -298,7 +302,8 @@ func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	return false
 }
 
-// paused records the peer's PAUSE for a class: it stops for d from now on, and replaces any PAUSE before it.
+// paused records the peer's PAUSE for a class: it stops for d from now on, and replaces any PAUSE
+// before it.
 func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 	if s.until[class] <= now {
 		s.since[class] = now
@@ -306,8 +311,9 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 	s.until[class] = now.Add(d)
 }
 
-// stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the rate changed lasts
-// for its quanta at the old rate or at the new one, whichever is longer, because the peer needs time to repeat it.
+// stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the
+// rate changed lasts for its quanta at the old rate or at the new one, whichever is longer, because
+// the peer needs time to repeat it.
 func (s *pausing) stopTime(p *Port, a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if a.Head < s.changed {
@@ -316,9 +322,9 @@ func (s *pausing) stopTime(p *Port, a *Arrival) unit.Duration {
 	return p.transmitter.Serialise(n)
 }
 
-// rateChanged records that the link runs at another rate from now on; before is the old one. A PAUSE that is
-// repeated may arrive later than it would have at the old rate. So a stop lasts for the quanta that are left of it
-// or for as long as it would have lasted, whichever is longer.
+// rateChanged records that the link runs at another rate from now on; before is the old one. A
+// PAUSE that is repeated may arrive later than it would have at the old rate. So a stop lasts for
+// the quanta that are left of it or for as long as it would have lasted, whichever is longer.
 func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	s.again = true
 	s.before, s.changed = before, now
@@ -335,8 +341,8 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	}
 }
 
-// repeats returns when a PAUSE must be repeated: so early that it arrives before the last one expires, even if the
-// longest frame has just begun to leave.
+// repeats returns when a PAUSE must be repeated: so early that it arrives before the last one
+// expires, even if the longest frame has just begun to leave.
 func (s *pausing) repeats(p *Port) unit.Time {
 	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
@@ -373,31 +379,32 @@ func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
 	return unit.Never
 }
 
-// excused reports whether the peer could not have known that a frame had to wait: the link was down, so the peer has
-// forgotten that it was stopped, and the frame began before the peer was notified again. The headroom may have been
-// used up before.
+// excused reports whether the peer could not have known that a frame had to wait: the link was
+// down, so the peer has forgotten that it was stopped, and the frame began before the peer was
+// notified again. The headroom may have been used up before.
 func (p *Port) excused(a *Arrival) bool {
 	s, ok := p.control.(*pausing)
 	return ok && s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
-// Stored reports a frame that Receive has passed and that is now in the node's memory; used is the number of
-// bytes that the port's frames of that kind occupy, this one included. It is for Ethernet, where the node
-// accounts for its memory.
+// Stored reports a frame that Receive has passed and that is now in the node's memory; used is the
+// number of bytes that the port's frames of that kind occupy, this one included. It is for
+// Ethernet, where the node accounts for its memory.
 func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 	f := &a.Frame
 	p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(used))
 }
 
-// Released reports a frame that has left the node's memory; used is the memory that is occupied without it. It
-// does not return the credits of a port that is Credited: the node has to call GiveBack too.
+// Released reports a frame that has left the node's memory; used is the memory that is occupied
+// without it. It does not return the credits of a port that is Credited: the node has to call
+// GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Release(now, uint16(p.id), f, int64(used))
 }
 
-// Refused reports a frame that is lost because the node's memory has no room for it. If flow control should have
-// prevented that (lossless), it is a violation. Otherwise, and if the link was down in between or has a fault, it is
-// a drop of the fabric.
+// Refused reports a frame that is lost because the node's memory has no room for it. If flow
+// control should have prevented that (lossless), it is a violation. Otherwise, and if the link was
+// down in between or has a fault, it is a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
 	if s, ok := p.control.(*channels); ok {

@@ -636,8 +636,8 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// Uniform returns exactly how much room above a high watermark is needed, if all frames have the size Frame and a
-// frame is stored once all of it has arrived (store and forward).
+// Uniform returns exactly how much room above a high watermark is needed, if all frames have the
+// size Frame and a frame is stored once all of it has arrived (store and forward).
 func (h Headroom) Uniform(high unit.Size) unit.Size {
 	reached := (high + h.Frame - 1) / h.Frame * h.Frame // occupancy is a multiple of Frame
 	each := h.Rate.Serialise(h.Frame)

@@ -7,16 +7,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The virtual lanes of a link with one data lane, of which ACKs go first when the link becomes idle. Of more data
-// lanes an Arbiter chooses, and the lane of ACKs has the number behind them.
+// The virtual lanes of a link with one data lane, of which ACKs go first when the link becomes
+// idle. Of more data lanes an Arbiter chooses, and the lane of ACKs has the number behind them.
 const (
 	DataLane = 0
 	AckLane  = 1
 	Lanes    = 2
 )
 
-// The room for ACKs at each port, and how much of it is given back at a time. The reverse path in the paper is
-// uncongested; giving credit back in halves limits the flow control packets for ACKs to one in 32.
+// The room for ACKs at each port, and how much of it is given back at a time. The reverse path in
+// the paper is uncongested; giving credit back in halves limits the flow control packets for ACKs
+// to one in 32.
 const (
 	AckRoom  = 64 // blocks; an ACK takes one
 	ackBatch = AckRoom / 2
@@ -63,8 +64,9 @@ type Port struct {
 	faulty      bool // faults is not nil
 }
 
-// control is the flow control of a port, in both directions: credits, pausing or channels. It answers two questions:
-// may a frame be sent, and when is a frame of flow control owed? It keeps Port.owed.
+// control is the flow control of a port, in both directions: credits, pausing or channels. It
+// answers two questions: may a frame be sent, and when is a frame of flow control owed? It keeps
+// Port.owed.
 type control interface {
 	// maySend answers MaySend for an idle link.
 	maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer
@@ -80,8 +82,8 @@ type control interface {
 	// asked returns the classes that the peer was last asked to stop, a bit each.
 	asked() uint8
 
-	// restart resets flow control, because neither end has received anything from the other yet. The content of the
-	// buffer stays there, and so do the classes that the node wants stopped.
+	// restart resets flow control, because neither end has received anything from the other yet.
+	// The content of the buffer stays there, and so do the classes that the node wants stopped.
 	restart(p *Port, now unit.Time)
 	// empty forgets the content of the buffer.
 	empty(p *Port, now unit.Time)
@@ -144,7 +146,8 @@ func (p *Port) Propagation() unit.Duration { return p.transmitter.medium.propaga
 // switch has acted on its header by then: such a frame counts as whole.
 func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) { return p.control.receive(p, now, a) }
 
-// loses reports whether a frame that arrives ends here because of the state of the link or its faults.
+// loses reports whether a frame that arrives ends here because of the state of the link or its
+// faults.
 func (p *Port) loses(now unit.Time, a *Arrival) bool {
 	if p.faulty && p.spoiled(now, a) {
 		return true
@@ -156,8 +159,8 @@ func (p *Port) loses(now unit.Time, a *Arrival) bool {
 	return false
 }
 
-// Lost reports a frame that ends here with its body: one that was refused, or one that was in the node's memory
-// and is lost with it.
+// Lost reports a frame that ends here with its body: one that was refused, or one that was in the
+// node's memory and is lost with it.
 func (p *Port) Lost(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.out.Bodies.Free(f)
 	p.rec.Emit(dropped(now, p.id, f, why))
@@ -172,14 +175,16 @@ func dropped(now unit.Time, id ID, f *wire.Frame, why trace.Reason) trace.Event 
 	return e
 }
 
-// Discard frees a frame that Receive has passed and that no flow wants. On Ethernet the frame has not been stored.
+// Discard frees a frame that Receive has passed and that no flow wants. On Ethernet the frame has
+// not been stored.
 func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 	p.Lost(now, f, why)
 	p.Free(now, f)
 }
 
-// Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames that were never in
-// the node's memory, and returns their credits, if any; Released is for the others.
+// Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames
+// that were never in the node's memory, and returns their credits, if any; Released is for the
+// others.
 func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(p, now, f) }
 
 // MaySend answers whether f, which has n bytes on the link, may start now.
@@ -190,7 +195,8 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return p.control.maySend(p, now, f, n)
 }
 
-// MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check for LinkBusy.
+// MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check
+// for LinkBusy.
 func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return p.control.maySend(p, now, f, n)
 }
@@ -202,8 +208,8 @@ func (p *Port) Down() bool { return p.since == unit.Never }
 func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Uncredited()
 	if !control {
-		// Not by the interface: f would escape, so that each frame of flow control itself were allocated, and a run of
-		// hpl2002/fig3b would take 1 % more instructions.
+		// Not by the interface: f would escape, so that each frame of flow control itself were
+		// allocated, and a run of hpl2002/fig3b would take 1 % more instructions.
 		switch c := p.control.(type) {
 		case *credits:
 			left = c.lanes[f.Lane].Sent(f.Blocks())
@@ -241,8 +247,8 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	p.rec.Start(now, uint16(p.id), f, uint32(n), int64(left))
 }
 
-// startSet sends a control ordered set of n bytes on the idle link. It does what Start does with only the steps that
-// such a set needs.
+// startSet sends a control ordered set of n bytes on the idle link. It does what Start does with
+// only the steps that such a set needs.
 func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart, n unit.Size) {
 	k := p.transmitter.medium.of(n)
 	after, end := k.whole, now.Add(k.duration)
@@ -258,19 +264,19 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart,
 	p.rec.Frame(now, trace.Start, uint16(p.id), &t.Frame, uint32(n), int64(kind), -1)
 }
 
-// ControlIdle reports whether the port, in its present state, will never have flow control to send: Control would do
-// nothing, and Resend returns unit.Never.
+// ControlIdle reports whether the port, in its present state, will never have flow control to send:
+// Control would do nothing, and Resend returns unit.Never.
 func (p *Port) ControlIdle() bool { return p.owed == unit.Never && !p.Retries() }
 
-// OwesControl reports whether Control has anything to do: a flow control packet is owed or has to be repeated, or on
-// Ethernet the port has stopped its peer.
+// OwesControl reports whether Control has anything to do: a flow control packet is owed or has to
+// be repeated, or on Ethernet the port has stopped its peer.
 func (p *Port) OwesControl(now unit.Time) bool {
 	return now >= p.owed || p.faulty && p.owesRetry(now)
 }
 
-// Resend returns when the next flow control packet is due, whatever happens: InfiniBand requires one for each lane
-// at least every 65 536 symbol times, and a PAUSE is repeated before it expires. A packet that is already owed does
-// not count, because it waits only for the link.
+// Resend returns when the next flow control packet is due, whatever happens: InfiniBand requires
+// one for each lane at least every 65 536 symbol times, and a PAUSE is repeated before it expires.
+// A packet that is already owed does not count, because it waits only for the link.
 func (p *Port) Resend() unit.Time {
 	at := unit.Never
 	if r := p.retries(); r != nil && !p.Down() {
@@ -284,9 +290,9 @@ func (p *Port) Resend() unit.Time {
 	return min(at, p.control.repeats(p))
 }
 
-// Control sends the flow control packets that are owed or have to be repeated, if the link is idle; on Ethernet, the
-// PAUSE frame. They go ahead of frames that wait for the link. If one is still owed, it returns when the link
-// becomes idle.
+// Control sends the flow control packets that are owed or have to be repeated, if the link is idle;
+// on Ethernet, the PAUSE frame. They go ahead of frames that wait for the link. If one is still
+// owed, it returns when the link becomes idle.
 func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(p, now) }
 
 // Apply makes a change from outside. It ignores a change that does not concern ports.

@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// retrying is the retry of a link as one of its ends sees it. It works below flow control: frames of flow control
-// are protected like all others.
+// retrying is the retry of a link as one of its ends sees it. It works below flow control: frames
+// of flow control are protected like all others.
 type retrying struct {
 	retry.End
 	profile retry.Profile
@@ -40,7 +40,8 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
 }
 
-// firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same order.
+// firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same
+// order.
 const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
 
 // owesRetry is the part of OwesControl for a link with faults or retry.
@@ -49,8 +50,8 @@ func (p *Port) owesRetry(now unit.Time) bool {
 	return r != nil && r.Due(now)
 }
 
-// RetryPending reports, once, whether the link needs to send something although nothing was due before, or releases
-// a frame that it stopped: the node then has to serve the port.
+// RetryPending reports, once, whether the link needs to send something although nothing was due
+// before, or releases a frame that it stopped: the node then has to serve the port.
 func (p *Port) RetryPending() bool {
 	r := p.retries()
 	if r == nil {
@@ -69,8 +70,8 @@ func (p *Port) Acknowledged() bool {
 	return r != nil && r.Freed()
 }
 
-// TimerMoved reports, once, whether Resend may be earlier than before, because not every frame postpones the replay
-// timer.
+// TimerMoved reports, once, whether Resend may be earlier than before, because not every frame
+// postpones the replay timer.
 func (p *Port) TimerMoved() bool {
 	r := p.retries()
 	return r == nil || r.TimerMoved() || p.counts() || p.owed != unit.Never
@@ -83,11 +84,12 @@ func (p *Port) Fired() {
 	}
 }
 
-// Retries reports whether the link retransmits lost frames, so that Control always has something to check.
+// Retries reports whether the link retransmits lost frames, so that Control always has something to
+// check.
 func (p *Port) Retries() bool { return p.retries() != nil }
 
-// permits answers MaySend for a link with retry that is idle and up: it checks only whether the retry holds the frame
-// back.
+// permits answers MaySend for a link with retry that is idle and up: it checks only whether the
+// retry holds the frame back.
 func (r *retrying) permits(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if r.Opens(n) { // as nearly always
 		return Answer{Open, now}
@@ -103,8 +105,8 @@ func (r *retrying) permits(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	return Answer{Open, now}
 }
 
-// sends passes a frame that starts now through retry. It returns the frame's preamble, and whether the frame is to
-// be dropped.
+// sends passes a frame that starts now through retry. It returns the frame's preamble, and whether
+// the frame is to be dropped.
 func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire.Preamble, drops bool) {
 	switch r.Permits(f, n) {
 	case retry.Protected:
@@ -121,8 +123,8 @@ func (r *retrying) sends(now, end unit.Time, f *wire.Frame, n unit.Size) (p wire
 	return 0, false
 }
 
-// controlRetry sends the ordered set that is due, or retransmits a frame, if the link is idle. It returns when to
-// call it again, and whether the link is still idle.
+// controlRetry sends the ordered set that is due, or retransmits a frame, if the link is idle. It
+// returns when to call it again, and whether the link is still idle.
 func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 	r := p.faults.retry
 	switch {
@@ -162,7 +164,8 @@ func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 	return p.transmitter.free, false
 }
 
-// receiveRetry takes in a frame of a link with retry, whose FCS may be bad, and reports whether it ends here.
+// receiveRetry takes in a frame of a link with retry, whose FCS may be bad, and reports whether it
+// ends here.
 func (p *Port) receiveRetry(now unit.Time, r *retrying, a *Arrival, lost, bad bool) (ends bool) {
 	f := &a.Frame
 	if sequence, ok := a.Preamble.Sequence(); ok {

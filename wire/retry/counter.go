@@ -2,7 +2,8 @@ package retry
 
 import "fabemu/wire/unit"
 
-// Counter is a statistic of an End. The first ones are SAI's SAI_PORT_STAT_LLR_..., the last ones ours.
+// Counter is a statistic of an End. The first ones are SAI's SAI_PORT_STAT_LLR_..., the last ones
+// ours.
 type Counter uint8
 
 // The counters.

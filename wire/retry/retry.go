@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Modulus is the range of sequences: 20 bits (UE 1.0; the SAI text has no number, the SONiC text a range of
-// 524288 frames, which is half of it).
+// Modulus is the range of sequences: 20 bits (UE 1.0; the SAI text has no number, the SONiC text a
+// range of 524288 frames, which is half of it).
 const Modulus = 1 << 20
 
 // TxState is the state of a sender (SAI: sai_port_llr_tx_status_t).
@@ -52,8 +52,8 @@ const (
 	OpInitEcho
 )
 
-// Set is a control ordered set. An ACK and a NACK have the sequence of the last frame that was passed on; INIT
-// and its echo have the sequence of the first frame to come.
+// Set is a control ordered set. An ACK and a NACK have the sequence of the last frame that was
+// passed on; INIT and its echo have the sequence of the first frame to come.
 type Set struct {
 	Op       Op
 	Sequence uint32
@@ -138,15 +138,16 @@ func NewEnd(p Profile, owner Owner) *End {
 // TxState returns the state of the sender.
 func (e *End) TxState() TxState { return e.tx }
 
-// News reports, once, whether the owner has to call Next although no deadline of before has passed, or
-// may send a frame that it could not.
+// News reports, once, whether the owner has to call Next although no deadline of before has passed,
+// or may send a frame that it could not.
 func (e *End) News() bool {
 	news := e.news
 	e.news = false
 	return news
 }
 
-// Freed reports, once, whether an ACK has come for a frame. Next has nothing to send for it, unless News reports so.
+// Freed reports, once, whether an ACK has come for a frame. Next has nothing to send for it, unless
+// News reports so.
 func (e *End) Freed() bool {
 	freed := e.freed
 	e.freed = false
@@ -188,14 +189,14 @@ func (e *End) Permits(f *wire.Frame, n unit.Size) Verdict {
 	return Closed
 }
 
-// Opens reports whether any frame that takes n bytes of the link may leave, protected or not. It may be false although
-// Lets lets it.
+// Opens reports whether any frame that takes n bytes of the link may leave, protected or not. It
+// may be false although Lets lets it.
 func (e *End) Opens(n unit.Size) bool {
 	return e.tx == Advance && len(e.kept)-e.head < e.profile.Frames && e.bytes+n <= e.profile.Bytes
 }
 
-// Keep numbers a frame that is Protected, leaves now and takes n bytes of the link until end. The copy belongs
-// to the End.
+// Keep numbers a frame that is Protected, leaves now and takes n bytes of the link until end. The
+// copy belongs to the End.
 func (e *End) Keep(now, end unit.Time, f *wire.Frame, n unit.Size) (sequence uint32) {
 	if e.head == len(e.kept) {
 		e.kept, e.head = e.kept[:0], 0
@@ -227,8 +228,9 @@ func (e *End) oldest() uint32 {
 	return e.mod(e.next + e.modulus - uint32(len(e.kept)-e.head))
 }
 
-// Next returns the set, or the frame to be retransmitted with its sequence, that is due on an idle link, ahead of all
-// other frames. For a frame the caller then calls Again. The gap is the time of the spacing of ACKs on the link.
+// Next returns the set, or the frame to be retransmitted with its sequence, that is due on an idle
+// link, ahead of all other frames. For a frame the caller then calls Again. The gap is the time of
+// the spacing of ACKs on the link.
 func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, sequence uint32, due bool) {
 	e.stale()
 	e.expire(now)
@@ -287,14 +289,15 @@ func (e *End) Deadline() unit.Time {
 	return e.due
 }
 
-// Bound returns an instant that is no later than Deadline, in fewer steps: an ACK that frees frames postpones the
-// timer, which is noted only once the timer has come.
+// Bound returns an instant that is no later than Deadline, in fewer steps: an ACK that frees frames
+// postpones the timer, which is noted only once the timer has come.
 func (e *End) Bound() unit.Time { return e.due }
 
 // Due reports whether Deadline is no later than t.
 func (e *End) Due(t unit.Time) bool { return e.due <= t && e.Deadline() <= t }
 
-// TimerMoved reports whether Bound may have become earlier since it last reported so, or since the deadline has come.
+// TimerMoved reports whether Bound may have become earlier since it last reported so, or since the
+// deadline has come.
 func (e *End) TimerMoved() bool {
 	moved := e.moved
 	e.moved = false
@@ -437,8 +440,8 @@ func (e *End) lose(now unit.Time) {
 	e.missing, e.expected = e.missing[:0], e.seen
 }
 
-// Missed notes a protected frame that was lost on the link, so that its end can be reported if it never comes. A real
-// receiver does not see it, and nothing else follows from it here.
+// Missed notes a protected frame that was lost on the link, so that its end can be reported if it
+// never comes. A real receiver does not see it, and nothing else follows from it here.
 func (e *End) Missed(now unit.Time, f *wire.Frame, sequence uint32) {
 	e.note(now, f, sequence)
 	e.count(now, LostOnLink, f, sequence)
@@ -460,8 +463,8 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 	}
 }
 
-// Receive takes in a protected frame, whose FCS may be bad, and reports whether it is to be passed on: it is the
-// one that is expected. All others end here.
+// Receive takes in a protected frame, whose FCS may be bad, and reports whether it is to be passed
+// on: it is the one that is expected. All others end here.
 func (e *End) Receive(now unit.Time, f *wire.Frame, sequence uint32, good bool) (pass bool) {
 	if before := e.before(sequence); good && e.last == before && e.rx == SendAcks && sequence == e.expected && sequence == e.seen {
 		e.last, e.expected, e.seen = sequence, e.mod(sequence+1), e.mod(sequence+1) // as nearly all frames
@@ -528,7 +531,8 @@ func (e *End) owe() {
 	}
 }
 
-// LinkDown notes that the link is down. It reports whether the link must start with a handshake when it is up.
+// LinkDown notes that the link is down. It reports whether the link must start with a handshake
+// when it is up.
 func (e *End) LinkDown(now unit.Time) (again bool) {
 	e.down = now
 	if e.profile.PCSLost > 0 {

@@ -211,7 +211,8 @@ func nth(k int, how fate) func(*carried) fate {
 	}
 }
 
-// SAI: "TX status INIT ... RX status SEND_ACKS": each end sends INIT, and its echo makes the other ADVANCE.
+// SAI: "TX status INIT ... RX status SEND_ACKS": each end sends INIT, and its echo makes the other
+// ADVANCE.
 func TestHandshake(t *testing.T) {
 	r := newRig(profile(), Modulus)
 	if r.a.TxState() != Init || r.a.RxState() != Off {
@@ -248,10 +249,10 @@ func TestHandshakeWithLoss(t *testing.T) {
 	}
 }
 
-// SAI: "The LLR_NACK includes the sequence number of the most recent successfully received LLR frame", the receiver
-// "discards all subsequent received frames until a frame with the expected sequence number is received" and "does not
-// send any further ACK or NACK messages during this period"; the sender "retransmits those frames whose sequence
-// number is greater".
+// SAI: "The LLR_NACK includes the sequence number of the most recent successfully received LLR
+// frame", the receiver "discards all subsequent received frames until a frame with the expected
+// sequence number is received" and "does not send any further ACK or NACK messages during this
+// period"; the sender "retransmits those frames whose sequence number is greater".
 func TestOneLoss(t *testing.T) {
 	for _, how := range []fate{lost, bad} {
 		r := newRig(profile(), Modulus).ready()
@@ -285,8 +286,9 @@ func TestOneLoss(t *testing.T) {
 	}
 }
 
-// SAI: "A replay timer is maintained at LLR Tx to handle cases where: the last packet is lost, or an LLR_NACK is lost, or
-// no LLR_ACKs or LLR_NACKs are received". The test plan, case 9: within 10 % of the configured value, and not before.
+// SAI: "A replay timer is maintained at LLR Tx to handle cases where: the last packet is lost, or
+// an LLR_NACK is lost, or no LLR_ACKs or LLR_NACKs are received". The test plan, case 9: within 10
+// % of the configured value, and not before.
 func TestTimer(t *testing.T) {
 	t.Run("the last frame is lost", func(t *testing.T) {
 		r := newRig(profile(), Modulus).ready()
@@ -331,8 +333,8 @@ func TestTimer(t *testing.T) {
 	})
 }
 
-// "The most frames that may await their ACK": the scale-up plan's LLR-07 with a limit of 10 frames, and LLR-05, that after
-// REPLAY_COUNT_MAX replays the sender flushes.
+// "The most frames that may await their ACK": the scale-up plan's LLR-07 with a limit of 10 frames,
+// and LLR-05, that after REPLAY_COUNT_MAX replays the sender flushes.
 func TestLimitsAndFlush(t *testing.T) {
 	p := profile()
 	p.Frames, p.Reinit = 10, false
@@ -358,7 +360,8 @@ func TestLimitsAndFlush(t *testing.T) {
 	}
 }
 
-// The scale-up plan's LLR-09: with RE_INIT_ON_FLUSH the sender begins again, and all that was lost is reported once.
+// The scale-up plan's LLR-09: with RE_INIT_ON_FLUSH the sender begins again, and all that was lost
+// is reported once.
 func TestReinit(t *testing.T) {
 	r := newRig(profile(), Modulus).ready()
 	r.a.toSend = 200
@@ -419,8 +422,8 @@ func TestPCSLost(t *testing.T) {
 	}
 }
 
-// "No frame twice, none out of order": ten wraps of the sequence, with a modulus that wraps soon; and ACKs, NACKs,
-// frames and replays spoiled at random in both directions.
+// "No frame twice, none out of order": ten wraps of the sequence, with a modulus that wraps soon;
+// and ACKs, NACKs, frames and replays spoiled at random in both directions.
 func TestRandomFaultsAndWraps(t *testing.T) {
 	for _, c := range []struct {
 		modulus uint32
@@ -454,7 +457,8 @@ func TestRandomFaultsAndWraps(t *testing.T) {
 	}
 }
 
-// "An ACK of no frame that awaits one" is counted and has no effect, and so has a sequence that is too large.
+// "An ACK of no frame that awaits one" is counted and has no effect, and so has a sequence that is
+// too large.
 func TestForgedSets(t *testing.T) {
 	r := newRig(profile(), Modulus).ready()
 	r.a.toSend = 3
@@ -470,7 +474,8 @@ func TestForgedSets(t *testing.T) {
 	inOrder(t, r.b.passed, 3)
 }
 
-// An ACK that was owed before a NACK is due again as soon as the missing frame has come: the owner has to look.
+// An ACK that was owed before a NACK is due again as soon as the missing frame has come: the owner
+// has to look.
 func TestAckOwedBeforeANack(t *testing.T) {
 	e := newRig(profile(), Modulus).ready().b
 	now, f := unit.Time(3*unit.Microsecond), &wire.Frame{Kind: wire.Data}
@@ -539,10 +544,11 @@ func FuzzEnd(f *testing.F) {
 	})
 }
 
-// Of n attempts of the frame that is next, n p fail, and each failure takes w frames of the link, from the bad frame to its
-// replay: the goodput is (1-p)/(1-p+pw). Here a bad frame is known when all of it has come; its NACK is on the link for
-// 1 ns, and waits behind nothing; then the frame that has begun leaves: 100 + 250 + 1 + 250 ns, rounded up to whole frames of
-// 100 ns, are w = 7. The null result, one frame of the link for each failure, is 1-p, and not within 2 % of any.
+// Of n attempts of the frame that is next, n p fail, and each failure takes w frames of the link,
+// from the bad frame to its replay: the goodput is (1-p)/(1-p+pw). Here a bad frame is known when
+// all of it has come; its NACK is on the link for 1 ns, and waits behind nothing; then the frame
+// that has begun leaves: 100 + 250 + 1 + 250 ns, rounded up to whole frames of 100 ns, are w = 7.
+// The null result, one frame of the link for each failure, is 1-p, and not within 2 % of any.
 func TestGoodput(t *testing.T) {
 	const w, frames = 7, 200_000
 	for _, p := range []float64{0.005, 0.01, 0.02} {

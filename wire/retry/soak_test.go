@@ -9,7 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// "No frame twice, none out of order, over a million random faults", with the sequences of 20 bits, which wrap ten times.
+// "No frame twice, none out of order, over a million random faults", with the sequences of 20 bits,
+// which wrap ten times.
 func TestModelMillionFaults(t *testing.T) {
 	const frames = 11 * Modulus
 	random := rand.New(rand.NewPCG(1, 2))

@@ -38,7 +38,8 @@ func (s each) RecordAll(events []Event) {
 }
 
 // NewBatch returns one that hands its events on whenever there are this many, up to MaxBatch;
-// with 1, each at once, which recorders need that do not report in the order of time. Nil sinks are left out. Without any it returns nil, which is silence.
+// with 1, each at once, which recorders need that do not report in the order of time. Nil sinks are
+// left out. Without any it returns nil, which is silence.
 func NewBatch(size int, sinks ...Sink) *Batch {
 	b := &Batch{last: uint8(min(max(size, 1), MaxBatch) - 1)}
 	for _, s := range sinks {

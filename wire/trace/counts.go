@@ -5,7 +5,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Counts are the counts of every frame at a port, and the states that they need. The amounts are those at the last event.
+// Counts are the counts of every frame at a port, and the states that they need. The amounts are
+// those at the last event.
 type Counts struct {
 	Occupancy int64 // in the buffer: blocks; on Ethernet bytes
 	Most      int64
@@ -41,7 +42,8 @@ func (c *Counts) Hold(from unit.Time, lane uint8, holds int64) {
 	}
 }
 
-// QueueShift scales the time for which bytes wait, so that it fits into 64 bits for any queue and any run.
+// QueueShift scales the time for which bytes wait, so that it fits into 64 bits for any queue and
+// any run.
 const QueueShift = 10
 
 // SetQueue notes that this many bytes wait for the link from an instant on.
@@ -76,11 +78,12 @@ func (c *Counts) Start(at unit.Time, kind wire.Kind, data bool, bytes uint32) {
 	}
 }
 
-// A Counter counts what happens at ports. Where nothing else wants the events, recorders count for it within a bin, which
-// takes a fraction of the time.
+// A Counter counts what happens at ports. Where nothing else wants the events, recorders count for
+// it within a bin, which takes a fraction of the time.
 type Counter interface {
-	// Ports returns the counts of the ports of a node, and the events that the Counter wants all the same. Joins, if it is
-	// not nil, returns the port for which a frame of a flow waits that has come; nil: none.
+	// Ports returns the counts of the ports of a node, and the events that the Counter wants all
+	// the same. Joins, if it is not nil, returns the port for which a frame of a flow waits that
+	// has come; nil: none.
 	Ports(node int32) (counts []Counts, wants Wants, joins func(flow uint32) *Counts)
 
 	// Bin returns the time for which events need not come: from and before to.
@@ -115,7 +118,8 @@ func (r *Recorder) beyond(now unit.Time) {
 	}
 }
 
-// Start reports a frame of n bytes that begins on the link of a port; left is the credit that it leaves.
+// Start reports a frame of n bytes that begins on the link of a port; left is the credit that it
+// leaves.
 func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
 	if r.counting(now) {
 		if c := &r.own.counts[port]; f.Kind == wire.Data && r.own.wants == Nothing && !c.OfInputs { // most frames
@@ -133,7 +137,8 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 	r.beyond(now)
 }
 
-// Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this much with it.
+// Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this
+// much with it.
 func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
 	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.wants < StartsAndMessages) {
 		r.seq++

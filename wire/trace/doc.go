@@ -1,8 +1,9 @@
 // Package trace holds the reports of nodes: events, and the sinks that take
 // them. Nodes only report facts; a sink counts (emu/metrics), writes
 // (events.jsonl) or compares (the digest of two runs). Between them is a Batch, which
-// several nodes may share: on the virtual clock it hands many events on at a time. Where only figures are wanted, a
-// Recorder counts what happens at ports itself (Counter), and reports only the other events.
+// several nodes may share: on the virtual clock it hands many events on at a time. Where only
+// figures are wanted, a Recorder counts what happens at ports itself (Counter), and reports only
+// the other events.
 //
 // An Event is a flat value of fixed size, comparable and with a codec, so that
 // two logs are the same when their bytes are. Each node numbers its own

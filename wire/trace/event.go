@@ -148,8 +148,8 @@ type Recorder struct {
 	own *counted // nil: it counts nothing itself
 }
 
-// counted is what a Recorder counts itself (Counter.Ports). A pointer, because the first cache lines of a switch have
-// its Recorder.
+// counted is what a Recorder counts itself (Counter.Ports). A pointer, because the first cache
+// lines of a switch have its Recorder.
 type counted struct {
 	counts []Counts
 	wants  Wants
@@ -182,8 +182,8 @@ func (r *Recorder) Emit(e Event) {
 	}
 }
 
-// Frame reports an event that concerns a frame at a port. Unlike Emit, Frame and State build the event in the batch
-// itself instead of copying it there, because most events are theirs.
+// Frame reports an event that concerns a frame at a port. Unlike Emit, Frame and State build the
+// event in the batch itself instead of copying it there, because most events are theirs.
 func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, bytes uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()
@@ -196,8 +196,8 @@ func (r *Recorder) Frame(now unit.Time, k Kind, port uint16, f *wire.Frame, byte
 	}
 }
 
-// State reports the state that a port or a flow is in from now on. It has no PSN and no length; otherwise it works
-// as Frame does.
+// State reports the state that a port or a flow is in from now on. It has no PSN and no length;
+// otherwise it works as Frame does.
 func (r *Recorder) State(now unit.Time, k Kind, port uint16, lane uint8, flow uint32, a, b int64) {
 	if to := r.batch; to != nil {
 		e, n := to.place()

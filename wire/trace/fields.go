@@ -196,8 +196,8 @@ func (k Kind) String() string {
 // Doc describes an event of the kind in a clause.
 func (k Kind) Doc() string { return kinds[k].doc }
 
-// Fields returns the fields that events of the kind have, in the order of the event log. They are not
-// to be changed.
+// Fields returns the fields that events of the kind have, in the order of the event log. They are
+// not to be changed.
 func (k Kind) Fields() []Field {
 	if !k.known() {
 		return nil

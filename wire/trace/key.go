@@ -6,11 +6,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Key is the place of an event of a driver in the one order of a run. Several loops or processes each
-// report in their own order the events of their nodes; keys put them into the order of the virtual
-// clock. Reports have the key of the event in which they are made, and a merge sorts them stably by Compare.
-// An event is of one node, so no two loops have the same key, and the reports of one loop under one
-// key keeps its order.
+// Key is the place of an event of a driver in the one order of a run. Several loops or processes
+// each report in their own order the events of their nodes; keys put them into the order of the
+// virtual clock. Reports have the key of the event in which they are made, and a merge sorts them
+// stably by Compare. An event is of one node, so no two loops have the same key, and the reports of
+// one loop under one key keeps its order.
 //
 // Reports before the first event have the zero Key.
 type Key struct {
@@ -18,8 +18,8 @@ type Key struct {
 	Place Place
 }
 
-// Place is the place of an event of a driver among the events of its instant (package emu/run/drive). It is the
-// same in every run of one fabric, in any loop or process.
+// Place is the place of an event of a driver among the events of its instant (package
+// emu/run/drive). It is the same in every run of one fabric, in any loop or process.
 type Place uint32
 
 // Compare returns -1, 0 or 1 where the event of k comes before, is, or comes after the event of o.

@@ -10,11 +10,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Packer writes the events of a log in few bytes, and reads them again. It has to be given all events of the log, in
-// the order of time, because each is written as its difference from those before it.
+// Packer writes the events of a log in few bytes, and reads them again. It has to be given all
+// events of the log, in the order of time, because each is written as its difference from those
+// before it.
 //
-// A packed event is a control word of 32 bits and eight values. Each four bits of the control word, from the lowest
-// on, are the size of a value: 0 to 8 bytes. All numbers have their low byte first. The values are:
+// A packed event is a control word of 32 bits and eight values. Each four bits of the control word,
+// from the lowest on, are the size of a value: 0 to 8 bytes. All numbers have their low byte first.
+// The values are:
 //
 //  1. the time since the event before it
 //  2. Node; above 32 bits, Seq less the number after that of the node's last event
@@ -72,8 +74,8 @@ func put32(to *[MaxPacked]byte, control uint32, n, shift int, v uint32) (uint32,
 	return control | uint32(size)<<shift, n + size
 }
 
-// Next reads the event at the front of b, and returns the number of its bytes, too. It is ErrTruncated if b ends
-// before the event does. An event of an unknown node or kind is an error.
+// Next reads the event at the front of b, and returns the number of its bytes, too. It is
+// ErrTruncated if b ends before the event does. An event of an unknown node or kind is an error.
 func (p *Packer) Next(b []byte) (e Event, n int, err error) {
 	if len(b) < 4 {
 		return e, 0, ErrTruncated

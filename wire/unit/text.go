@@ -21,8 +21,8 @@ var (
 )
 
 // ParseDuration reads a span such as "100us", "1.5ms" or "40 ns". The unit is
-// one of s, ms, us (or µs, with either of the two mu of Unicode), ns, ps and may not be left out; the value may not be
-// negative and must be a whole number of picoseconds.
+// one of s, ms, us (or µs, with either of the two mu of Unicode), ns, ps and may not be left out;
+// the value may not be negative and must be a whole number of picoseconds.
 func ParseDuration(s string) (Duration, error) {
 	text := strings.ReplaceAll(strings.ReplaceAll(s, "\u00b5s", "us"), "\u03bcs", "us")
 	v, err := parse("duration", text, "100us", durationWords)

@@ -122,8 +122,8 @@ func TestNumbersKeepTheirUnits(t *testing.T) {
 	}
 }
 
-// The same page on a terminal and as a document: sections and parts that are meant for others are left out, long
-// cells are broken, and the notes of a row are below it.
+// The same page on a terminal and as a document: sections and parts that are meant for others are
+// left out, long cells are broken, and the notes of a row are below it.
 func TestTextAndMarkdown(t *testing.T) {
 	claims := &Table{Columns: []Column{{Head: "claim", Wrap: true}, {Head: "result", Right: true}}}
 	claims.Rows = [][]Cell{{{Lead: "C-1", Text: "the link is never idle, and the queue is short", Notes: []string{"Measured: so."}}, {Text: "97 %"}}}
@@ -193,8 +193,9 @@ for readers
 	}
 }
 
-// A terminal shows of a table what it says: its name, its columns in another order, some of its rows, cells of so many lines
-// with the notes behind them, and parts as wide as the terminal, each with its name.
+// A terminal shows of a table what it says: its name, its columns in another order, some of its
+// rows, cells of so many lines with the notes behind them, and parts as wide as the terminal, each
+// with its name.
 func TestWhatATerminalShows(t *testing.T) {
 	few := sample()
 	few.Bare, few.Color, few.Order, few.Most = true, terminal.Bold, []int{2, 0}, 1

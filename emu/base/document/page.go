@@ -14,8 +14,8 @@ import (
 	"fabemu/emu/base/terminal"
 )
 
-// Page is a report. On the page for browsers, text is escaped; only values of the type template.HTML are
-// taken as they are.
+// Page is a report. On the page for browsers, text is escaped; only values of the type
+// template.HTML are taken as they are.
 type Page struct {
 	Title    string
 	Subtitle string  // for browsers
@@ -70,8 +70,8 @@ type Section struct {
 	Parts   []Part // in their order
 	In      Format // where it is shown
 
-	// Untitled leaves out the title on a terminal. Judged puts the verdict of the page at the top there; otherwise
-	// it is at the end, with the claims.
+	// Untitled leaves out the title on a terminal. Judged puts the verdict of the page at the top
+	// there; otherwise it is at the end, with the claims.
 	Untitled, Judged bool
 }
 
@@ -96,8 +96,8 @@ func (p *Page) Shown() (all []Section) {
 	return all
 }
 
-// Part is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of them in
-// Only some formats.
+// Part is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of
+// them in Only some formats.
 type Part interface {
 	HTML() (template.HTML, error)
 	text(p *terminal.Page)
@@ -133,8 +133,8 @@ func (f Fold) HTML() (template.HTML, error) { return parts("fold", f) }
 // Drawing is a picture that this program draws.
 type Drawing interface{ SVG(io.Writer) error }
 
-// Picture is a drawing in a report. A picture that was read from a file is left out there, because it
-// may hold a script.
+// Picture is a drawing in a report. A picture that was read from a file is left out there, because
+// it may hold a script.
 type Picture struct {
 	Drawing
 	Name  string // by which a document links to it

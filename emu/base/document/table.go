@@ -113,8 +113,8 @@ func (t *Table) Pick(columns ...int) *Table {
 	return &out
 }
 
-// split returns tables that fit into so many columns of text, each with the first fixed columns of this one
-// and some of the others.
+// split returns tables that fit into so many columns of text, each with the first fixed columns of
+// this one and some of the others.
 func (t *Table) split(room int) (all []*Table) {
 	wide, fixed := t.widths(), t.Fixed
 	var first []int
@@ -132,7 +132,8 @@ func (t *Table) split(room int) (all []*Table) {
 	return all
 }
 
-// leastWrap is the least width of a column whose cells are broken, in columns of the terminal, unless it has its own.
+// leastWrap is the least width of a column whose cells are broken, in columns of the terminal,
+// unless it has its own.
 const leastWrap = 30
 
 // broken returns the lines of a cell in a width.
@@ -152,8 +153,8 @@ func (c *Column) broken(words string, wide int) []string {
 	return lines
 }
 
-// Text writes the table with an indent, a number of columns. A column is as wide as its widest cell,
-// or has the room that is left.
+// Text writes the table with an indent, a number of columns. A column is as wide as its widest
+// cell, or has the room that is left.
 func (t *Table) Text(p *terminal.Page, indent int) {
 	all := len(t.Rows)
 	if t.Most > 0 && all > t.Most {

@@ -8,8 +8,8 @@ import (
 	"fabemu/emu/base/terminal"
 )
 
-// WriteText writes the page for a terminal: the title, the sections without their introductions, the
-// verdict, and the last lines.
+// WriteText writes the page for a terminal: the title, the sections without their introductions,
+// the verdict, and the last lines.
 func (p *Page) WriteText(w io.Writer, look terminal.Look) error {
 	t := &terminal.Page{Look: look}
 	if p.Title != "" {
@@ -71,8 +71,8 @@ func (p *Page) verdict(t *terminal.Page) {
 	}
 }
 
-// WriteMarkdown writes the sections as a document, where each names the last word of its command. link returns where a
-// picture is, by its name; empty leaves the picture out.
+// WriteMarkdown writes the sections as a document, where each names the last word of its command.
+// link returns where a picture is, by its name; empty leaves the picture out.
 func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) error {
 	blocks := []string{"# " + p.Title}
 	add := func(text string) {

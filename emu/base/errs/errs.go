@@ -61,15 +61,16 @@ func Catch(failed func(error)) {
 	}
 }
 
-// Into recovers a panic of its goroutine and puts a *Panic instead of the error. It must be deferred itself.
+// Into recovers a panic of its goroutine and puts a *Panic instead of the error. It must be
+// deferred itself.
 func Into(err *error) {
 	if v := recover(); v != nil {
 		*err = newError(v)
 	}
 }
 
-// Again turns a panic of its goroutine into a panic with a *Panic, which keeps the place: for a coroutine,
-// whose panic becomes one of its caller. It must be deferred itself.
+// Again turns a panic of its goroutine into a panic with a *Panic, which keeps the place: for a
+// coroutine, whose panic becomes one of its caller. It must be deferred itself.
 func Again() {
 	if v := recover(); v != nil {
 		panic(newError(v))

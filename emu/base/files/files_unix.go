@@ -24,8 +24,8 @@ func lockFolder(f *os.File, shared bool) (locked bool, err error) {
 	return err == nil, nil
 }
 
-// Nameless returns a file for temporary data that is in no folder, so nothing is left of it when the process ends, even
-// if it is killed. It returns nil if it cannot make one.
+// Nameless returns a file for temporary data that is in no folder, so nothing is left of it when
+// the process ends, even if it is killed. It returns nil if it cannot make one.
 func Nameless() *os.File {
 	f, err := os.CreateTemp("", "fabemu-")
 	if err != nil {

@@ -25,9 +25,9 @@ type Hold struct {
 // made in it. The error is ErrHeld if another process has the lock.
 func Claim(dir string) (*Hold, error) { return claim(dir, false) }
 
-// Join makes a folder as Claim does, but takes a shared lock, so any number of processes can join the same folder.
-// The error is ErrHeld if a process has claimed the folder for itself. Processes on other machines may write there,
-// too, because network file systems may not share the lock.
+// Join makes a folder as Claim does, but takes a shared lock, so any number of processes can join
+// the same folder. The error is ErrHeld if a process has claimed the folder for itself. Processes
+// on other machines may write there, too, because network file systems may not share the lock.
 func Join(dir string) (*Hold, error) { return claim(dir, true) }
 
 // claims is how often a folder may be removed while it is claimed.
@@ -122,8 +122,8 @@ func (h *Hold) Empty() (bool, error) {
 	return false, err
 }
 
-// Retire removes the files of an earlier run, if the first of the names is there: that file proves that
-// the others are whole, and goes before them, on the disk, too.
+// Retire removes the files of an earlier run, if the first of the names is there: that file proves
+// that the others are whole, and goes before them, on the disk, too.
 func (h *Hold) Retire(names ...string) error {
 	for i, name := range names {
 		err := os.Remove(filepath.Join(h.folder.Name(), name))

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Open opens a file to be read, and nothing else: on a pipe or a device, which may be in the place of
-// one, it could wait forever.
+// Open opens a file to be read, and nothing else: on a pipe or a device, which may be in the place
+// of one, it could wait forever.
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What is in the place of a file is refused at once, and so is a file that is longer than it may be,
-// of which nothing is read.
+// What is in the place of a file is refused at once, and so is a file that is longer than it may
+// be, of which nothing is read.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }

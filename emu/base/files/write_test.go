@@ -105,8 +105,8 @@ func TestRetire(t *testing.T) {
 	}
 }
 
-// A folder that cannot be made is an error at once, which names the folder it should be in, or the link that leads
-// to nothing.
+// A folder that cannot be made is an error at once, which names the folder it should be in, or the
+// link that leads to nothing.
 func TestFoldersThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	link, gone := filepath.Join(dir, "link"), filepath.Join(dir, "gone")

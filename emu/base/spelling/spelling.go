@@ -46,7 +46,8 @@ func ByNearness(word string, words []string) []string {
 	return sorted
 }
 
-// Sort sorts words by their parts that a function returns: the nearest to a misspelt word first, however far it is.
+// Sort sorts words by their parts that a function returns: the nearest to a misspelt word first,
+// however far it is.
 func Sort(word string, words []string, part func(string) string) {
 	slices.SortStableFunc(words, func(a, b string) int {
 		a, b = part(a), part(b)

@@ -97,7 +97,8 @@ func (p *Page) Paragraph(indent int, s string) {
 	p.Hang(margin, margin, s)
 }
 
-// Hang writes text, broken between words: the first line begins with first, all others with next, which is as wide.
+// Hang writes text, broken between words: the first line begins with first, all others with next,
+// which is as wide.
 func (p *Page) Hang(first, next, s string) {
 	for _, l := range Wrap(s, p.Columns()-Columns(next)) {
 		p.Line("%s%s", first, l)

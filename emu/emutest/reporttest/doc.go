@@ -1,5 +1,5 @@
-// Package reporttest has the results of a small run, for the tests of package report and of the packages
-// that write them.
+// Package reporttest has the results of a small run, for the tests of package report and of the
+// packages that write them.
 //
 // # Limitations
 //

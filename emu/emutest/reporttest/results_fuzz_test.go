@@ -18,8 +18,9 @@ import (
 	"fabemu/emu/watch/live"
 )
 
-// FuzzResults: whatever the files of a folder of results hold, all that reads one shows it or returns an error. The sums of
-// files in the result are made right, so that readers do not end at them.
+// FuzzResults: whatever the files of a folder of results hold, all that reads one shows it or
+// returns an error. The sums of files in the result are made right, so that readers do not end at
+// them.
 func FuzzResults(f *testing.F) {
 	const good = "../../../cmd/fabemu/testdata/0.1.0/run"
 	names := []string{report.ResultFile, report.SeriesFile, report.ResolvedFile, report.RatesFile}

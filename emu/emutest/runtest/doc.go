@@ -1,5 +1,5 @@
-// Package runtest has the helpers of tests of whole runs, the command among them. Tests of fabrics, by
-// their kind, are in package models; random fabrics are in package random.
+// Package runtest has the helpers of tests of whole runs, the command among them. Tests of fabrics,
+// by their kind, are in package models; random fabrics are in package random.
 //
 // # Limitations
 //

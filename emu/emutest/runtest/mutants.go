@@ -7,8 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Mutants returns n texts that differ from a file as cut, damaged and mistyped files do, in at most four places. They are
-// the same each time: seeds for fuzz targets, which so have them in plain tests too.
+// Mutants returns n texts that differ from a file as cut, damaged and mistyped files do, in at most
+// four places. They are the same each time: seeds for fuzz targets, which so have them in plain
+// tests too.
 func Mutants(src []byte, n int) (all [][]byte) {
 	random := unit.NewRandom(uint64(len(src)), 1)
 	for range n {

@@ -10,8 +10,9 @@ import (
 	"fabemu/wire/link"
 )
 
-// Stamped has receive called with each datagram that l, a UDP end, receives, and with the instant at
-// which the kernel had it: CLOCK_REALTIME, in ns since 1970. The bytes are valid during the call.
+// Stamped has receive called with each datagram that l, a UDP end, receives, and with the instant
+// at which the kernel had it: CLOCK_REALTIME, in ns since 1970. The bytes are valid during the
+// call.
 func Stamped(l link.Link, receive func(datagram []byte, at int64)) link.Link {
 	prepare()
 	s := &stamped{UDP: l.(*link.UDP), receive: receive}

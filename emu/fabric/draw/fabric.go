@@ -158,8 +158,8 @@ func (p *picture) findNodes() {
 // manyAlike is how many endpoints that are alike are drawn one by one.
 const manyAlike = 12
 
-// likeness describes the common properties of the endpoints of a pile: their switch, their name but for
-// its number, their link, and the groups of their flows. It is empty for switches.
+// likeness describes the common properties of the endpoints of a pile: their switch, their name but
+// for its number, their link, and the groups of their flows. It is empty for switches.
 func (p *picture) likeness() []string {
 	f := p.fabric
 	keys := make([]string, len(f.Nodes))
@@ -250,7 +250,8 @@ func (p *picture) findEdges() {
 	}
 }
 
-// label names the special properties of a link: its name, and its values that differ from those of most links.
+// label names the special properties of a link: its name, and its values that differ from those of
+// most links.
 func (common properties) label(l *scenario.Link) string {
 	var parts []string
 	if named(l) {

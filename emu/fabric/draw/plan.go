@@ -17,8 +17,8 @@ type Plan struct {
 	common properties
 }
 
-// Label returns the label of a link whose properties have changed: its name, and its values that differ from those of most
-// links of the plan.
+// Label returns the label of a link whose properties have changed: its name, and its values that
+// differ from those of most links of the plan.
 func (p *Plan) Label(l *scenario.Link) string { return p.common.label(l) }
 
 // Node is a node, or a pile of endpoints that are alike.

@@ -23,7 +23,8 @@ type Report struct {
 	Findings []Finding `json:"findings"` // in the order of their groups
 }
 
-// Figures are the settings and limits of the machine, and the load on it. What the kernel does not show is empty.
+// Figures are the settings and limits of the machine, and the load on it. What the kernel does not
+// show is empty.
 type Figures struct {
 	Load
 	Processors  int      `json:"processors"`   // that this process may use
@@ -44,7 +45,8 @@ type Figures struct {
 	Captures          []string `json:"captures"`           // programs that show captures
 }
 
-// Load is the work of others while this machine made trials, in processors: 1.0 is one processor that was busy all the time.
+// Load is the work of others while this machine made trials, in processors: 1.0 is one processor
+// that was busy all the time.
 type Load struct {
 	Foreign float64 `json:"foreign_load"` // work of other processes
 	Stolen  float64 `json:"stolen_load"`  // taken by the hypervisor for others
@@ -84,8 +86,8 @@ func Examine(load Load) (*Report, error) {
 // viewers are programs that show captures.
 var viewers = []string{"wireshark", "tshark", "dumpcap", "tcpdump"}
 
-// readClock returns how long it takes to read the clock, in ns: the least mean of some batches, so that other work does not
-// count.
+// readClock returns how long it takes to read the clock, in ns: the least mean of some batches, so
+// that other work does not count.
 func readClock() int64 {
 	least := time.Hour
 	for range 20 {

@@ -38,7 +38,8 @@ type Wanted struct {
 	Size int `flag:"hosts" group:"Hosts" arg:"N" needs:"placement=hosts" low:"0" high:"65536"`
 	// Address at which rank 0 listens for the others (default: port 20999 of all addresses).
 	Listen string `flag:"listen" arg:"HOST:PORT" needs:"placement=hosts"`
-	// Address at which rank 0 of the run listens; fabemu run needs it only if the launcher does not pass it on.
+	// Address at which rank 0 of the run listens; fabemu run needs it only if the launcher does not
+	// pass it on.
 	Join string `flag:"join" arg:"HOST:PORT" needs:"placement=hosts"`
 	// How long hosts wait for each other.
 	Wait    time.Duration `flag:"wait" arg:"TIME" needs:"placement=hosts" def:"1m"`
@@ -55,8 +56,9 @@ func (f *Fleet) notify(format string, args ...any) {
 	}
 }
 
-// Find returns the fleet of this process, by the variables that a launcher has put into its environment. Without a
-// launcher, the process is rank 0 of a fleet that is started by hand. name is the name of this host.
+// Find returns the fleet of this process, by the variables that a launcher has put into its
+// environment. Without a launcher, the process is rank 0 of a fleet that is started by hand. name
+// is the name of this host.
 func (w Wanted) Find(variable func(string) string, name string) (*Fleet, error) {
 	at, err := launched(variable, name)
 	if err != nil {
@@ -203,8 +205,9 @@ func Here() string {
 	return name
 }
 
-// firstNode returns the first of the names that a list of Slurm stands for, as "scontrol show hostnames" prints
-// them: names with commas between, in which brackets hold numbers and ranges of numbers, "rack[1-2]n[08-10,12],login".
+// firstNode returns the first of the names that a list of Slurm stands for, as "scontrol show
+// hostnames" prints them: names with commas between, in which brackets hold numbers and ranges of
+// numbers, "rack[1-2]n[08-10,12],login".
 func firstNode(list string) (string, error) {
 	first := regexp.MustCompile(`^([^][,\s/]|\[[0-9]+([-,][0-9]+)*\])+`).FindString(list)
 	if rest := list[len(first):]; list != "" && (first == "" || rest != "" && rest[0] != ',') {

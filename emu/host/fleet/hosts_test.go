@@ -302,8 +302,8 @@ func TestHostThatNeverComes(t *testing.T) {
 	}
 }
 
-// A host that has connected, and comes to prove what it knows when rank 0 waits for no more hosts, is
-// refused, because its connection would never be closed.
+// A host that has connected, and comes to prove what it knows when rank 0 waits for no more hosts,
+// is refused, because its connection would never be closed.
 func TestHostThatComesTooLate(t *testing.T) {
 	g, f, heard := gather(t, 2, time.Minute)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

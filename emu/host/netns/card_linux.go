@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cardsName returns the file of the interfaces of a run. It is written before any of them is touched.
+// cardsName returns the file of the interfaces of a run. It is written before any of them is
+// touched.
 func cardsName(run uint32) string { return lockName(run) + ".interfaces" }
 
 // claimCard records the interface of a guest as it is, if the guest is one.
@@ -64,8 +65,8 @@ func (b *builder) claimCard(t *Topology, g *Guest) error {
 	return os.WriteFile(cardsName(t.run), text, 0o600)
 }
 
-// harmless refuses an interface that carries the default route of the machine: itself, a member of a bridge,
-// or the one below a VLAN.
+// harmless refuses an interface that carries the default route of the machine: itself, a member of
+// a bridge, or the one below a VLAN.
 func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 	if b.plan.YesThisOne {
 		return nil
@@ -123,7 +124,8 @@ func (b *builder) card(d *Device, n *namespace, g *Guest) error {
 	return err
 }
 
-// makeTap makes a TAP device that stays when its file is closed, for another program to open. It is labelled before.
+// makeTap makes a TAP device that stays when its file is closed, for another program to open. It is
+// labelled before.
 func (b *builder) makeTap(n *namespace, g *Guest) error {
 	tap := &Device{fd: -1}
 	defer tap.close()
@@ -146,8 +148,8 @@ func (b *builder) makeTap(n *namespace, g *Guest) error {
 	return nil
 }
 
-// bind opens the interface in the network namespace of the calling thread. The kernel ends its promiscuous mode with
-// the socket, if the run does not.
+// bind opens the interface in the network namespace of the calling thread. The kernel ends its
+// promiscuous mode with the socket, if the run does not.
 func (d *Device) bind(dev netlink.Link, g *Guest) (err error) {
 	if err := setOffloadsOff(g.Card); err != nil {
 		return err
@@ -160,7 +162,8 @@ func (d *Device) bind(dev netlink.Link, g *Guest) (err error) {
 			return fmt.Errorf("set up a packet socket: %w: this needs Linux 4.20 or newer", err)
 		}
 	}
-	// A packet takes up to twice its length there. A smaller buffer than wanted is no failure: drops are counted.
+	// A packet takes up to twice its length there. A smaller buffer than wanted is no failure:
+	// drops are counted.
 	_ = unix.SetsockoptInt(d.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, min(g.Queue, maxBuffered)*packetMemory)
 	index := dev.Attrs().Index
 	if err := unix.Bind(d.fd, &unix.SockaddrLinklayer{Protocol: bits.ReverseBytes16(unix.ETH_P_ALL), Ifindex: index}); err != nil {
@@ -179,7 +182,8 @@ const (
 	maxBuffered  = 32 << 10
 )
 
-// putBack gives interfaces their state before a run, removes those that the run has made, and then its record.
+// putBack gives interfaces their state before a run, removes those that the run has made, and then
+// its record.
 func putBack(run uint32, cards []card) error {
 	if len(cards) == 0 {
 		return nil
@@ -206,8 +210,8 @@ func putBack(run uint32, cards []card) error {
 	return errors.Join(wrong...)
 }
 
-// spaceOf opens the network namespace of an identity: the calling thread's, or one with a name. It returns nil for one
-// that is gone.
+// spaceOf opens the network namespace of an identity: the calling thread's, or one with a name. It
+// returns nil for one that is gone.
 func spaceOf(identity string) (*namespace, error) {
 	all, err := names(namespaceDir)
 	if err != nil {
@@ -267,16 +271,16 @@ func cardsOf(run uint32) (all []card, err error) {
 	return all, nil
 }
 
-// frames reads and writes the frames of an interface by a packet socket. The kernel takes an 802.1Q tag out of a
-// frame, and leaves checksums to a card that there may not be; read completes both.
+// frames reads and writes the frames of an interface by a packet socket. The kernel takes an 802.1Q
+// tag out of a frame, and leaves checksums to a card that there may not be; read completes both.
 type frames struct {
 	all     unix.PacketMreq // the promiscuous mode
 	control [128]byte
 	lost    uint64
 }
 
-// The header of virtual networks in front of each frame, and the frame (struct virtio_net_hdr): the kernel takes a tag out
-// of the frame, and the checksum begins behind the tag.
+// The header of virtual networks in front of each frame, and the frame (struct virtio_net_hdr): the
+// kernel takes a tag out of the frame, and the checksum begins behind the tag.
 const (
 	headerSize    = 10
 	needsChecksum = 1 // a flag: VIRTIO_NET_HDR_F_NEEDS_CSUM

@@ -21,7 +21,8 @@ import (
 	"fabemu/emu/run/guest/offload"
 )
 
-// cards is the plan of two guests that are interfaces: eth1, and a TAP device for a virtual machine.
+// cards is the plan of two guests that are interfaces: eth1, and a TAP device for a virtual
+// machine.
 func cards(run uint32) Plan {
 	return Plan{Run: run, Nodes: []string{"wire", "vm"}, Guests: []Guest{
 		{Node: 0, Card: "eth1", Ethernet: true, MTU: 1500, Queue: 100},
@@ -39,7 +40,8 @@ func script(t *testing.T, text string) string {
 	return string(out)
 }
 
-// twoSpaces makes a namespace with an interface eth1, which is down, and the other end of it in a second one.
+// twoSpaces makes a namespace with an interface eth1, which is down, and the other end of it in a
+// second one.
 func twoSpaces(t *testing.T, name string) (path string) {
 	t.Helper()
 	for _, program := range []string{"ip", "nsenter"} {
@@ -79,7 +81,8 @@ func stateOf(t *testing.T, path string) (all []string) {
 	return all
 }
 
-// Whatever the instant at which a run is killed: cleanup puts its interfaces back, and removes those that it has made.
+// Whatever the instant at which a run is killed: cleanup puts its interfaces back, and removes
+// those that it has made.
 func TestCardsOfAKilledRun(t *testing.T) {
 	needRights(t)
 	t.Parallel()
@@ -128,8 +131,8 @@ func TestCardsOfAKilledRun(t *testing.T) {
 	}
 }
 
-// A device delivers the frames of its interface whole: with their tags, and with the checksums that the kernel left to a
-// card. Frames that are written leave it. After the run it is as it was.
+// A device delivers the frames of its interface whole: with their tags, and with the checksums that
+// the kernel left to a card. Frames that are written leave it. After the run it is as it was.
 func TestCardCarriesFrames(t *testing.T) {
 	needRights(t)
 	t.Parallel()

@@ -108,7 +108,8 @@ func (d *Device) open(g *Guest) (err error) {
 }
 
 // setIPv6 turns IPv6 on or off at a new device, in the network namespace of the calling thread. A
-// device of Ethernet whose addresses are left alone has it; a device of IP has no link-local address.
+// device of Ethernet whose addresses are left alone has it; a device of IP has no link-local
+// address.
 func setIPv6(g *Guest) error {
 	off := "1"
 	if g.IPv6.IsValid() || g.Ethernet && !g.Address.IsValid() && !g.Virtual {
@@ -190,8 +191,8 @@ func (b *builder) prepare(n *namespace, g *Guest) error {
 	return nil
 }
 
-// unused returns an error if a network that is to be behind a guest's device overlaps the network of another
-// interface of its namespace.
+// unused returns an error if a network that is to be behind a guest's device overlaps the network
+// of another interface of its namespace.
 func unused(n *namespace, g *Guest, p netip.Prefix) error {
 	if g.At == "" {
 		return nil
@@ -333,8 +334,8 @@ func NewPoll(devices []*Device) (*Poll, error) {
 	return p, nil
 }
 
-// Wait calls ready with the number of each device that has received packets since the previous call. It
-// waits for the first of them, at most for the given time.
+// Wait calls ready with the number of each device that has received packets since the previous
+// call. It waits for the first of them, at most for the given time.
 func (p *Poll) Wait(most time.Duration, ready func(device int)) {
 	timeout, call := unix.NsecToTimespec(int64(most)), unix.RawSyscall6
 	if most > 0 {

@@ -30,7 +30,8 @@ func twoGuests(run uint32, ethernet bool) Plan {
 	return p
 }
 
-// A guest's packets are read from its device, and packets that are written to the device reach the guest.
+// A guest's packets are read from its device, and packets that are written to the device reach the
+// guest.
 func TestGuestIsBehindItsDevice(t *testing.T) {
 	needRights(t)
 	for _, ethernet := range []bool{false, true} {

@@ -10,10 +10,10 @@
 // # Existing namespaces and interfaces
 //
 // A guest can have its device in an existing namespace (Guest.At). The kernel removes the
-// device with this process. It can also be an interface of this machine, or a TAP device that a virtual
-// machine opens (Guest.Card), which a packet socket reads and writes. The state of such interfaces is in
-// /run/fabemu/ID.interfaces before they are touched; Close, or Run.Remove after a kill, puts them back.
-// Device.Changes returns the changes of a device by others.
+// device with this process. It can also be an interface of this machine, or a TAP device that a
+// virtual machine opens (Guest.Card), which a packet socket reads and writes. The state of such
+// interfaces is in /run/fabemu/ID.interfaces before they are touched; Close, or Run.Remove after a
+// kill, puts them back. Device.Changes returns the changes of a device by others.
 //
 // # Names and labels
 //

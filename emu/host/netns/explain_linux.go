@@ -85,7 +85,8 @@ var remedies = []struct {
 	{[]unix.Errno{unix.ENOMEM}, "the kernel has no memory for it"},
 }
 
-// explainNew explains an error of the call that makes a network namespace, where EINVAL has its own meaning.
+// explainNew explains an error of the call that makes a network namespace, where EINVAL has its own
+// meaning.
 func explainNew(err error) error {
 	if errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("%w: this kernel was built without network namespaces (CONFIG_NET_NS)", err)

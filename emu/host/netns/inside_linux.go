@@ -160,8 +160,8 @@ func LiveGuests() ([]LiveGuest, error) {
 	return all, err
 }
 
-// spaces returns the paths of the network namespaces of a run: of those that it has made, and of those that its guests
-// were in before.
+// spaces returns the paths of the network namespaces of a run: of those that it has made, and of
+// those that its guests were in before.
 func (r *Run) spaces() (paths []string) {
 	for _, name := range r.Namespaces {
 		paths = append(paths, filepath.Join(namespaceDir, name))

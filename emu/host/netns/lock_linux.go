@@ -110,8 +110,8 @@ func claim(l label) (*lock, error) {
 	return held, err
 }
 
-// newLock makes the file of a run with a text. It is locked when it gets its name: without a lock another process
-// would take the run for a dead one. The error is fs.ErrExist if there is one.
+// newLock makes the file of a run with a text. It is locked when it gets its name: without a lock
+// another process would take the run for a dead one. The error is fs.ErrExist if there is one.
 func newLock(run uint32, text string) (held *lock, err error) {
 	name := lockName(run)
 	fd, err := unix.Open(runDir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
@@ -139,8 +139,9 @@ func newLock(run uint32, text string) (held *lock, err error) {
 	return nil, errors.Join(err, held.release())
 }
 
-// seize locks the file of a run, and makes it if there is none, with its folder: the namespaces of a dead
-// run can be all that is left. Another process that removes the same run holds the lock for a moment.
+// seize locks the file of a run, and makes it if there is none, with its folder: the namespaces of
+// a dead run can be all that is left. Another process that removes the same run holds the lock for
+// a moment.
 func seize(ctx context.Context, run uint32) (*lock, error) {
 	if err := makeRunDir(); err != nil {
 		return nil, err
@@ -198,7 +199,8 @@ func (l *lock) end(wrong error) error {
 // mostLock is how much of the file of a run is read.
 const mostLock = 1 << 20
 
-// attach records in the file of a run, behind its label, the path of a namespace that was there before it.
+// attach records in the file of a run, behind its label, the path of a namespace that was there
+// before it.
 func (l *lock) attach(path string) error {
 	_, err := fmt.Fprintln(l.file, path)
 	return err

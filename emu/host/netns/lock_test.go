@@ -41,7 +41,8 @@ func TestLocksAreForTheirOwnerAlone(t *testing.T) {
 	}
 }
 
-// While runs begin and end, no process finds the file of one without its lock and takes it for a dead one.
+// While runs begin and end, no process finds the file of one without its lock and takes it for a
+// dead one.
 func TestFilesOfRunsThatBegin(t *testing.T) {
 	needRights(t)
 	l, err := ownLabel(rand.Uint32())

@@ -15,15 +15,16 @@ var offloads = [...]uint32{
 	unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO, unix.ETHTOOL_SFLAGS, // the flags are VLAN tags, large receive
 }
 
-// offloadsOfLinks are all off but for scatter-gather: without it, the kernel copies each packet of more than a page.
+// offloadsOfLinks are all off but for scatter-gather: without it, the kernel copies each packet of
+// more than a page.
 var offloadsOfLinks = [len(offloads)]uint32{2: 1}
 
 // setOffloadsOff turns the offloads of an interface off, in the network namespace of
 // the calling thread, except those that the kernel cannot turn off.
 func setOffloadsOff(name string) error { return setOffloads(name, make([]uint32, len(offloads))) }
 
-// setOffloads gives the offloads of an interface values, in the network namespace of the calling thread, except those
-// that the kernel cannot change.
+// setOffloads gives the offloads of an interface values, in the network namespace of the calling
+// thread, except those that the kernel cannot change.
 func setOffloads(name string, values []uint32) error {
 	for i, command := range offloads[:min(len(values), len(offloads))] {
 		if _, err := ethtool(name, command, values[i]); err != nil && !unsupported(err) {
@@ -33,7 +34,8 @@ func setOffloads(name string, values []uint32) error {
 	return nil
 }
 
-// offloadsOf returns the values of the offloads of an interface, in the network namespace of the calling thread.
+// offloadsOf returns the values of the offloads of an interface, in the network namespace of the
+// calling thread.
 func offloadsOf(name string) (values []uint32, err error) {
 	for _, command := range offloads {
 		value, err := ethtool(name, command-1, 0) // each command that sets follows the one that reads

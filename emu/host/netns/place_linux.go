@@ -101,7 +101,8 @@ func (p *place) away() bool {
 // mostMessages is how many messages of the kernel one call of Changes reads.
 const mostMessages = 64
 
-// Changes returns the changes of the device, and of its namespace, that others have made since the last call.
+// Changes returns the changes of the device, and of its namespace, that others have made since the
+// last call.
 func (d *Device) Changes() (all []Change) {
 	p, news, down := d.place, false, false
 	var b [1 << 14]byte

@@ -115,8 +115,8 @@ type LiveGuest struct {
 	Hosts     []Host // all guests of the run
 }
 
-// check returns an error for the names of nodes that no namespace can have. The fabric guarantees that
-// names and ports are unique and exist.
+// check returns an error for the names of nodes that no namespace can have. The fabric guarantees
+// that names and ports are unique and exist.
 func (p *Plan) check() error {
 	var wrong []error
 	for _, name := range p.Nodes {

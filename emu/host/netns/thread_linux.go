@@ -47,7 +47,8 @@ func called(f func() error) (err error) {
 // errNoSpace reports a file that is not a network namespace.
 var errNoSpace = errors.New("it is not a network namespace: ip netns list shows their names, and /proc/PID/ns/net is the one of a process")
 
-// openSpace opens the network namespace of a path, and no other file: to open a pipe would wait for its other end.
+// openSpace opens the network namespace of a path, and no other file: to open a pipe would wait for
+// its other end.
 func openSpace(path string) (netns.NsHandle, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {

@@ -58,8 +58,8 @@ const carrierWait = 10 * time.Second
 // taken down again. Errors name the remedy; one of them is ErrPrivilege.
 func Build(ctx context.Context, p Plan) (*Topology, error) { return build(ctx, p, func(string) {}) }
 
-// build does the work of Build. It also calls stage with the name of each stage before it begins, so that a test can
-// interfere there.
+// build does the work of Build. It also calls stage with the name of each stage before it begins,
+// so that a test can interfere there.
 func build(ctx context.Context, p Plan, stage func(string)) (t *Topology, err error) {
 	if err := p.check(); err != nil {
 		return nil, err

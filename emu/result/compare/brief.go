@@ -173,7 +173,8 @@ func andLike(name string, count int) string {
 	return name
 }
 
-// aloneLines returns the checks and series of only one run, like ones in one line, and how many lines more there are.
+// aloneLines returns the checks and series of only one run, like ones in one line, and how many
+// lines more there are.
 func aloneLines(alone []string, whole bool) (lines []string, more int) {
 	if whole {
 		return alone, 0

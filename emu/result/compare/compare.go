@@ -33,7 +33,8 @@ type Comparison struct {
 	Alone  []string `json:"alone"`  // checks and series that only one of them has
 	Log    Log      `json:"log"`
 
-	// Means are the figures of repetitions, instead of checks, series and logs: both directories have several seeds.
+	// Means are the figures of repetitions, instead of checks, series and logs: both directories
+	// have several seeds.
 	Means     []Mean   `json:"means,omitempty"`
 	Slowdowns []Pooled `json:"slowdowns,omitempty"`
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
@@ -223,8 +224,8 @@ func (c *Comparison) checks(a, b []report.Check) {
 	}, func(x *report.Check, of string) { c.Alone = append(c.Alone, "check "+x.ID+" of "+of) })
 }
 
-// series compares the series that both have, but for the pace. A run has series of stalls only if there were any: a run
-// without them is compared as one that had none.
+// series compares the series that both have, but for the pace. A run has series of stalls only if
+// there were any: a run without them is compared as one that had none.
 func (c *Comparison) series(a, b []metrics.Series) {
 	key := func(s *metrics.Series) string { return s.Kind + " of " + s.Name }
 	paceless := func(all []metrics.Series) []metrics.Series {
@@ -352,8 +353,9 @@ func logs(a, b *report.Dir) (Log, error) {
 
 // Within reports whether the runs agree: they cover the same model time and were both
 // brought to their end or both not; both are void or neither; no check, no figure of a workload
-// and no series is further apart than a share of its own size, none has gaps or is alone, no outcome
-// differs, and the logs do not part unless a tolerance allows it. Means of repetitions may be apart by their noise.
+// and no series is further apart than a share of its own size, none has gaps or is alone, no
+// outcome differs, and the logs do not part unless a tolerance allows it. Means of repetitions may
+// be apart by their noise.
 func (c *Comparison) Within(tolerance float64) bool {
 	if c.A.Partial != c.B.Partial || c.A.Duration != c.B.Duration || (c.A.Level == report.Void) != (c.B.Level == report.Void) {
 		return false

@@ -74,8 +74,8 @@ func (c *Comparison) slowdowns(a, b []seeds.Slowdown) {
 	})
 }
 
-// repetitions returns the directories to read: with repetitions the directory of the first run, and the means. They are
-// nil if all directories have single runs.
+// repetitions returns the directories to read: with repetitions the directory of the first run, and
+// the means. They are nil if all directories have single runs.
 func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err error) {
 	single, several := "", ""
 	for _, name := range names {

@@ -91,8 +91,8 @@ type setting struct {
 	items  int
 }
 
-// of returns the values of scenarios at a path. Where one of them lacks the item around the value, it returns only
-// which of them have the item.
+// of returns the values of scenarios at a path. Where one of them lacks the item around the value,
+// it returns only which of them have the item.
 func of(all []resolved, path []string) setting {
 	s := setting{path: slices.Clone(path), values: make([]string, len(all)), items: 1}
 	if len(path) > 1 {

@@ -14,9 +14,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// WriteText prints comparisons with one run for people: the whole of them, or on a page the differences. One
-// comparison has the differences of checks and series. Several have a column for each run, where a series has the
-// mean of the run, and in brackets its distance from the first run as a share.
+// WriteText prints comparisons with one run for people: the whole of them, or on a page the
+// differences. One comparison has the differences of checks and series. Several have a column for
+// each run, where a series has the mean of the run, and in brackets its distance from the first run
+// as a share.
 func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	t := &text{all: all, whole: whole, runs: []string{"first", "second"}}
 	if len(all) > 1 {

@@ -8,7 +8,8 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// Figure is a figure of a workload in both runs. Its name is the metric of a scenario: "web.slowdown.p99".
+// Figure is a figure of a workload in both runs. Its name is the metric of a scenario:
+// "web.slowdown.p99".
 type Figure struct {
 	Name string        `json:"name"`
 	Unit string        `json:"unit,omitempty"` // of both values
@@ -18,7 +19,8 @@ type Figure struct {
 	scales metrics.Unit // in which it is printed
 }
 
-// apart returns how far the two values are apart, as a share of the larger one; 1 if one of them is not known.
+// apart returns how far the two values are apart, as a share of the larger one; 1 if one of them is
+// not known.
 func (f *Figure) apart() float64 {
 	switch {
 	case f.A == f.B || !f.A.Known() && !f.B.Known():

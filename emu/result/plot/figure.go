@@ -251,8 +251,9 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	return nil
 }
 
-// marked returns the points of a part of a curve that have a shape: all, where each was measured by itself; some of a
-// curve whose pattern of dashes an earlier one has, so that a print in black and white distinguishes them.
+// marked returns the points of a part of a curve that have a shape: all, where each was measured by
+// itself; some of a curve whose pattern of dashes an earlier one has, so that a print in black and
+// white distinguishes them.
 func (f *Figure) marked(c *Curve, i int, part plotter.XYs) (points plotter.XYs) {
 	if c.Points || c.Apart {
 		return part

@@ -258,8 +258,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// TestArea: a curve that is the median of several has an area in one part where its extremes are known, and the axis has
-// room for them.
+// TestArea: a curve that is the median of several has an area in one part where its extremes are
+// known, and the axis has room for them.
 func TestArea(t *testing.T) {
 	f := &Figure{Curves: []Curve{{Name: "hosts: 8", X: []float64{1, 2, 3, 4, 5, 6, 7}, Y: []float64{5, 5, 5, 5, 5, 5, 5},
 		Low: []float64{1, 2, 1, math.NaN(), 1, 1, math.NaN()}, High: []float64{7, 60, 7, math.NaN(), 7, 7, 7}}}}
@@ -280,7 +280,8 @@ func TestArea(t *testing.T) {
 	}
 }
 
-// TestSpread: a point with a spread has a bar with two caps, for which the axis has room; others have none.
+// TestSpread: a point with a spread has a bar with two caps, for which the axis has room; others
+// have none.
 func TestSpread(t *testing.T) {
 	spread := sample()
 	spread.Curves[0].Spread = []float64{5, math.NaN(), 7, 80} // the third point has no value

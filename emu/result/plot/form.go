@@ -25,9 +25,11 @@ import (
 
 // Style is the style of figures in files. The zero value is for screens.
 type Style struct {
-	// Formats of figures: svg, png, pdf, or csv, which has exactly the plotted points (default: svg).
+	// Formats of figures: svg, png, pdf, or csv, which has exactly the plotted points (default:
+	// svg).
 	Formats []string `flag:"figures" group:"Figures" arg:"FORMAT,..."`
-	// Width of figures: 1column (88 mm), 2columns (181 mm), or in millimetres, such as 120mm (default: 240mm).
+	// Width of figures: 1column (88 mm), 2columns (181 mm), or in millimetres, such as 120mm
+	// (default: 240mm).
 	Width string `flag:"width" arg:"WIDTH"`
 	// Size of the text of figures, in points (default: 10, with --width 8).
 	FontSize float64 `flag:"font-size" arg:"POINTS" low:"0" high:"72"`
@@ -57,7 +59,8 @@ func check(format string) error {
 	return fmt.Errorf("there is no format %q for figures; there are %s", format, strings.Join(Formats(), ", "))
 }
 
-// Files writes a drawing in all formats: it calls write for each with the name of its file, which is base and the format.
+// Files writes a drawing in all formats: it calls write for each with the name of its file, which
+// is base and the format.
 func (s *Style) Files(base string, d Drawing, write func(name string, to func(io.Writer) error) error) error {
 	formats := s.Formats
 	if formats == nil {
@@ -79,7 +82,8 @@ func NamesOf(base string) (names []string) {
 	return names
 }
 
-// nameOf returns the name of a file. A CSV file has a suffix so that it cannot overwrite the table of its figure.
+// nameOf returns the name of a file. A CSV file has a suffix so that it cannot overwrite the table
+// of its figure.
 func nameOf(base, format string) string {
 	if format == "csv" {
 		base += "-points"
@@ -122,7 +126,8 @@ func (s *Style) Write(w io.Writer, d Drawing, format string) error {
 	return y.write(w, d, pdfCanvas{canvas}, canvas)
 }
 
-// resolution of PNG, in dots per inch of a figure of the default width. A narrower one has as many dots.
+// resolution of PNG, in dots per inch of a figure of the default width. A narrower one has as many
+// dots.
 const resolution = 144
 
 // form is a style converted to lengths.
@@ -182,8 +187,8 @@ func (y *form) write(w io.Writer, d Drawing, canvas vg.Canvas, to io.WriterTo) (
 	return err
 }
 
-// pdfCanvas corrects vgpdf: its text is in the encoding of its fonts, it embeds only one font, so that nothing is bold, and
-// transparency does not darken its colours.
+// pdfCanvas corrects vgpdf: its text is in the encoding of its fonts, it embeds only one font, so
+// that nothing is bold, and transparency does not darken its colours.
 type pdfCanvas struct{ *vgpdf.Canvas }
 
 // FillString draws a text.
@@ -253,7 +258,8 @@ func (y *form) room(h heads) (above, below vg.Length) {
 	return titleHeight + more(h.title, bold(13), 16) + more(h.subtitle, sans(10), 12), footHeight + more(h.stamp, sans(9), 11)
 }
 
-// ground draws a white background. It returns the part of it for the drawing, and a function that writes the texts.
+// ground draws a white background. It returns the part of it for the drawing, and a function that
+// writes the texts.
 func (y *form) ground(all draw.Canvas, h heads) (drawing draw.Canvas, write func()) {
 	all.SetColor(color.White)
 	all.Fill(all.Rectangle.Path())

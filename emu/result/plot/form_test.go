@@ -155,7 +155,8 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Without colours no two curves of a frame are alike: they differ in their dashes, or in the shape of their points.
+// Without colours no two curves of a frame are alike: they differ in their dashes, or in the shape
+// of their points.
 func TestCurvesInGrey(t *testing.T) {
 	for _, points := range []bool{false, true} {
 		seen := map[string]int{}
@@ -173,7 +174,8 @@ func TestCurvesInGrey(t *testing.T) {
 	}
 }
 
-// Points at names are not joined, whatever lies between them has a bar, and names without room are turned.
+// Points at names are not joined, whatever lies between them has a bar, and names without room are
+// turned.
 func TestApart(t *testing.T) {
 	f := schemes()
 	f.Curves = f.Curves[1:]

@@ -8,8 +8,8 @@ import (
 	"fabemu/emu/emutest/golden"
 )
 
-// A stack has both figures, each as high as alone; an axis has the names of its ticks, and equal ratios are equally
-// far apart on one that is logarithmic.
+// A stack has both figures, each as high as alone; an axis has the names of its ticks, and equal
+// ratios are equally far apart on one that is logarithmic.
 func TestStack(t *testing.T) {
 	f := &Figure{Title: "Slowdown", X: Axis{Label: "size", High: 1, Ticks: []float64{0, 0.5, 1}, Names: []string{"1KB", "20KB", "3MB"}},
 		Y:      Axis{Label: "slowdown", Low: 1, High: 100, Log: true, Ticks: []float64{1, 10, 100}},

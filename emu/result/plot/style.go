@@ -38,8 +38,8 @@ var shapes = [...]draw.GlyphDrawer{
 	draw.SquareGlyph{}, draw.TriangleGlyph{},
 }
 
-// legend is next to the curves and as wide as its names, within bounds; in a narrow figure it is below them,
-// in columns.
+// legend is next to the curves and as wide as its names, within bounds; in a narrow figure it is
+// below them, in columns.
 type legend struct {
 	entries []entry
 	width   vg.Length

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// SVG writes a figure as SVG. It follows the reader's choice of light or dark, describes itself in words,
-// and its text keeps its place in any font.
+// SVG writes a figure as SVG. It follows the reader's choice of light or dark, describes itself in
+// words, and its text keeps its place in any font.
 func (f *Figure) SVG(w io.Writer) error { return writeSVG(w, f, screen) }
 
 func writeSVG(w io.Writer, d Drawing, y form) error {

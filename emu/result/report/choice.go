@@ -10,7 +10,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Choice selects events of a log: an event is chosen if each list has it. An empty list has all events.
+// Choice selects events of a log: an event is chosen if each list has it. An empty list has all
+// events.
 type Choice struct {
 	// Write only events of these kinds, such as transfer-end,cnm; the digest covers all events.
 	Kinds []string `json:"kinds,omitempty" flag:"events-kinds" group:"Event log" arg:"KIND,..." needs:"events"`

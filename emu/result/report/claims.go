@@ -60,7 +60,8 @@ func outcome(value, low, high float64, differs, unmeasured string) (Outcome, str
 // Tally counts the outcomes of claims, by their basis, and apart those without a null result.
 type Tally map[scenario.Basis]map[Outcome]int
 
-// bare marks the basis of claims that would perhaps hold without the scheme too: they have no null result.
+// bare marks the basis of claims that would perhaps hold without the scheme too: they have no null
+// result.
 const bare = " without a null result"
 
 // AddBare counts a claim of a paper that has no null result.

@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Clocks records how well the clocks of the hosts of a run agreed. Each host keeps to its own clock.
-// Its distance from the clock of rank 0 is measured before the run, and again at its end.
+// Clocks records how well the clocks of the hosts of a run agreed. Each host keeps to its own
+// clock. Its distance from the clock of rank 0 is measured before the run, and again at its end.
 type Clocks struct {
 	ErrorPacketTimes Number      `json:"error_packet_times"` // the largest ErrorUs, in T of the links between hosts; missing without the measurement at the end
 	Hosts            []HostClock `json:"hosts"`
@@ -25,8 +25,8 @@ type HostClock struct {
 	RoundTripUs Number `json:"round_trip_us"` // the least
 }
 
-// ClocksOf puts measurements of the clocks of hosts into the terms of the verdict; between lists the wires that lead
-// from one host to another. It returns nil for a run on one host.
+// ClocksOf puts measurements of the clocks of hosts into the terms of the verdict; between lists
+// the wires that lead from one host to another. It returns nil for a run on one host.
 func ClocksOf(f *fabric.Fabric, clocks []pace.HostClock, between []int) *Clocks {
 	if len(clocks) == 0 {
 		return nil

@@ -1,7 +1,7 @@
 // Package report holds the results of a run: a Result, which is also
-// result.json, the series (series.csv), and the log of events (events.jsonl, events.bin). It judges each
-// claim (JudgeClaim), and whether a run on the wall clock kept its time (Judge). Package summary
-// writes the results for people.
+// result.json, the series (series.csv), and the log of events (events.jsonl, events.bin). It judges
+// each claim (JudgeClaim), and whether a run on the wall clock kept its time (Judge). Package
+// summary writes the results for people.
 //
 // The path of a run's figures: the nodes' events go through a trace.Batch to a
 // metrics.Collector, a Digest and, where asked for, an EventLog (package emu). At the
@@ -17,6 +17,6 @@
 //
 // A Digest is not a cryptographic hash: it finds accidents, not forgeries. An
 // EventLog needs the events of a run in the order of time.
-// The form of result.json has a number (Form). A form that is newer than the program is refused; there is no
-// older one yet.
+// The form of result.json has a number (Form). A form that is newer than the program is refused;
+// there is no older one yet.
 package report

@@ -43,8 +43,9 @@ func EstimateOf(values []float64) Estimate {
 	return e
 }
 
-// Less returns how much b is above e: the difference of the means, and half of its 95 % confidence interval by
-// Welch's test, missing if one of them has a single value. A difference within its interval is noise.
+// Less returns how much b is above e: the difference of the means, and half of its 95 % confidence
+// interval by Welch's test, missing if one of them has a single value. A difference within its
+// interval is noise.
 func (e Estimate) Less(b Estimate) (difference, interval Number) {
 	difference = b.Mean - e.Mean
 	if e.Values < 2 || b.Values < 2 {
@@ -71,9 +72,9 @@ func (e Estimate) String() string {
 	return text
 }
 
-// Student95 is the 97.5 % quantile of Student's t distribution with n > 0 degrees of freedom: the mean of n + 1 values is
-// within so many of its standard errors with a probability of 95 %. Beyond the table it is the expansion of Cornish and
-// Fisher, which is right to four digits there.
+// Student95 is the 97.5 % quantile of Student's t distribution with n > 0 degrees of freedom: the
+// mean of n + 1 values is within so many of its standard errors with a probability of 95 %. Beyond
+// the table it is the expansion of Cornish and Fisher, which is right to four digits there.
 func Student95(n int) float64 {
 	table := [...]float64{12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600, 2.26216, 2.22814}
 	if n <= len(table) {

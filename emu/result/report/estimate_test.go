@@ -15,8 +15,8 @@ func TestStudent(t *testing.T) {
 	}
 }
 
-// TestEstimate: the mean of 2, 4, 4, 4, 5, 5, 7, 9 is 5, their deviation sqrt(32/7), and t of 7 degrees of freedom
-// is 2.365.
+// TestEstimate: the mean of 2, 4, 4, 4, 5, 5, 7, 9 is 5, their deviation sqrt(32/7), and t of 7
+// degrees of freedom is 2.365.
 func TestEstimate(t *testing.T) {
 	e := EstimateOf([]float64{2, 4, 4, 4, math.NaN(), 5, 5, 7, 9})
 	if want := 2.36462 * math.Sqrt(32./7/8); e.Mean != 5 || math.Abs(float64(e.Interval)-want) > 1e-4 || e.Values != 8 || e.Missing != 1 {
@@ -39,8 +39,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestLess: Welch's test of two samples whose means differ by 2: with the deviations 1 and 1 of five values each it is
-// 2.306 sqrt(2/5), of 8 degrees of freedom.
+// TestLess: Welch's test of two samples whose means differ by 2: with the deviations 1 and 1 of
+// five values each it is 2.306 sqrt(2/5), of 8 degrees of freedom.
 func TestLess(t *testing.T) {
 	five := func(mean float64) Estimate { return Estimate{Mean: Number(mean), Deviation: 1, Values: 5} }
 	if d, interval := five(1).Less(five(3)); d != 2 || math.Abs(float64(interval)-2.306*math.Sqrt(0.4)) > 1e-3 {

@@ -34,7 +34,8 @@ func (f LogForm) File() string {
 	return EventsFile
 }
 
-// EventLog is a trace.Sink that writes the log of a run, in the order of (time, node, number in the node).
+// EventLog is a trace.Sink that writes the log of a run, in the order of (time, node, number in the
+// node).
 //
 // A run in one process reports its events in the order of time, but the events of one instant in
 // the order in which they were run, where a node may come twice. So only the events of the current
@@ -46,9 +47,10 @@ func (f LogForm) File() string {
 // link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
 //
-// A binary log starts with the line "fabemu events 1", whose number is the version of the form. The length of the names
-// follows in 32 bits, low byte first, and the names of nodes, links and flows as JSON; then the events, as a trace.Packer
-// writes them. A control word of 0 ends the log. Where it is missing, the run was killed or has failed.
+// A binary log starts with the line "fabemu events 1", whose number is the version of the form. The
+// length of the names follows in 32 bits, low byte first, and the names of nodes, links and flows
+// as JSON; then the events, as a trace.Packer writes them. A control word of 0 ends the log. Where
+// it is missing, the run was killed or has failed.
 type EventLog struct {
 	w     io.Writer
 	names *names
@@ -65,7 +67,8 @@ type EventLog struct {
 	chosen func(e *trace.Event) bool // nil: all events are
 }
 
-// NewEventLog returns a log of the nodes of f that is written to w. The zero value of the form is JSONLog.
+// NewEventLog returns a log of the nodes of f that is written to w. The zero value of the form is
+// JSONLog.
 func NewEventLog(w io.Writer, f *fabric.Fabric, form LogForm) *EventLog {
 	l := &EventLog{w: w, names: namesOf(f), text: make([]byte, 0, room+room/4)}
 	if form == BinaryLog {
@@ -105,7 +108,8 @@ func (l *EventLog) Record(e *trace.Event) {
 	l.same = append(l.same, *e)
 }
 
-// RecordAll takes events into the log. Most of them are all of their instant, and in order: they need not be kept.
+// RecordAll takes events into the log. Most of them are all of their instant, and in order: they
+// need not be kept.
 func (l *EventLog) RecordAll(events []trace.Event) {
 	for len(events) > 0 {
 		n, first := 1, &events[0]

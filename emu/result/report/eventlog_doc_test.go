@@ -18,7 +18,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// eventsTable is what each kind of event tells, as Markdown: first the fields that at least three kinds have.
+// eventsTable is what each kind of event tells, as Markdown: first the fields that at least three
+// kinds have.
 func eventsTable() string {
 	var common []string
 	kinds := map[string]int{}

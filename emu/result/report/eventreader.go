@@ -68,8 +68,8 @@ func (l *EventReader) short(err error) error {
 	return err
 }
 
-// Line returns the next line. It is valid until the next call. io.EOF is the end of a complete log; if the log is cut
-// off, the error comes after all its lines.
+// Line returns the next line. It is valid until the next call. io.EOF is the end of a complete log;
+// if the log is cut off, the error comes after all its lines.
 func (l *EventReader) Line() ([]byte, error) {
 	b, err := l.in.Peek(trace.MaxPacked) // near the end there are fewer
 	if err != nil && err != io.EOF {

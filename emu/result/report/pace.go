@@ -12,9 +12,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pace is how well a run kept to its clock, as an observer on a link measures it: by the gaps between consecutive data
-// frames, compared with the gaps of the model times the dilation. Where the machine does not run the program in time,
-// the run clock is held, and continues with the gaps of the model. T is the wall time of the longest data frame of a link.
+// Pace is how well a run kept to its clock, as an observer on a link measures it: by the gaps
+// between consecutive data frames, compared with the gaps of the model times the dilation. Where
+// the machine does not run the program in time, the run clock is held, and continues with the gaps
+// of the model. T is the wall time of the longest data frame of a link.
 type Pace struct {
 	Requested Number `json:"requested_dilation"`
 	Achieved  Number `json:"achieved_dilation"` // wall time / model time, as a mean over the run
@@ -77,8 +78,8 @@ func paceOf(t *pace.Record, dilation int64, end unit.Time) Pace {
 	if t.Wall <= 0 || t.Reached <= 0 {
 		return p
 	}
-	// A run whose clock is fixed may lag behind while it has much to do, and catch up while it has nothing: it took at
-	// least the requested time and the median of the lateness of its frames.
+	// A run whose clock is fixed may lag behind while it has much to do, and catch up while it has
+	// nothing: it took at least the requested time and the median of the lateness of its frames.
 	wanted, took := t.Reached.Seconds()*1e9*float64(dilation), float64(t.Wall)
 	if p.LatenessUs.P50.Known() {
 		took = max(took, wanted+1e3*float64(p.LatenessUs.P50))
@@ -88,7 +89,8 @@ func paceOf(t *pace.Record, dilation int64, end unit.Time) Pace {
 	return p
 }
 
-// mostHeld returns for how long the clock was held, in ns, in the stretch of this much model time in which that is most.
+// mostHeld returns for how long the clock was held, in ns, in the stretch of this much model time
+// in which that is most.
 func mostHeld(moments []pace.Moment, stretch unit.Time) (most float64) {
 	held, first := int64(0), 0
 	for _, m := range moments {
@@ -141,7 +143,8 @@ func limitsOf() []limits {
 // keeps reports whether a figure keeps a limit. A figure that is missing keeps none.
 func keeps(n, limit Number) bool { return limit == noLimit || n <= limit }
 
-// paced reports whether the pace of a run keeps the limits. A run without gaps has none that are off.
+// paced reports whether the pace of a run keeps the limits. A run without gaps has none that are
+// off.
 func (l *limits) paced(p *Pace) bool {
 	gaps := p.Gaps == 0 || keeps(p.OffShare, l.off) && (p.HeldShare == 1 || keeps(p.GapErrorT.P99, l.gap))
 	return keeps(p.Achieved/p.Requested, l.dilation) && keeps(p.LongestT, l.hold) && gaps &&
@@ -194,9 +197,9 @@ func (p *Pace) words() string {
 	return strings.Join(words, ", ")
 }
 
-// PaceOf returns how a wall run kept to its clock over model time, as series of the kind "pace": the share of data
-// frames that left more than 5 % of T late, by how much the latest of them was, and for how long the clock was held. t
-// may be nil.
+// PaceOf returns how a wall run kept to its clock over model time, as series of the kind "pace":
+// the share of data frames that left more than 5 % of T late, by how much the latest of them was,
+// and for how long the clock was held. t may be nil.
 func PaceOf(t *pace.Record) []metrics.Series {
 	if t == nil || len(t.Moments) == 0 {
 		return nil

@@ -35,9 +35,9 @@ const (
 	mostBytes  = 1 << 30
 )
 
-// ReadDir reads the results of a run, in each form up to Form. A directory in which something is missing, or
-// that a newer version has written in a newer form, or whose files are of two runs, is refused. The error
-// lists all that is wrong with it.
+// ReadDir reads the results of a run, in each form up to Form. A directory in which something is
+// missing, or that a newer version has written in a newer form, or whose files are of two runs, is
+// refused. The error lists all that is wrong with it.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a results directory", dir)
@@ -114,7 +114,8 @@ func mixed(dir string, names ...string) error {
 		dir, strings.Join(names, ", "), ResultFile)
 }
 
-// Events opens the event log of the run, as lines of JSON. The error is fs.ErrNotExist if it has none.
+// Events opens the event log of the run, as lines of JSON. The error is fs.ErrNotExist if it has
+// none.
 func (d *Dir) Events() (io.ReadCloser, error) {
 	name := JSONLog.File()
 	if d.Files[name] == "" {
@@ -146,8 +147,8 @@ func (d *Dir) Events() (io.ReadCloser, error) {
 	}{l, f}, nil
 }
 
-// readResult reads result.json. A key that its form does not have, or that is not there, is a sign of another
-// program.
+// readResult reads result.json. A key that its form does not have, or that is not there, is a sign
+// of another program.
 func readResult(b []byte, r *Result) error {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(b, &keys); err != nil {

@@ -20,8 +20,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Form is the form of result.json that this version writes. It grows with each change that an older version
-// cannot read, such as a new key. ReadDir reads all forms up to it.
+// Form is the form of result.json that this version writes. It grows with each change that an older
+// version cannot read, such as a new key. ReadDir reads all forms up to it.
 const Form = 1
 
 // Result is the result of a run: the content of result.json.
@@ -103,9 +103,11 @@ type Subnet struct {
 	Slowed    int64  `json:"slowed"`          // MADs after which their client had to wait, because it sent too many
 	Unsent    int64  `json:"unsent"`          // MADs for clients that did not take them
 	Levels    int64  `json:"levels"`          // flows whose service level is that of a path record
-	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a port.
+	// Unadopted are the reasons why the run did not adopt forwarding tables, or the state of a
+	// port.
 	Unadopted []string `json:"unadopted,omitempty"`
-	// DuplicateLIDs are those that two nodes had when the run adopted forwarding tables, with the nodes.
+	// DuplicateLIDs are those that two nodes had when the run adopted forwarding tables, with the
+	// nodes.
 	DuplicateLIDs []string `json:"duplicate_lids,omitempty"`
 }
 
@@ -255,7 +257,8 @@ type Storm struct {
 	ToPs     int64  `json:"to_ps,omitempty"` // when its end was found; absent: it lasts
 }
 
-// RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its ends.
+// RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its
+// ends.
 type RetryCount struct {
 	Node    string `json:"machine"`
 	Link    string `json:"link"`    // that leaves the machine by the port that counts
@@ -565,7 +568,8 @@ func lossesOf(c *metrics.Collector) (losses []Loss) {
 	return losses
 }
 
-// idleFaults warns of faults that lose or corrupt frames of a link on which no frame was lost, or corrupted, in the run.
+// idleFaults warns of faults that lose or corrupt frames of a link on which no frame was lost, or
+// corrupted, in the run.
 func idleFaults(c *metrics.Collector) []string {
 	f, warnings := c.Fabric(), []string{}
 	all := c.Losses()

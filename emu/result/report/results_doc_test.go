@@ -14,8 +14,8 @@ import (
 	"fabemu/emu/result/seeds"
 )
 
-// keysOf returns the keys of the objects in the JSON of a type, by their paths: "top level", "flows[]" for the
-// elements of an array.
+// keysOf returns the keys of the objects in the JSON of a type, by their paths: "top level",
+// "flows[]" for the elements of an array.
 func keysOf(t reflect.Type) map[string][]string {
 	all := map[string][]string{}
 	var walk func(path string, t reflect.Type)
@@ -55,8 +55,8 @@ func keysOf(t reflect.Type) map[string][]string {
 	return all
 }
 
-// docs/guide/results.md has each key of result.json and of seeds.json, at its object or as an object with a row, and no
-// other.
+// docs/guide/results.md has each key of result.json and of seeds.json, at its object or as an
+// object with a row, and no other.
 func TestResultsDocumentHasEachKey(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guide/results.md")
 	if err != nil {

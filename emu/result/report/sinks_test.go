@@ -149,7 +149,8 @@ func TestEventLog(t *testing.T) {
 	}
 }
 
-// A binary log has the lines of the other form, and each part of it has its first lines and says that it is cut off.
+// A binary log has the lines of the other form, and each part of it has its first lines and says
+// that it is cut off.
 func TestEventReader(t *testing.T) {
 	text, log := sampleLog(t, JSONLog, 1), sampleLog(t, BinaryLog, 2)
 	golden.File(t, "testdata/events.bin", log) // later versions read it

@@ -18,8 +18,8 @@ type Starts struct {
 	LateShare           Number      `json:"late_share"`            // of packets that started late: by more than 5 % of T
 }
 
-// StartsOf puts the measurements of limiters at a dilation into the terms of the verdict; nil without
-// actual timing.
+// StartsOf puts the measurements of limiters at a dilation into the terms of the verdict; nil
+// without actual timing.
 func StartsOf(t *measured.Time, dilation int64) *Starts {
 	if t == nil {
 		return nil

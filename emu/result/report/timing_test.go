@@ -11,8 +11,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// TestPaceOfARunThatCatchesUp: a run that lags behind by two seconds in the median, and ends in time since there
-// was nothing to do at its end, has not kept the pace; one that is late by microseconds has.
+// TestPaceOfARunThatCatchesUp: a run that lags behind by two seconds in the median, and ends in
+// time since there was nothing to do at its end, has not kept the pace; one that is late by
+// microseconds has.
 func TestPaceOfARunThatCatchesUp(t *testing.T) {
 	f := &fabric.Fabric{Scenario: &scenario.Scenario{Wall: scenario.Wall{Dilation: 1}}}
 	for _, c := range []struct {

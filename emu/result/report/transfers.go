@@ -86,7 +86,8 @@ func collectiveOf(c *metrics.Collector, k int) *Collective {
 	return out
 }
 
-// Spread is figures of many values. A percentile that they do not support is missing (metrics.Supports).
+// Spread is figures of many values. A percentile that they do not support is missing
+// (metrics.Supports).
 type Spread struct {
 	Mean Number `json:"mean"`
 	P50  Number `json:"p50"`
@@ -106,15 +107,16 @@ type SizeBand struct {
 	P99       Number `json:"p99"`
 }
 
-// The most bands of sizes that a workload has, and the transfers that each should have: for p99, or else for p95.
+// The most bands of sizes that a workload has, and the transfers that each should have: for p99, or
+// else for p95.
 const (
 	bands    = 20
 	bandFull = 100
 	bandPart = 20
 )
 
-// Bands returns the number of bands of sizes into which n flows are divided: at least two with a p99, or more without
-// it.
+// Bands returns the number of bands of sizes into which n flows are divided: at least two with a
+// p99, or more without it.
 func Bands(n int) int {
 	each := bandFull
 	if n < 2*bandFull {
@@ -165,15 +167,16 @@ func workloadsOf(c *metrics.Collector) (all []Workload) {
 	return all
 }
 
-// Transfers returns the figures of the flows that have ended completely, about n of them: the times that they took, in
-// seconds, their slowdown, and that by size.
+// Transfers returns the figures of the flows that have ended completely, about n of them: the times
+// that they took, in seconds, their slowdown, and that by size.
 func Transfers(ended iter.Seq[*metrics.Done], n int) (completion, slowdown Spread, sizes []SizeBand) {
 	return spreadOf(wholeOf(ended, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })),
 		spreadOf(wholeOf(ended, n, (*metrics.Done).Slowdown)),
 		bandsOf(wholeOf(ended, n, func(d *metrics.Done) sized { return sized{d.Bytes, d.Slowdown()} }))
 }
 
-// wholeOf returns a figure of each of the transfers that have ended whole. One figure at a time is in memory.
+// wholeOf returns a figure of each of the transfers that have ended whole. One figure at a time is
+// in memory.
 func wholeOf[T any](ended iter.Seq[*metrics.Done], n int, of func(*metrics.Done) T) []T {
 	all := make([]T, 0, n)
 	for d := range ended {
@@ -229,8 +232,9 @@ func transfersFile(r *Result) string {
 	return TransfersFile
 }
 
-// writeTransfers writes the table of all flows of workloads, a row each: first those that have ended, in the order
-// in which they did. Times are in picoseconds of model time. A transfer that has not ended has no end and no slowdown.
+// writeTransfers writes the table of all flows of workloads, a row each: first those that have
+// ended, in the order in which they did. Times are in picoseconds of model time. A transfer that
+// has not ended has no end and no slowdown.
 func writeTransfers(w io.Writer, name string, c *metrics.Collector) error {
 	end := func() error { return nil }
 	if strings.HasSuffix(name, ".gz") {

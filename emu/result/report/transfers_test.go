@@ -8,8 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A percentile needs as many transfers as leave one above it, and each band of sizes has enough for its p99, or there are
-// bands without one.
+// A percentile needs as many transfers as leave one above it, and each band of sizes has enough for
+// its p99, or there are bands without one.
 func TestPercentilesNeedTransfers(t *testing.T) {
 	for _, x := range []struct {
 		transfers, bands, least int

@@ -64,8 +64,8 @@ func (v *Verdict) Sentence() string {
 }
 
 // Figures are a driver's measurements of its run. A frame leaves late if it is sent after its due
-// wall time. T is the time of the scenario's longest data frame on the link in question. A Number that was not
-// measured is Missing; NoFigures returns a value in which all are.
+// wall time. T is the time of the scenario's longest data frame on the link in question. A Number
+// that was not measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {
 	Virtual       bool     `json:"-"` // the run was on the virtual clock
 	Order         Order    `json:"order"`
@@ -105,8 +105,8 @@ type Silent struct {
 	Seconds Number `json:"seconds"` // of wall time, all times together that were longer than a second
 }
 
-// Order counts the frames that a run has passed to nodes, and the messages that its processes have exchanged to
-// keep the order of the model.
+// Order counts the frames that a run has passed to nodes, and the messages that its processes have
+// exchanged to keep the order of the model.
 type Order struct {
 	Frames     int64 `json:"frames"`               // handed to nodes
 	Statements int64 `json:"statements,omitempty"` // of processes: how far they are

@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// RankWait is a message that a rank of a parallel job waits for at the end of the run, or that has come to it and that it
-// does not take; or a fault by which its program cannot continue.
+// RankWait is a message that a rank of a parallel job waits for at the end of the run, or that has
+// come to it and that it does not take; or a fault by which its program cannot continue.
 type RankWait struct {
 	Workload string `json:"workload"`
 	Rank     int    `json:"rank"`

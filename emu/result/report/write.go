@@ -99,8 +99,8 @@ func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw
 	return nil
 }
 
-// File is a file that is written while a run runs. Its sum is taken on the way, because reading a long log again takes
-// time.
+// File is a file that is written while a run runs. Its sum is taken on the way, because reading a
+// long log again takes time.
 type File struct {
 	file *os.File
 	sum  hash.Hash
@@ -144,9 +144,9 @@ func sumOf(path string) (string, error) {
 // longList is the number of elements from which on a list of a result is written one by one.
 const longList = 1000
 
-// WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is. The long lists of a struct
-// are written element by element: the text of all links of a large fabric takes more memory than its nodes. Bytes and raw
-// JSON are lists, too, but have another form.
+// WriteJSON writes a value for people and programs, as in result.json: ">=" stays as it is. The
+// long lists of a struct are written element by element: the text of all links of a large fabric
+// takes more memory than its nodes. Bytes and raw JSON are lists, too, but have another form.
 func WriteJSON(w io.Writer, v any) error {
 	x := reflect.Indirect(reflect.ValueOf(v))
 	if x.Kind() != reflect.Struct {

@@ -45,7 +45,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Long lists are written one element after the other, and the text is that of the encoder, wherever in a struct they are.
+// Long lists are written one element after the other, and the text is that of the encoder, wherever
+// in a struct they are.
 func TestJSONOfLongLists(t *testing.T) {
 	type element struct {
 		Name  string  `json:"name"`

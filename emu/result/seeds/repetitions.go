@@ -57,7 +57,8 @@ type Figure struct {
 	Why     string         `json:"why,omitempty"` // reason if the value is undefined
 }
 
-// Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of its workloads.
+// Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of
+// its workloads.
 func Of(r *report.Result, c *metrics.Collector) Run {
 	out := Run{Void: r.Verdict.Level == report.Void, Samples: SamplesOf(r, c)}
 	for _, c := range r.Checks {
@@ -75,7 +76,8 @@ func Of(r *report.Result, c *metrics.Collector) Run {
 	return out
 }
 
-// Repeat returns the means over runs, without their directories and slowdowns. Figures of void runs are missing.
+// Repeat returns the means over runs, without their directories and slowdowns. Figures of void runs
+// are missing.
 func Repeat(runs []Run) *Repetitions {
 	r := new(Repetitions)
 	at := make(map[[2]string]int)

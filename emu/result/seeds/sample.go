@@ -27,7 +27,8 @@ type flow struct {
 	number   int // of the flow in the run, by size
 }
 
-// SamplesOf returns the flows of a run's workloads, without the messages of parallel jobs, which wait for each other.
+// SamplesOf returns the flows of a run's workloads, without the messages of parallel jobs, which
+// wait for each other.
 func SamplesOf(r *report.Result, c *metrics.Collector) (all []Sample) {
 	for k := range r.Workloads {
 		if c.Scenario().Workloads[k].Ranked() {

@@ -51,7 +51,8 @@ func TestSamplesComeBack(t *testing.T) {
 	}
 }
 
-// The figures cover all flows together; void runs do not count, and flows of one size stay in one band.
+// The figures cover all flows together; void runs do not count, and flows of one size stay in one
+// band.
 func TestPool(t *testing.T) {
 	var runs []Run
 	var all []float64
@@ -101,7 +102,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// With ten runs whose levels differ greatly, the interval covers the true mean in nearly 95 of 100 cases.
+// With ten runs whose levels differ greatly, the interval covers the true mean in nearly 95 of 100
+// cases.
 func TestIntervalsCover(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	const trials = 200

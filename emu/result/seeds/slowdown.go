@@ -34,16 +34,16 @@ type Band struct {
 	P99   Interval `json:"p99"` // missing if there are fewer than 100 flows
 }
 
-// Interval is a figure over the flows of all runs, with its 95 % confidence interval, which is missing if there is only
-// one run.
+// Interval is a figure over the flows of all runs, with its 95 % confidence interval, which is
+// missing if there is only one run.
 type Interval struct {
 	Value report.Number `json:"value"`
 	Low   report.Number `json:"low"`
 	High  report.Number `json:"high"`
 }
 
-// Over returns the ratio of an interval to b, with the 95 % interval of the ratio. A difference is not significant if that
-// interval contains 1.
+// Over returns the ratio of an interval to b, with the 95 % interval of the ratio. A difference is
+// not significant if that interval contains 1.
 func (i Interval) Over(b Interval) Interval {
 	half := func(x Interval) float64 { return math.Log(float64(x.High / x.Value)) } // Low may be cut at 1
 	ratio, both := i.Value/b.Value, report.Number(math.Exp(math.Hypot(half(i), half(b))))
@@ -61,7 +61,8 @@ func (i Interval) String() string {
 	return fmt.Sprintf("%.3g (%.3g to %.3g)", float64(i.Value), float64(i.Low), float64(i.High))
 }
 
-// figuresOf lists the figures of a band. They are taken from sorted values, each of which counts as often as its weight.
+// figuresOf lists the figures of a band. They are taken from sorted values, each of which counts as
+// often as its weight.
 var figuresOf = []struct {
 	Name string
 	of   func(*Band) *Interval
@@ -106,7 +107,8 @@ func (b *Band) Figures(yield func(name string, i Interval) bool) {
 	}
 }
 
-// Pool returns the slowdown of each workload over runs. It takes as long as a few hundred passes over all flows.
+// Pool returns the slowdown of each workload over runs. It takes as long as a few hundred passes
+// over all flows.
 func Pool(runs []Run) (all []Slowdown) {
 	at := map[string]int{}
 	var flows [][]flow
@@ -165,8 +167,9 @@ func (s *Slowdown) fill(flows []flow) {
 	}
 }
 
-// bandOf returns the figures of flows, sorted by size. Intervals are computed on logarithms, because slowdowns have no
-// upper bound: Student's t times the deviation over resamples, which draw whole runs with replacement.
+// bandOf returns the figures of flows, sorted by size. Intervals are computed on logarithms,
+// because slowdowns have no upper bound: Student's t times the deviation over resamples, which draw
+// whole runs with replacement.
 func bandOf(flows []flow, drawn [][]float64) Band {
 	b, from := Band{Flows: len(flows)}, map[int]bool{}
 	if len(flows) > 0 {
@@ -221,8 +224,8 @@ type Row struct {
 	Slowdowns []Slowdown
 }
 
-// WriteTable writes slowdowns as CSV. Each combination of values, under these heads, has for each workload a row for
-// all sizes, then one for each size band.
+// WriteTable writes slowdowns as CSV. Each combination of values, under these heads, has for each
+// workload a row for all sizes, then one for each size band.
 func WriteTable(w io.Writer, heads []string, of []Row) error {
 	head := append(slices.Clone(heads), "workload", "sizes", "from_bytes", "to_bytes", "flows", "seeds", "open")
 	for _, f := range figuresOf {

@@ -24,7 +24,8 @@ type Row struct {
 	Because   string // the reason for the outcome
 }
 
-// Claims makes a table of the claims of a source and one of our own: a row each, and below it the reasons.
+// Claims makes a table of the claims of a source and one of our own: a row each, and below it the
+// reasons.
 func Claims(rows []Row) []document.Part {
 	null := slices.ContainsFunc(rows, func(r Row) bool { return r.Null != "" })
 	var both [2]*document.Table
@@ -44,8 +45,8 @@ func Claims(rows []Row) []document.Part {
 	return all
 }
 
-// byBasis adds claims to the first of two tables if a source makes or supports them, and our own to the second. It returns
-// those with rows.
+// byBasis adds claims to the first of two tables if a source makes or supports them, and our own to
+// the second. It returns those with rows.
 func byBasis(rows []Row, both [2]*document.Table, cells func(*Row) []document.Cell) (all []document.Part) {
 	for i := range rows {
 		t := both[0]
@@ -70,8 +71,8 @@ func notes(lead, text string) []string {
 	return []string{lead + text}
 }
 
-// brief makes tables of the first claims for a terminal, with a column for IDs. A claim has two lines at most, and columns
-// are as wide as all claims need.
+// brief makes tables of the first claims for a terminal, with a column for IDs. A claim has two
+// lines at most, and columns are as wide as all claims need.
 func brief(rows []Row, shown int) []document.Part {
 	id, accepted, result := len("id"), 0, 0
 	for i := range rows {
@@ -101,8 +102,8 @@ func (r *Row) cells() []document.Cell {
 	}
 }
 
-// Page returns a page that begins with a verdict and a tally of claims; nil: there are none. The worse of the
-// two gives the colour at the top.
+// Page returns a page that begins with a verdict and a tally of claims; nil: there are none. The
+// worse of the two gives the colour at the top.
 func Page(title, subtitle string, v *report.Verdict, claims report.Tally) *document.Page {
 	p := &document.Page{Title: title, Subtitle: subtitle, Outcome: document.Good,
 		Lead: "Verdict: ", Verdict: string(v.Level) + ".", Color: v.Level.Color(), Reason: v.Sentence()}
@@ -118,8 +119,8 @@ func Page(title, subtitle string, v *report.Verdict, claims report.Tally) *docum
 	return p
 }
 
-// checksOf returns the checks of a run: those that did not pass come first, the worst before the others. shown is
-// how many of them are before a fold.
+// checksOf returns the checks of a run: those that did not pass come first, the worst before the
+// others. shown is how many of them are before a fold.
 func checksOf(r *report.Result) (sorted []report.Check, shown int, tally report.Tally) {
 	order := []report.Outcome{report.Fail, report.NotMeasured, report.UnexpectedPass, report.Differs, report.Pass}
 	sorted = slices.Clone(r.Checks)

@@ -14,7 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Pictures returns the pictures of a run: its rates, and of workloads the slowdown over the size of flows.
+// Pictures returns the pictures of a run: its rates, and of workloads the slowdown over the size of
+// flows.
 func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 	all := []report.Picture{{Name: report.RatesFile, Drawing: RatesFigure(r, series)}}
 	if s := Slowdowns(r); s != nil {
@@ -23,9 +24,9 @@ func Pictures(r *report.Result, series []metrics.Series) []report.Picture {
 	return all
 }
 
-// RatesFigure is a figure of how the rates went: the share of the capacity in the sliding window over model
-// time, a curve for each aggregate of the result's phases (links by name, groups of flows). The same input
-// gives the same bytes.
+// RatesFigure is a figure of how the rates went: the share of the capacity in the sliding window
+// over model time, a curve for each aggregate of the result's phases (links by name, groups of
+// flows). The same input gives the same bytes.
 func RatesFigure(r *report.Result, series []metrics.Series) *plot.Figure {
 	means := fmt.Sprintf("%s; means over a sliding window of %s", r.Source, unit.Text(unit.Duration(r.WindowPs)))
 	f := figureOf(r, r.Scenario, strings.TrimPrefix(means, "; "), "rate (% of link capacity)")
@@ -69,8 +70,8 @@ func curveOf(s *metrics.Series, factor float64) plot.Curve {
 	return c
 }
 
-// chosenCurve returns the curve of a name that the scenario has chosen: of several series the median, with a band from the
-// lowest to the highest.
+// chosenCurve returns the curve of a name that the scenario has chosen: of several series the
+// median, with a band from the lowest to the highest.
 func chosenCurve(name string, series []metrics.Series) plot.Curve {
 	chosen, err := scenario.Chooser(name)
 	var of []metrics.Series
@@ -85,8 +86,8 @@ func chosenCurve(name string, series []metrics.Series) plot.Curve {
 	return bandOf(name, of, 100)
 }
 
-// bandOf returns the curve of several series, with their values times a factor: the median, with a band from the lowest to
-// the highest.
+// bandOf returns the curve of several series, with their values times a factor: the median, with a
+// band from the lowest to the highest.
 func bandOf(name string, of []metrics.Series, factor float64) plot.Curve {
 	c := curveOf(&of[0], factor)
 	if c.Name = name; len(of) == 1 {
@@ -121,7 +122,8 @@ func eventMarks(r *report.Result) []plot.Event {
 	return marks
 }
 
-// Stamp returns the text in the corner of a figure: the seed, and the verdict where timing limits the figure.
+// Stamp returns the text in the corner of a figure: the seed, and the verdict where timing limits
+// the figure.
 func Stamp(r *report.Result) string {
 	s := fmt.Sprintf("seed %d", r.Seed)
 	if r.Verdict.Level != report.Virtual {
@@ -160,8 +162,8 @@ func aggregateSeries(r *report.Result, series []metrics.Series) []metrics.Series
 	return curves
 }
 
-// seriesFigure draws the series of a kind, or returns nil where there are none: of many flows a band for each group, of
-// many others the fullest.
+// seriesFigure draws the series of a kind, or returns nil where there are none: of many flows a
+// band for each group, of many others the fullest.
 func seriesFigure(r *report.Result, series []metrics.Series, title, kind, label string) *plot.Figure {
 	f := figureOf(r, title, r.Scenario, label)
 	name := func(s *metrics.Series) string { return s.Name }

@@ -21,8 +21,8 @@ import (
 type page struct{ *document.Page }
 
 // WriteText writes r for people: the settings of the run, the claims and their outcomes, first
-// those that did not pass, the rates, the verdict, the warnings, the lines of next, and, in the last line, where the
-// results lie. It fits into the columns of look unless names are very long.
+// those that did not pass, the rates, the verdict, the warnings, the lines of next, and, in the
+// last line, where the results lie. It fits into the columns of look unless names are very long.
 func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string) error {
 	p := pageOf(r, nil)
 	if r.Directory != "" {
@@ -35,8 +35,8 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string
 // rates, buffers and limits, the machine, the scenario.
 func WriteHTML(w io.Writer, d *report.Dir) error { return pageOf(d.Result, d).WriteHTML(w) }
 
-// pageOf returns the report of a run. Without the directory it leaves out what only browsers show, because many flows and
-// pictures take time.
+// pageOf returns the report of a run. Without the directory it leaves out what only browsers show,
+// because many flows and pictures take time.
 func pageOf(r *report.Result, d *report.Dir) page {
 	how := settings(r)
 	sorted, shown, tally := checksOf(r)
@@ -115,7 +115,8 @@ func placed(placement mode.Placement) string {
 	}[placement]
 }
 
-// add adds a section, unless it is empty. Its title is for browsers; on a terminal tables have theirs.
+// add adds a section, unless it is empty. Its title is for browsers; on a terminal tables have
+// theirs.
 func (p page) add(title string, parts ...document.Part) {
 	if len(parts) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: title, Untitled: true, Parts: parts})
@@ -153,8 +154,8 @@ func (p page) addClaims(sorted []report.Check, shown int, tally report.Tally) {
 	p.add("Claims", append(document.In(document.Browser, parts...), document.In(document.Terminal, text...)...)...)
 }
 
-// flowTables returns the table of the flows. Where there are many, a table of their groups comes first, and
-// the flows are shown on a click.
+// flowTables returns the table of the flows. Where there are many, a table of their groups comes
+// first, and the flows are shown on a click.
 func flowTables(r *report.Result) (tables []document.Part) {
 	if len(r.Flows) > document.Listed {
 		groups := report.Grouped(r.Flows, func(f *report.Flow) string { return f.Group })
@@ -239,7 +240,8 @@ func WritePictures(d *report.Dir, style *plot.Style) (paths []string, err error)
 	return drawAll(d.Directory, Pictures(d.Result, d.Series), style)
 }
 
-// drawAll writes pictures into a directory in the formats of a style, and returns the paths of the files.
+// drawAll writes pictures into a directory in the formats of a style, and returns the paths of the
+// files.
 func drawAll(dir string, pictures []report.Picture, style *plot.Style) (paths []string, err error) {
 	for _, p := range pictures {
 		err := style.Files(strings.TrimSuffix(p.Name, ".svg"), p.Drawing.(plot.Drawing), func(name string, to func(io.Writer) error) error {

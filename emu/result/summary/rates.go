@@ -16,7 +16,8 @@ import (
 // phaseColumn is how wide the column of a phase is at least.
 const phaseColumn = 11
 
-// rateTables returns the means of phases, a column for each: browsers have all rates, a terminal the busiest.
+// rateTables returns the means of phases, a column for each: browsers have all rates, a terminal
+// the busiest.
 func rateTables(r *report.Result) []document.Part {
 	if len(r.Phases) == 0 {
 		return nil
@@ -66,7 +67,8 @@ const likeShown = 2
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// shownRates marks the rates that are printed: all, or where there are many, the busiest of each kind.
+// shownRates marks the rates that are printed: all, or where there are many, the busiest of each
+// kind.
 func shownRates(phases []report.Phase) []bool {
 	rates := phases[0].Rates
 	shown, like := make([]bool, len(rates)), make(map[string]int)

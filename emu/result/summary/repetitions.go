@@ -52,8 +52,8 @@ func slowdownTable(s *seeds.Slowdown) *document.Table {
 	return t
 }
 
-// pooledFigures draws the slowdown of workloads over the size of flows, with the intervals. It is empty without a workload of
-// several sizes.
+// pooledFigures draws the slowdown of workloads over the size of flows, with the intervals. It is
+// empty without a workload of several sizes.
 func pooledFigures(r *seeds.Repetitions) (all plot.Stack) {
 	for i := range r.Slowdowns {
 		s := &r.Slowdowns[i]
@@ -65,7 +65,8 @@ func pooledFigures(r *seeds.Repetitions) (all plot.Stack) {
 	return all
 }
 
-// DrawRepetitions writes that picture into a directory, in the formats of a style, and returns the paths of the files.
+// DrawRepetitions writes that picture into a directory, in the formats of a style, and returns the
+// paths of the files.
 func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths []string, err error) {
 	var pictures []report.Picture
 	if all := pooledFigures(r); all != nil {
@@ -74,13 +75,15 @@ func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths
 	return drawAll(dir, pictures, style)
 }
 
-// WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and returns its path.
+// WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and
+// returns its path.
 func WriteRepetitionsPage(dir string, r *seeds.Repetitions) (string, error) {
 	path := filepath.Join(dir, report.PageFile)
 	return path, files.Write(path, pageOfRepetitions(r).WriteHTML)
 }
 
-// WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations of links and groups.
+// WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations
+// of links and groups.
 func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
 	p := pageOfRepetitions(r)
 	p.Title, p.Verdict = p.Title+": "+p.Verdict, ""

@@ -13,8 +13,9 @@ import (
 	"fabemu/emu/result/seeds"
 )
 
-// Slowdowns draws, for each workload with flows of several sizes, how the slowdown depends on the size: the
-// median and the 95th and 99th percentile of each band of sizes. It is empty if there is no such workload.
+// Slowdowns draws, for each workload with flows of several sizes, how the slowdown depends on the
+// size: the median and the 95th and 99th percentile of each band of sizes. It is empty if there is
+// no such workload.
 func Slowdowns(r *report.Result) (all plot.Stack) {
 	for i := range r.Workloads {
 		w := &r.Workloads[i]
@@ -26,7 +27,8 @@ func Slowdowns(r *report.Result) (all plot.Stack) {
 	return all
 }
 
-// SlowdownsBeside draws the 99th percentile of each run as one curve, for each workload of the first run.
+// SlowdownsBeside draws the 99th percentile of each run as one curve, for each workload of the
+// first run.
 func SlowdownsBeside(names []string, runs []*report.Result) (all plot.Stack) {
 	for _, of := range runs[0].Workloads {
 		var curves []SlowdownCurve
@@ -80,8 +82,8 @@ func (c *SlowdownCurve) values() (all []seeds.Interval) {
 	return all
 }
 
-// PooledFigure draws curves over the sizes of the first, each with its interval as an area, or returns nil where all sizes
-// are alike.
+// PooledFigure draws curves over the sizes of the first, each with its interval as an area, or
+// returns nil where all sizes are alike.
 func PooledFigure(title string, curves []SlowdownCurve) *plot.Figure {
 	scale, statistic := curves[0].Of.Sizes, curves[0].Figure
 	if slices.ContainsFunc(curves, func(c SlowdownCurve) bool { return c.Figure != statistic }) {
@@ -120,8 +122,9 @@ func bordersOf(bands []seeds.Band) []float64 {
 	return borders
 }
 
-// slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of bands, or nil where all
-// sizes are alike. The Y axis names the statistic of its curves, unless they have several.
+// slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of
+// bands, or nil where all sizes are alike. The Y axis names the statistic of its curves, unless
+// they have several.
 func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 	n := len(bands)
 	if n == 0 || bands[0].From == bands[n-1].To {
@@ -143,8 +146,8 @@ func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 	return f
 }
 
-// addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands, and an area where values
-// have intervals.
+// addSlowdown adds a curve with a point for each band, at its sizes on the scale of other bands,
+// and an area where values have intervals.
 func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	values := of.values()
 	c, n := plot.Curve{Name: of.Name, Points: true}, float64(len(values))
@@ -179,8 +182,9 @@ func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	f.Curves = append(f.Curves, c)
 }
 
-// place returns the share of flows that are smaller than a size, between 0 and 1, by the borders of bands with
-// equal numbers of flows. Where a part of the scale has only this size, rank selects a point in the part.
+// place returns the share of flows that are smaller than a size, between 0 and 1, by the borders of
+// bands with equal numbers of flows. Where a part of the scale has only this size, rank selects a
+// point in the part.
 func place(borders []float64, size, rank float64) float64 {
 	n := float64(len(borders) - 1)
 	least := sort.SearchFloat64s(borders, size)

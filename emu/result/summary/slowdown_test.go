@@ -17,7 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// banded is a result with a workload of three bands of sizes, and one whose flows all have one size.
+// banded is a result with a workload of three bands of sizes, and one whose flows all have one
+// size.
 func banded() *report.Result {
 	spread := report.Spread{Mean: 3, P50: 2, P95: 8, P99: 20, P999: 25, Max: 30}
 	return &report.Result{Scenario: "fabric", Clock: mode.VirtualClock, Seed: 3, Workloads: []report.Workload{
@@ -30,8 +31,8 @@ func banded() *report.Result {
 	}}
 }
 
-// The picture of a workload has a point for each band in the middle of its flows, and sizes as marks. Where all
-// flows have one size there is none.
+// The picture of a workload has a point for each band in the middle of its flows, and sizes as
+// marks. Where all flows have one size there is none.
 func TestSlowdowns(t *testing.T) {
 	r := banded()
 	all := Slowdowns(r)
@@ -73,7 +74,8 @@ func TestSlowdowns(t *testing.T) {
 	}
 }
 
-// The report begins with the flows that did not end, and says by how much figures are too low at least.
+// The report begins with the flows that did not end, and says by how much figures are too low at
+// least.
 func TestUnfinished(t *testing.T) {
 	r := banded()
 	r.Workloads[0].AtLeast = &report.Spread{Mean: 4, P99: 31}
@@ -99,8 +101,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// Compared with another run, a point is at its sizes on the axis of the first: flows that are larger than all of the
-// first run's are at its end.
+// Compared with another run, a point is at its sizes on the axis of the first: flows that are
+// larger than all of the first run's are at its end.
 func TestSlowdownsBeside(t *testing.T) {
 	a, b := banded(), banded()
 	b.Workloads[0].Sizes = []report.SizeBand{{Transfers: 8, From: 550, To: 550, P99: 7}, {Transfers: 8, From: 9e6, To: 9e6, P99: 8}}
@@ -120,7 +122,8 @@ func TestSlowdownsBeside(t *testing.T) {
 	}
 }
 
-// The page and the picture of repetitions have the intervals; where too few flows support a p99, the picture says so.
+// The page and the picture of repetitions have the intervals; where too few flows support a p99,
+// the picture says so.
 func TestRepetitions(t *testing.T) {
 	none := seeds.Interval{Value: report.Missing(), Low: report.Missing(), High: report.Missing()}
 	band := func(from, to int64, p50 report.Number) seeds.Band {

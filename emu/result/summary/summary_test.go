@@ -349,8 +349,8 @@ func TestWhatDiffersFirst(t *testing.T) {
 	}
 }
 
-// The page shows what the text shows: each part, with the same cells. Deadlocks, violations and files that were
-// not written are among them.
+// The page shows what the text shows: each part, with the same cells. Deadlocks, violations and
+// files that were not written are among them.
 func TestThePageHasThePartsOfTheText(t *testing.T) {
 	r, _ := reporttest.Sample(t)
 	r.Violations = []report.Violation{{AtPs: 1_000_000, Node: "B", Port: "root.B-BC", Reason: "overrun", Figure: 165}}

@@ -23,8 +23,9 @@ func lists(r *report.Result) []*document.Table {
 	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
 }
 
-// listOf completes a table with a row for each item; of an item without cells there is none. Columns are heads between "|":
-// ">" is in front of one whose cells end at the right, and "/" and the least width of the column behind it.
+// listOf completes a table with a row for each item; of an item without cells there is none.
+// Columns are heads between "|": ">" is in front of one whose cells end at the right, and "/" and
+// the least width of the column behind it.
 func listOf[T any](t document.Table, columns string, items []T, row func(*T) []string) *document.Table {
 	for column := range strings.SplitSeq(columns, "|") {
 		head, least, _ := strings.Cut(column, "/")
@@ -50,7 +51,8 @@ func violations(r *report.Result) *document.Table {
 		})
 }
 
-// deadlocks are the cycles of outputs that wait for each other, and the early end of the run after them.
+// deadlocks are the cycles of outputs that wait for each other, and the early end of the run after
+// them.
 func deadlocks(r *report.Result) (all []*document.Table) {
 	add := func(caption string, lines []string) {
 		all = append(all, listOf(document.Table{Bare: true, Words: true, Label: caption, Color: terminal.Red}, "wait", lines, one))

@@ -103,7 +103,8 @@ func timing(r *report.Result) (rows [][]string) {
 	return rows
 }
 
-// handed describes how many frames were handed to nodes, and whether their events are those of the virtual clock.
+// handed describes how many frames were handed to nodes, and whether their events are those of the
+// virtual clock.
 func handed(v *report.Verdict) string {
 	handed := fmt.Sprintf("%d handed to nodes", v.Order.Frames)
 	switch v.Verify {

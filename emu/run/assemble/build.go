@@ -28,8 +28,8 @@ func New(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup, 
 	return newBuilder(f, schemes, events).build()
 }
 
-// Divided makes the nodes of a fabric as New does, for several domains: the nodes of each report to the
-// events of that domain.
+// Divided makes the nodes of a fabric as New does, for several domains: the nodes of each report to
+// the events of that domain.
 func Divided(f *fabric.Fabric, schemes Schemes, domains *drive.Domains) (*drive.Setup, error) {
 	b := newBuilder(f, schemes, nil)
 	b.domains, b.outs = domains, make([]outbox, len(domains.Events))
@@ -48,8 +48,8 @@ func Quiet(f *fabric.Fabric, schemes Schemes, events *trace.Batch) (*drive.Setup
 	return b.build()
 }
 
-// Check returns an error if the nodes of a fabric cannot be made. It makes no tables of routes, which
-// are most of the work in a large fabric: the path of each flow is already known.
+// Check returns an error if the nodes of a fabric cannot be made. It makes no tables of routes,
+// which are most of the work in a large fabric: the path of each flow is already known.
 func Check(f *fabric.Fabric) error {
 	b := newBuilder(f, Schemes{}, nil)
 	b.unrouted = true
@@ -168,8 +168,8 @@ func Wires(f *fabric.Fabric) *drive.Setup {
 	return out
 }
 
-// routes returns the tables of routes of a switch, each of them once, and records the changes from one
-// to another.
+// routes returns the tables of routes of a switch, each of them once, and records the changes from
+// one to another.
 func (b *builder) routes(i int) []switchd.Routes {
 	if b.unrouted {
 		return []switchd.Routes{{}}
@@ -289,8 +289,8 @@ func (b *builder) manage(i int) port.Manage {
 	return b.schemes.Management.Manage(i)
 }
 
-// lanes returns the exceptions from the lanes of links at a node that count from the beginning, and the changes by those
-// that count later.
+// lanes returns the exceptions from the lanes of links at a node that count from the beginning, and
+// the changes by those that count later.
 func (b *builder) lanes(i int) (first []port.Event, later []drive.Change) {
 	m := &b.fabric.Nodes[i]
 	for _, r := range b.scenario.LaneRules {

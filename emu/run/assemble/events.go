@@ -58,10 +58,12 @@ func (b *builder) sends(end fabric.End, from string) bool {
 	return from == "" || b.fabric.Nodes[end.Node].Name == from
 }
 
-// faultStreams is where the streams of random numbers of faults begin: one for each event and direction.
+// faultStreams is where the streams of random numbers of faults begin: one for each event and
+// direction.
 const faultStreams = 3 << 40
 
-// markingStreams is where the streams of random numbers of changes of markings begin: one for each event.
+// markingStreams is where the streams of random numbers of changes of markings begin: one for each
+// event.
 const markingStreams = 4 << 40
 
 // faults returns the changes by a fault of a link, at both ends of each direction that has it.
@@ -167,8 +169,8 @@ func Happen(f *fabric.Fabric, e *scenario.Event) ([]drive.Change, *deadlock.Watc
 	return b.changes(len(f.Scenario.Events)-1, e), b.watch()
 }
 
-// Reroute returns the changes by routes and lanes that are added to f during a run, from an instant on. The scenario of
-// f has them.
+// Reroute returns the changes by routes and lanes that are added to f during a run, from an instant
+// on. The scenario of f has them.
 func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 	b := newBuilder(f, Schemes{}, nil)
 	var lanes []drive.Change

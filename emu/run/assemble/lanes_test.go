@@ -77,9 +77,10 @@ func (c *lanesSeen) shares(n int) []float64 {
 	return out
 }
 
-// turnsOf is an independent computation of the shares of lanes that always have a packet of some blocks: turn by turn
-// instead of packet by packet. A turn is as many packets as it takes to use up its weight. In the time of a packet of
-// low priority, high has as many as it takes to use up its limit; it is lane 3 alone.
+// turnsOf is an independent computation of the shares of lanes that always have a packet of some
+// blocks: turn by turn instead of packet by packet. A turn is as many packets as it takes to use up
+// its weight. In the time of a packet of low priority, high has as many as it takes to use up its
+// limit; it is lane 3 alone.
 func turnsOf(low []int, high bool, limit, blocks int) []float64 {
 	up := func(n int) float64 { return math.Ceil(float64(n) / float64(blocks)) }
 	shares, all := make([]float64, 4), 0.0
@@ -159,8 +160,9 @@ routes: [{at: S0, to: n2, over: S0 - S1}, {at: S1, to: n3, over: S1 - S2}, {at: 
 flows: [{name: a, from: n0, to: n2}, {name: b, from: n1, to: n3}, {name: c, from: n2, to: n0, sl: SL}, {name: d, from: n3, to: n1, sl: SL}]
 `
 
-// "A ring of switches with one VL deadlocks": the cycle is found, by lane. It does not if the flows across one link
-// have another lane, by their service level or by the input at which they enter the first switch behind that link.
+// "A ring of switches with one VL deadlocks": the cycle is found, by lane. It does not if the flows
+// across one link have another lane, by their service level or by the input at which they enter the
+// first switch behind that link.
 func TestModelLanesKeepARingFromDeadlock(t *testing.T) {
 	for _, c := range []struct {
 		name, lanes, sl, rules string
@@ -239,7 +241,8 @@ flows: [{name: f, from: a, to: b, sl: 5}]
 	}
 }
 
-// Exceptions from the lanes of links count from the beginning, or from a time on, as a subnet manager changes them.
+// Exceptions from the lanes of links count from the beginning, or from a time on, as a subnet
+// manager changes them.
 func TestModelTablesChangeDuringARun(t *testing.T) {
 	const text = `name: changes
 model: {duration: 8ms}
@@ -281,8 +284,9 @@ sl2vl: [RULES]
 	}
 }
 
-// A table of routes with a loop: frames go round until the two switches wait for each other, which is found, or until
-// the lifetime of the head of a queue drops them. A table that names a port that does not exist changes nothing.
+// A table of routes with a loop: frames go round until the two switches wait for each other, which
+// is found, or until the lifetime of the head of a queue drops them. A table that names a port that
+// does not exist changes nothing.
 func TestModelRoutesWithALoop(t *testing.T) {
 	const text = `name: loop
 model: {duration: 4ms}

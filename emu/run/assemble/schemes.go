@@ -25,8 +25,9 @@ import (
 // share.
 //
 // A limiter receives the rate of the flow's reaction point at the beginning, and each
-// change. With algorithm: fixed and no rate-limit in the scenario there is no reaction point: the limiter
-// keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the flow's limit.
+// change. With algorithm: fixed and no rate-limit in the scenario there is no reaction point: the
+// limiter keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the
+// flow's limit.
 type Schemes struct {
 	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
 	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
@@ -42,7 +43,8 @@ type Schemes struct {
 	// is repeated for comparison.
 	Listen func(f *fabric.Flow) node.Listener
 
-	// Management decides about the management packets of InfiniBand, and sends them. Nil: there are none.
+	// Management decides about the management packets of InfiniBand, and sends them. Nil: there are
+	// none.
 	Management Management
 
 	// Measured is the time of limiters and reaction points under actual timing: emu.Run sets
@@ -55,9 +57,11 @@ type Management interface {
 	drive.Outside
 	// Manage returns what decides about the packets that come to a node.
 	Manage(node int) port.Manage
-	// Begin is given the bodies of the frames of nodes that have been made. It returns the packets that they send, in order.
+	// Begin is given the bodies of the frames of nodes that have been made. It returns the packets
+	// that they send, in order.
 	Begin(*wire.Bodies) []drive.Change
-	// Repeat returns a Management that decides as this one has, and sends the same packets, or nil if too much has been recorded.
+	// Repeat returns a Management that decides as this one has, and sends the same packets, or nil
+	// if too much has been recorded.
 	Repeat() Management
 }
 
@@ -153,8 +157,8 @@ func (b *builder) adapted(f *fabric.Flow) bool {
 	return e != nil && e.Guest.Adapter != ""
 }
 
-// answer returns the answerer of a flow at its destination; nil if its algorithm has none. The second map has the
-// answerers at the same endpoint by their algorithm.
+// answer returns the answerer of a flow at its destination; nil if its algorithm has none. The
+// second map has the answerers at the same endpoint by their algorithm.
 func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.Answerer) (rp.Answerer, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
 	if algorithm.Answer == nil || b.adapted(f) { // an adapter answers for itself
@@ -184,7 +188,8 @@ func (b *builder) congestionPoints(m *fabric.Node, node int) cp.Maker {
 	return b.points(m.Switch.Marking.Scheme, m.Switch.Marking.Params, m, congestionStream+uint64(node))
 }
 
-// points returns the maker of the congestion points of a scheme at a switch; nil if there is no such scheme.
+// points returns the maker of the congestion points of a scheme at a switch; nil if there is no
+// such scheme.
 func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint64) cp.Maker {
 	p, ok := b.scenario.Point(&scenario.Switch{Marking: scenario.Marking{Scheme: scheme}})
 	if !ok {
@@ -197,7 +202,8 @@ func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint6
 	return p.Maker(params, site)
 }
 
-// controllers returns the reaction points that an event gives to flows of an endpoint, by queue pair.
+// controllers returns the reaction points that an event gives to flows of an endpoint, by queue
+// pair.
 func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Controller {
 	all := map[uint32]rp.Controller{}
 	groups := map[int]rp.Controller{} // of flows that share a limiter

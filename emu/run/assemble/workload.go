@@ -101,8 +101,8 @@ func (b *builder) program(out *node.Workload, workload int) (err error) {
 	return nil
 }
 
-// listed returns the transfers of a member that are in a file, as far as they arrive before an instant. The file is read
-// once.
+// listed returns the transfers of a member that are in a file, as far as they arrive before an
+// instant. The file is read once.
 func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, error) {
 	all := b.lists[workload]
 	if all == nil {
@@ -120,8 +120,8 @@ func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, e
 // lingers is how many timeouts the source may need until one of its packets is received again.
 const lingers = 8
 
-// linger returns how long the destination of a transfer acknowledges packets that come again. Where frames are lost
-// an ACK may be, and the source retransmits after its timeout.
+// linger returns how long the destination of a transfer acknowledges packets that come again. Where
+// frames are lost an ACK may be, and the source retransmits after its timeout.
 func (b *builder) linger(f scenario.Flow) unit.Duration {
 	loses := b.loses ||
 		slices.ContainsFunc(b.scenario.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) ||

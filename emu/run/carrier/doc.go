@@ -1,5 +1,5 @@
-// Package carrier opens the links of a fabric: UDP sockets on the loopback interface, Unix sockets, veth
-// pairs between network namespaces, or memory of this process.
+// Package carrier opens the links of a fabric: UDP sockets on the loopback interface, Unix sockets,
+// veth pairs between network namespaces, or memory of this process.
 //
 // # Limitations
 //

@@ -147,8 +147,9 @@ func (w *opener) noPorts(kind string) {
 	}
 }
 
-// connectTrains opens two UDP sockets on the loopback interface, or two Unix sockets. The frames of all nodes go from the
-// first to the second, so that frames that leave at the same instant leave together, whatever their link.
+// connectTrains opens two UDP sockets on the loopback interface, or two Unix sockets. The frames of
+// all nodes go from the first to the second, so that frames that leave at the same instant leave
+// together, whatever their link.
 func (w *opener) connectTrains() error {
 	o := link.UDPOptions{
 		Port: w.fabric.Scenario.Wall.UDPPort, Buffer: w.options.Buffer, Largest: int(w.fabric.Largest().Datagram),

@@ -50,8 +50,8 @@ func next(t *testing.T, in link.Batch) []byte {
 	return nil
 }
 
-// With trains, frames of all links that leave at the same instant leave the trunk in order, in one system
-// call.
+// With trains, frames of all links that leave at the same instant leave the trunk in order, in one
+// system call.
 func TestFramesComeOutOfTheTrunk(t *testing.T) {
 	l, _ := open(t, carrier.Options{Packing: mode.Trains})
 	const many = 30

@@ -13,8 +13,8 @@ import (
 // they wait for.
 type Waiter interface {
 	// Waits yields each frame that waits for an output: its input, its output, and the cause that
-	// keeps that output. If yield returns false, it needs no other frame with the same cause; it may
-	// get them all the same.
+	// keeps that output. If yield returns false, it needs no other frame with the same cause; it
+	// may get them all the same.
 	Waits(now unit.Time, yield func(port.Wait) bool)
 }
 
@@ -34,14 +34,14 @@ type Expecter interface {
 // model time. An output counts as waiting when it has waited for a whole interval, which should be
 // longer than any timer of the fabric. Under credit, flow control packets go on forever and mean
 // nothing; within an interval one has come, and has not helped. The last look is at the end of the
-// run, which may be shorter than an interval: there an output counts if it has waited for as long as
-// the report takes that there is room. If nodes are in several processes, each reports the frames
-// that wait in its own (Waits), and a Merged puts the reports together.
+// run, which may be shorter than an interval: there an output counts if it has waited for as long
+// as the report takes that there is room. If nodes are in several processes, each reports the
+// frames that wait in its own (Waits), and a Merged puts the reports together.
 type Watch struct {
 	Every unit.Duration // positive
 	Word  unit.Duration // from when there is room until the sender has the report, at most
-	// Idle ends the run when there is a deadlock, or it Drains, and nothing but flow control has moved for so
-	// long, and no node expects anything. It counts from Settled, and from the last of
+	// Idle ends the run when there is a deadlock, or it Drains, and nothing but flow control has
+	// moved for so long, and no node expects anything. It counts from Settled, and from the last of
 	// the changes. 0: the run continues.
 	Idle    unit.Duration
 	Settled unit.Time // all flows have begun
@@ -135,8 +135,8 @@ func New[M any](watch *Watch, nodes []M, wires [][2]port.End, end, changed unit.
 // Next returns the instant at which to look next, when all else of that instant has happened.
 func (w *Detector) Next() unit.Time { return w.next }
 
-// Change has the watcher look at other intervals from now on, if watch is not nil. The last of the changes is
-// at changed.
+// Change has the watcher look at other intervals from now on, if watch is not nil. The last of the
+// changes is at changed.
 func (w *Detector) Change(watch *Watch, changed unit.Time) {
 	if w.changed = changed; watch != nil {
 		w.Every, w.Word, w.Idle = watch.Every, watch.Word, watch.Idle
@@ -279,8 +279,8 @@ func (w *Detector) cycles() (found []Deadlock) {
 	return found
 }
 
-// Over reports whether nothing else can happen after a look, when this many frames that are not flow
-// control have been handed over.
+// Over reports whether nothing else can happen after a look, when this many frames that are not
+// flow control have been handed over.
 func (w *Detector) Over(carried int64) bool { return w.over(carried, w.expects) }
 
 // over asks at most once whether a node expects something.
@@ -301,8 +301,8 @@ func (w *Detector) expects() bool {
 	return slices.ContainsFunc(w.expecters, func(e Expecter) bool { return e.Expects(w.now) != unit.Never })
 }
 
-// Outputs yields the outputs of the deadlocks that one look has found, with their numbers, in the order in
-// which their nodes receive the report.
+// Outputs yields the outputs of the deadlocks that one look has found, with their numbers, in the
+// order in which their nodes receive the report.
 func Outputs(found []Deadlock) iter.Seq2[int, Waiting] {
 	return func(yield func(int, Waiting) bool) {
 		n := 0
@@ -340,8 +340,8 @@ func (a Held) Compare(b Held) int {
 		cmp.Compare(a.From, b.From))
 }
 
-// Report returns the frames that wait in the nodes at Next, and moves Next on. carried is the number
-// of frames that have been handed over, without flow control.
+// Report returns the frames that wait in the nodes at Next, and moves Next on. carried is the
+// number of frames that have been handed over, without flow control.
 func (w *Detector) Report(carried int64) Waits {
 	out := Waits{At: w.next, Carried: carried}
 	if w.waited() {

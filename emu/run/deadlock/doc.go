@@ -9,6 +9,6 @@
 //
 // # Limitations
 //
-// A look costs as much as there are frames in the switches. An output that has waited for less than an
-// interval is not seen as waiting, but at the end of the run.
+// A look costs as much as there are frames in the switches. An output that has waited for less than
+// an interval is not seen as waiting, but at the end of the run.
 package deadlock

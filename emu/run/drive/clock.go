@@ -2,14 +2,15 @@ package drive
 
 import "fabemu/wire/unit"
 
-// Dilate returns the wall time of a model time, in nanoseconds, rounded down. D * t fits into 64 bits for any run
-// that ends within 290 years of wall time.
+// Dilate returns the wall time of a model time, in nanoseconds, rounded down. D * t fits into 64
+// bits for any run that ends within 290 years of wall time.
 func Dilate(t unit.Time, dilation int64) int64 {
 	return int64(t)/1000*dilation + int64(t)%1000*dilation/1000
 }
 
-// Measured shows limiters the run clock: the model time that it has reached, which is 0 before the run begins. While
-// the machine does not run the loop, the clock is held, so readings do not jump. It belongs to the loop of the run.
+// Measured shows limiters the run clock: the model time that it has reached, which is 0 before the
+// run begins. While the machine does not run the loop, the clock is held, so readings do not jump.
+// It belongs to the loop of the run.
 type Measured struct {
 	run  *sockets
 	last unit.Time // the latest reading
@@ -26,9 +27,10 @@ func (m *Measured) Now() unit.Time {
 	return m.last
 }
 
-// runClock is the clock of a run: wall time = epoch + factor * model time. Where the loop is later than the bound,
-// because the machine did not run it or because the dilation leaves too little time, the clock is held: the epoch moves
-// forward by the lateness. The run then continues with the gaps of the model, and no frame leaves early.
+// runClock is the clock of a run: wall time = epoch + factor * model time. Where the loop is later
+// than the bound, because the machine did not run it or because the dilation leaves too little
+// time, the clock is held: the epoch moves forward by the lateness. The run then continues with the
+// gaps of the model, and no frame leaves early.
 type runClock struct {
 	clock  func() int64 // the wall clock, in ns
 	factor int64        // the dilation
@@ -36,8 +38,8 @@ type runClock struct {
 	held   int64        // how long the clock has been held
 	shared Hold         // the same of all parts of a run; nil: there are none
 
-	// bound is the lateness from which on the clock is held; 0: it never is. It grows from tight to loose while the loop
-	// falls behind step by step.
+	// bound is the lateness from which on the clock is held; 0: it never is. It grows from tight to
+	// loose while the loop falls behind step by step.
 	bound, tight, loose int64
 	calm                int64 // when the bound shrinks, unless the loop falls behind before
 	gap                 int64 // the longest time between two readings since the loop was last in time
@@ -47,7 +49,8 @@ type runClock struct {
 type Hold interface {
 	// Held returns how long that is.
 	Held() int64
-	// Raise raises it from one value to another. It reports false if another part has raised it since it was from.
+	// Raise raises it from one value to another. It reports false if another part has raised it
+	// since it was from.
 	Raise(from, to int64) bool
 }
 
@@ -61,25 +64,29 @@ func (c *runClock) at(now int64) unit.Time {
 func (c *runClock) wallOf(t unit.Time) int64 { return c.began + c.held + Dilate(t, c.factor) }
 
 const (
-	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the clock.
+	// boundLeast is the smallest bound in ns: the call for one train is no reason to hold the
+	// clock.
 	boundLeast = 5_000
-	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind trades the gaps for the
-	// pace: the bound grows to looseShort, because long trains are what sustains so low a dilation. Where each link has
-	// its own trains, it takes longer until they are long: the bound grows to looseApart.
+	// Where T is shorter than shortT, which is about what two trains cost, a loop that is behind
+	// trades the gaps for the pace: the bound grows to looseShort, because long trains are what
+	// sustains so low a dilation. Where each link has its own trains, it takes longer until they
+	// are long: the bound grows to looseApart.
 	shortT     = 16_000
 	looseShort = 200_000
 	looseApart = 1_000_000
 	// calmBounds is for how many bounds a loop must not fall behind until the bound shrinks.
 	calmBounds = 200
-	// Processes wake one another some 0.1 ms late. Where T is shorter than shortShared, the gaps cannot be the model's,
-	// and the bound is boundShared: processes that lag behind are woken by each other, which is faster than by timers.
+	// Processes wake one another some 0.1 ms late. Where T is shorter than shortShared, the gaps
+	// cannot be the model's, and the bound is boundShared: processes that lag behind are woken by
+	// each other, which is faster than by timers.
 	shortShared = 1_000_000
 	boundShared = 50_000_000
 )
 
-// bounds returns the smallest and the largest lateness from which on the clock is held, where the shortest T is t: T, in
-// general. A hold puts a gap of each link off, and a shorter lateness only the gaps of the few frames that are due
-// meanwhile. If limiters read the clock, the bound is also by how much they are late.
+// bounds returns the smallest and the largest lateness from which on the clock is held, where the
+// shortest T is t: T, in general. A hold puts a gap of each link off, and a shorter lateness only
+// the gaps of the few frames that are due meanwhile. If limiters read the clock, the bound is also
+// by how much they are late.
 func bounds(t int64, limiters, processes, apart bool) (tight, loose int64) {
 	switch tight = max(boundLeast, t); {
 	case limiters:
@@ -94,7 +101,8 @@ func bounds(t int64, limiters, processes, apart bool) (tight, loose int64) {
 	return tight, tight
 }
 
-// keep holds the clock if what was due at an instant is later than the bound. It reports whether it has.
+// keep holds the clock if what was due at an instant is later than the bound. It reports whether it
+// has.
 func (s *sockets) keep(now, due int64) (held bool) {
 	s.gap = max(s.gap, now-s.now)
 	late := now - due
@@ -125,7 +133,8 @@ func (s *sockets) hold(ns int64) {
 	s.Hold(s.order.now, ns, 20*s.floor) // the shortest T
 }
 
-// follow holds the clock as far as other parts have. A frame that waits leaves before that, by the clock of its event.
+// follow holds the clock as far as other parts have. A frame that waits leaves before that, by the
+// clock of its event.
 func (s *sockets) follow() {
 	if s.shared != nil && s.queue.count == 0 {
 		s.held = max(s.held, s.shared.Held())

@@ -41,7 +41,8 @@ func (o *order) start(s *slotted) (stop func()) {
 			switch c.do {
 			case doReceive:
 				m.Receive(c.now, c.port, c.arrival)
-				// To continue at once saves a second call of the goroutine, which is a tenth of a frame's cost.
+				// To continue at once saves a second call of the goroutine, which is a tenth of a
+				// frame's cost.
 				if o := c.order; o != nil && m.Deadline() <= c.now && !o.keyed && o.alone(c.now) {
 					m.Advance(c.now)
 					c.advanced = true

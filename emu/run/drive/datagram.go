@@ -9,12 +9,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// MaxDatagram is the size in bytes of the largest frame with its preamble and trailer. Every link must be able to
-// carry it.
+// MaxDatagram is the size in bytes of the largest frame with its preamble and trailer. Every link
+// must be able to carry it.
 const MaxDatagram = wire.MaxFrameSize + wire.PreambleSize + wire.TrailerSize
 
-// encode appends a transmission as it is in a datagram, with the body of its frame. The next frame on the path is not
-// due before the promise.
+// encode appends a transmission as it is in a datagram, with the body of its frame. The next frame
+// on the path is not due before the promise.
 func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, seq uint32, promise unit.Time) []byte {
 	b = t.Frame.AppendBody(b, body)
 	trailer := wire.Trailer{
@@ -33,9 +33,9 @@ func (f *Setup) encode(b []byte, t *port.Transmission, body wire.Body, p *path, 
 // run or not of this link.
 var errForeign = errors.New("drive: a datagram of another run or link")
 
-// decode reads a datagram of this run into t, and into a and body, which are zero. The body of its frame is
-// a part of b. The caller compares the path, which is in the trailer. The frame of a guest, which does not name its
-// flow, is not read: it stays zero.
+// decode reads a datagram of this run into t, and into a and body, which are zero. The body of its
+// frame is a part of b. The caller compares the path, which is in the trailer. The frame of a
+// guest, which does not name its flow, is not read: it stays zero.
 func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Body) error {
 	frame, err := t.Read(b)
 	if err != nil {
@@ -51,8 +51,8 @@ func (f *Setup) decode(b []byte, t *wire.Trailer, a *port.Arrival, body *wire.Bo
 	return err
 }
 
-// arrive decodes the bytes of a frame of this driver, which has a number on its path, and puts the frame in flight. The
-// frame of a guest stays as it was sent.
+// arrive decodes the bytes of a frame of this driver, which has a number on its path, and puts the
+// frame in flight. The frame of a guest stays as it was sent.
 func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) error {
 	p := &o.paths[slot]
 	if t.Frame.Family == wire.Guest {

@@ -15,9 +15,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Domains divides the nodes of a fabric among domains that keep the total order. A domain has an agenda for its own
-// nodes, and does its events of a whole window before another domain has its turn: in a large fabric a processor
-// finds most of what it needs in its cache. Several threads can share the domains. Frames are handed over as values.
+// Domains divides the nodes of a fabric among domains that keep the total order. A domain has an
+// agenda for its own nodes, and does its events of a whole window before another domain has its
+// turn: in a large fabric a processor finds most of what it needs in its cache. Several threads can
+// share the domains. Frames are handed over as values.
 type Domains struct {
 	Of      []int          // by node: its domain
 	Events  []*trace.Batch // by domain: takes the events of its nodes; nil: they are not recorded
@@ -27,20 +28,24 @@ type Domains struct {
 
 // Meeting is work between windows, while no domain does anything.
 type Meeting interface {
-	// Edge returns the instant of the next call of Meet: all events before it happen first, and none at or after it.
+	// Edge returns the instant of the next call of Meet: all events before it happen first, and
+	// none at or after it.
 	Edge() unit.Time
-	// Full reports whether a domain, whose thread calls it, has so much for Meet that it should be called soon.
+	// Full reports whether a domain, whose thread calls it, has so much for Meet that it should be
+	// called soon.
 	Full(domain int) bool
 	// Meet does the work. All events before next have happened, and none at or after it.
 	Meet(next unit.Time)
 }
 
-// domainRun is a run on the virtual clock, of one domain or of several. In each window the domains do the events before a
-// horizon: the first of all events, and the shortest time from one domain to another after it. Frames from domain
-// to domain meanwhile are due at the horizon or later; the receiver takes them in at the beginning of the next window.
+// domainRun is a run on the virtual clock, of one domain or of several. In each window the domains
+// do the events before a horizon: the first of all events, and the shortest time from one domain to
+// another after it. Frames from domain to domain meanwhile are due at the horizon or later; the
+// receiver takes them in at the beginning of the next window.
 //
-// Threads take domains that have not had the window yet, and whoever ends the last domain begins the next window. So
-// no thread has to wait for one to which the system gives no processor, unless that has a domain in its hands.
+// Threads take domains that have not had the window yet, and whoever ends the last domain begins
+// the next window. So no thread has to wait for one to which the system gives no processor, unless
+// that has a domain in its hands.
 type domainRun struct {
 	fabric  *Setup
 	plan    *Domains
@@ -92,8 +97,8 @@ type domain struct {
 	_     [56]byte
 }
 
-// crossing is the frames from one domain to another that were sent in windows of even and of odd number. The next of a
-// flight is the slot of its path there.
+// crossing is the frames from one domain to another that were sent in windows of even and of odd
+// number. The next of a flight is the slot of its path there.
 type crossing [2][]flight
 
 // exit is a path that leads out of a domain.
@@ -103,14 +108,16 @@ type exit struct {
 }
 
 const (
-	// meetEvery is the largest number of windows between two meetings: then threads share the domains again by their load.
+	// meetEvery is the largest number of windows between two meetings: then threads share the
+	// domains again by their load.
 	meetEvery = 1 << 10
-	// stepsBetween is the number of events of a single domain after which its window ends, so that it can be seen and
-	// stopped.
+	// stepsBetween is the number of events of a single domain after which its window ends, so that
+	// it can be seen and stopped.
 	stepsBetween = 1 << 12
 )
 
-// Run runs f to its end, or until ctx is done. It returns how many frames were handed over, counted at each hop.
+// Run runs f to its end, or until ctx is done. It returns how many frames were handed over, counted
+// at each hop.
 func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	r := &domainRun{fabric: f, plan: f.Domains, ctx: ctx, most: math.MaxInt}
 	if r.plan == nil {
@@ -193,8 +200,8 @@ func (r *domainRun) split() error {
 	return nil
 }
 
-// leave makes the exits of a domain: until now leaving has the places of paths in the fabric, and slots has the slot
-// of each in the domain that it leads to.
+// leave makes the exits of a domain: until now leaving has the places of paths in the fabric, and
+// slots has the slot of each in the domain that it leads to.
 func (d *domain) leave(base *order, slots []int32) {
 	neighbours := map[int]*crossing{}
 	for i, at := range d.leaving {
@@ -232,8 +239,8 @@ func (l *Domains) ahead(f *Setup) unit.Duration {
 func (r *domainRun) work(thread int) {
 	for w := r.window.Load(); w != over; w = r.wait(w) {
 		for _, d := range (*r.turns.Load())[thread] {
-			// Whoever takes it has it for window w and no other: no domain has that twice, and the next window begins
-			// when all have had it.
+			// Whoever takes it has it for window w and no other: no domain has that twice, and the
+			// next window begins when all have had it.
 			if d.had.Load() != w-1 || !d.had.CompareAndSwap(w-1, w) {
 				continue
 			}
@@ -246,8 +253,8 @@ func (r *domainRun) work(thread int) {
 	}
 }
 
-// patience is how often a thread that has nothing to do looks for a window before it sleeps: some 100 µs, which is about
-// as long as the system takes to wake another thread.
+// patience is how often a thread that has nothing to do looks for a window before it sleeps: some
+// 100 µs, which is about as long as the system takes to wake another thread.
 const patience = 100_000
 
 // wait returns the number of the window after w, once that has begun.
@@ -347,9 +354,9 @@ func (r *domainRun) open(window int64) {
 	}
 }
 
-// share gives each thread domains of its own, by the hops that each has had since the last time, the largest first.
-// Those it does in each window, so that they are in the cache of its processor; then it helps others, with
-// those that they take last.
+// share gives each thread domains of its own, by the hops that each has had since the last time,
+// the largest first. Those it does in each window, so that they are in the cache of its processor;
+// then it helps others, with those that they take last.
 func (r *domainRun) share() {
 	byLoad := slices.Clone(r.domains)
 	slices.SortStableFunc(byLoad, func(a, b *domain) int { return cmp.Compare(b.hops-b.load, a.hops-a.load) })
@@ -400,7 +407,8 @@ func (r *domainRun) meet() {
 	}
 }
 
-// lookAll looks for deadlock at the next instant of the watch, before which all domains have done everything.
+// lookAll looks for deadlock at the next instant of the watch, before which all domains have done
+// everything.
 func (r *domainRun) lookAll() {
 	carried := int64(0)
 	for _, d := range r.domains {

@@ -19,8 +19,8 @@ func (f *flight) take(t *port.Transmission) {
 	a.Head, a.Tail, a.Length, a.Preamble = t.Start, t.Start.Add(t.Duration), t.Length, t.Preamble
 }
 
-// flights is the frames in flight and places for more. The place that was given back last is taken first, because it is
-// in the cache.
+// flights is the frames in flight and places for more. The place that was given back last is taken
+// first, because it is in the cache.
 type flights struct {
 	all  []flight
 	free int32 // a place without a frame; none: there is none

@@ -5,7 +5,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The kinds of events, in the order in which they happen at one instant. They are the high part of a place.
+// The kinds of events, in the order in which they happen at one instant. They are the high part of
+// a place.
 const (
 	placeOfPath   trace.Place = iota << 30 // a frame arrives: the slot of its path
 	placeOfChange                          // a change from outside: its number
@@ -13,7 +14,8 @@ const (
 	placeOfWatch                           // the look for deadlock: the number of the output that it has found
 )
 
-// PlaceOfLook returns the place of an output that a look for deadlock has found, by its number (deadlock.Outputs).
+// PlaceOfLook returns the place of an output that a look for deadlock has found, by its number
+// (deadlock.Outputs).
 func PlaceOfLook(n int) trace.Place { return placeOfWatch + trace.Place(n) }
 
 // key records that an event happens now, of a kind, and with its number there.

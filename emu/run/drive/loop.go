@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// gate is the pace of a loop, and its bound: how soon it does an event, and how far it may go before
-// something has come from elsewhere.
+// gate is the pace of a loop, and its bound: how soon it does an event, and how far it may go
+// before something has come from elsewhere.
 type gate interface {
 	// open returns when the next event may happen: the loop then does the events before until, most
 	// of them at most, and asks again. The error is errOver at the end of the run.
@@ -20,7 +20,8 @@ var (
 	errStopped = errors.New("drive: stopped")
 )
 
-// loop does event after event, as far as a gate lets it, until there is an error: at the end, errOver.
+// loop does event after event, as far as a gate lets it, until there is an error: at the end,
+// errOver.
 func (o *order) loop(g gate) error {
 	for {
 		until, most, err := g.open()

@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// lossy is an end of a link that loses every nth datagram it sends, and counts the datagrams lost and the reads
-// in vain, which take lookTime.
+// lossy is an end of a link that loses every nth datagram it sends, and counts the datagrams lost
+// and the reads in vain, which take lookTime.
 type lossy struct {
 	link.Link
 	nth, sent, lost, vain int
@@ -40,8 +40,8 @@ func (l *lossy) Recv(b []byte) (int, error) {
 	return n, err
 }
 
-// A run that loses datagrams ends after a bounded number of reads, however many it loses, and counts
-// them: the wait for one is a wait for all.
+// A run that loses datagrams ends after a bounded number of reads, however many it loses, and
+// counts them: the wait for one is a wait for all.
 func TestRunsEndHoweverMuchIsLost(t *testing.T) {
 	const frames = 2000
 	for _, nth := range []int{1, 2, 100} {
@@ -72,8 +72,8 @@ func TestRunsEndHoweverMuchIsLost(t *testing.T) {
 	}
 }
 
-// At its end a run looks a bounded number of times for what is missing on all tracks together. A flood of datagrams
-// from elsewhere does not keep it.
+// At its end a run looks a bounded number of times for what is missing on all tracks together. A
+// flood of datagrams from elsewhere does not keep it.
 func TestTheEndWaitsABoundedTime(t *testing.T) {
 	for _, flood := range []bool{false, true} {
 		f, _ := star()
@@ -133,7 +133,8 @@ func (l *full) Send([]byte) error {
 	return link.ErrFull
 }
 
-// A datagram that the kernel never takes ends the run and makes it void; a run that is to stop ends before.
+// A datagram that the kernel never takes ends the run and makes it void; a run that is to stop ends
+// before.
 func TestADatagramThatTheKernelRefuses(t *testing.T) {
 	for _, stop := range []bool{false, true} {
 		f, _ := star()

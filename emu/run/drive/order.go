@@ -86,8 +86,8 @@ func (f *Setup) Ranks() ([]int, error) {
 	return ranks, nil
 }
 
-// newOrder numbers the paths, the nodes, and the changes of those that are here, and reads the first deadlines. Nodes that can
-// share the agenda do, if they may.
+// newOrder numbers the paths, the nodes, and the changes of those that are here, and reads the
+// first deadlines. Nodes that can share the agenda do, if they may.
 func newOrder(f *Setup, share bool) (*order, error) {
 	o, err := number(f)
 	if err == nil {
@@ -104,8 +104,8 @@ func newOrder(f *Setup, share bool) (*order, error) {
 	return o, nil
 }
 
-// begin reads the first deadlines of the nodes, and the first of the changes. Nodes that run in another
-// process are nil.
+// begin reads the first deadlines of the nodes, and the first of the changes. Nodes that run in
+// another process are nil.
 func (o *order) begin() {
 	o.agenda.Set(o.changeSlot(), o.nextChange())
 	for m := range o.nodes {

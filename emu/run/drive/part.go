@@ -18,30 +18,33 @@ import (
 // Part runs some of a fabric's nodes on the wall clock, while others run the
 // rest: a process for each node, or for a switch and its endpoints.
 //
-// A frame from another process is not known before its datagram is here. So a part does no event before it has the
-// promise that no frame from elsewhere comes first: the order is that of the virtual clock, at any dilation. Other
-// parts make promises through Participant, and the trailer of each datagram contains one: the earliest due time of the
-// next frame on its path.
+// A frame from another process is not known before its datagram is here. So a part does no event
+// before it has the promise that no frame from elsewhere comes first: the order is that of the
+// virtual clock, at any dilation. Other parts make promises through Participant, and the trailer of
+// each datagram contains one: the earliest due time of the next frame on its path.
 type Part struct {
 	// Dilation is the wall time that a model time takes.
 	Dilation int64
-	// Epoch is the instant of model time 0, on the clock of pace.Monotonic. It is the same for all parts of a run.
+	// Epoch is the instant of model time 0, on the clock of pace.Monotonic. It is the same for all
+	// parts of a run.
 	Epoch int64
 	// Hold is how long all parts have held the run clock; nil: it is never held.
 	Hold Hold
-	// Links holds the two ends of each wire of the fabric; ends that are not at a node of this part are nil.
+	// Links holds the two ends of each wire of the fabric; ends that are not at a node of this part
+	// are nil.
 	Links [][2]link.Link
 	// Measured, if not nil, shows the wall clock to endpoints.
 	Measured *Measured
 	// Longest is the duration of the longest data frame on each wire: T.
 	Longest []unit.Duration
-	// Idle, if not nil, is called before the part goes to sleep, so that its events can be sent then.
+	// Idle, if not nil, is called before the part goes to sleep, so that its events can be sent
+	// then.
 	Idle func(now unit.Time) error
-	// Watch, if not nil, receives the frames that wait in the nodes of the part, at each instant of the fabric's
-	// Watch.
+	// Watch, if not nil, receives the frames that wait in the nodes of the part, at each instant of
+	// the fabric's Watch.
 	Watch func(deadlock.Waits) error
-	// Settle, if not nil, is called at the end of the run. It returns when all parts have reached the end: a frame
-	// that has not arrived by then is lost.
+	// Settle, if not nil, is called at the end of the run. It returns when all parts have reached
+	// the end: a frame that has not arrived by then is lost.
 	Settle func() error
 
 	// Participant is where the part reports its progress and reads the promises of the others.
@@ -51,13 +54,14 @@ type Part struct {
 	// Promises is where the promises of the coordinator arrive; nil: other parts use the bell.
 	Promises link.File
 
-	// Clock and Poller replace pace.Monotonic and link.NewPoller in simulations; otherwise they are nil.
+	// Clock and Poller replace pace.Monotonic and link.NewPoller in simulations; otherwise they are
+	// nil.
 	Clock  func() int64
 	Poller func(ends []link.File) Poller
 }
 
-// ErrOver is the cause (context.Cause) by which a Part ends early although nothing is wrong: nothing else can happen
-// in the fabric.
+// ErrOver is the cause (context.Cause) by which a Part ends early although nothing is wrong:
+// nothing else can happen in the fabric.
 var ErrOver = errors.New("drive: nothing else can happen")
 
 // Poller waits for datagrams, as a link.Poller does.
@@ -107,8 +111,8 @@ type end struct {
 	due  unit.Time // the first due time since the last report
 }
 
-// Run runs the nodes of this part to the end of f, or until ctx is done; it then returns the error of ctx in addition to
-// its measurements. The nodes of f that are in other parts are nil.
+// Run runs the nodes of this part to the end of f, or until ctx is done; it then returns the error
+// of ctx in addition to its measurements. The nodes of f that are in other parts are nil.
 func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, error) {
 	w := &Wall{Dilation: p.Dilation, Links: p.Links, Measured: p.Measured, Longest: p.Longest, Clock: p.Clock}
 	if err := w.check(f); err != nil {

@@ -96,9 +96,9 @@ func TestPartCarriesBodies(t *testing.T) {
 	}
 }
 
-// Telemetry that is cut, or that has another number of entries than it says, is refused with its datagram, by the
-// reason; the frame does not arrive, and is lost once the next one has come. Where it is cut, the packet's ICRC is
-// at another place.
+// Telemetry that is cut, or that has another number of entries than it says, is refused with its
+// datagram, by the reason; the frame does not arrive, and is lost once the next one has come. Where
+// it is cut, the packet's ICRC is at another place.
 func TestPartCountsTelemetryThatItRefuses(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
 	a, b, err := link.UDPPair(link.UDPOptions{})
@@ -155,8 +155,8 @@ func (c *crowded) Send(b []byte) error {
 	return c.UDP.Send(b)
 }
 
-// A datagram for another process waits where the kernel has no room for it, and is retransmitted where an ICMP
-// message has come in its place.
+// A datagram for another process waits where the kernel has no room for it, and is retransmitted
+// where an ICMP message has come in its place.
 func TestPartWaitsForRoom(t *testing.T) {
 	at := func(us int) unit.Time { return unit.Time(us) * unit.Time(unit.Microsecond) }
 	a, b, err := link.UDPPair(link.UDPOptions{})

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// stateEvery is after how many events a part that is never about to wait states something: others may
-	// wait for it.
+	// stateEvery is after how many events a part that is never about to wait states something:
+	// others may wait for it.
 	stateEvery = 64
-	// absentLook is after how many ns a part looks again where it waits for a frame that is stated as sent and has
-	// not come.
+	// absentLook is after how many ns a part looks again where it waits for a frame that is stated
+	// as sent and has not come.
 	absentLook = 1_000_000
 )
 
@@ -30,8 +30,8 @@ func (r *partRun) may(slot int, t unit.Time) bool {
 	return true
 }
 
-// leads reports whether the event of a slot at t, which may not happen yet, is the first of the run. Then nothing needs
-// to be stated.
+// leads reports whether the event of a slot at t, which may not happen yet, is the first of the
+// run. Then nothing needs to be stated.
 func (r *partRun) leads(slot int, t unit.Time) bool {
 	first := min(t, r.part.Participant.Earliest()) // what the event leads to can come back
 	for _, n := range r.border.Out {
@@ -65,7 +65,8 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 	return err
 }
 
-// fill fills in the report of the part: how far it is, and the promises that it needs for its next event.
+// fill fills in the report of the part: how far it is, and the promises that it needs for its next
+// event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	change := r.nextChange()
 	r.border.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.nodeSlot(m))) },
@@ -125,8 +126,9 @@ func (r *partRun) await(slot int, t unit.Time) error {
 	return err
 }
 
-// confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns, unless
-// something has come. Where the part only waits for a promise, confer returns as soon as that is there.
+// confer reads promises and frames, states how far the part is, and sleeps, for at most so many ns,
+// unless something has come. Where the part only waits for a promise, confer returns as soon as
+// that is there.
 func (r *partRun) confer(slot int, t unit.Time, promise bool, ns int64) error {
 	if r.part.Bell == nil { // a part with a bell has looked when it woke
 		if _, err := r.consult(); err != nil || r.came {
@@ -203,7 +205,8 @@ func (r *partRun) consult() (some bool, err error) {
 	return some, nil
 }
 
-// promised takes in the promises of the coordinator, and reports whether they are enough for the part.
+// promised takes in the promises of the coordinator, and reports whether they are enough for the
+// part.
 func (r *partRun) promised() bool {
 	e := r.part.Participant
 	may := e.May()
@@ -218,7 +221,8 @@ func (r *partRun) promised() bool {
 	return may
 }
 
-// check compares a frame from elsewhere with the promises for its path, and takes in the promise of its trailer.
+// check compares a frame from elsewhere with the promises for its path, and takes in the promise of
+// its trailer.
 func (r *partRun) check(slot int, due, promise unit.Time) error {
 	x := &r.ends[slot]
 	switch {

@@ -39,7 +39,8 @@ func promise(at unit.Time) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(at)), 0, 0, 0, 0)
 }
 
-// promised has a part with one neighbour receive promises, each when it has read all frames that are there.
+// promised has a part with one neighbour receive promises, each when it has read all frames that
+// are there.
 func (p *Part) promised(t *testing.T, f *Setup, state func([]byte) error, promises ...[]byte) {
 	t.Helper()
 	never := unit.Duration(unit.Never)

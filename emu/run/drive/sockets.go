@@ -16,8 +16,8 @@ import (
 
 // sockets carries frames over real links. A frame is encoded when its node sends it, and the node
 // at the other end receives the decoded bytes. The bytes themselves wait for their instant, leave
-// then, and must come back as they were: each is compared. So the kernel decides nothing about the order
-// of events, and every byte crosses it at its time.
+// then, and must come back as they were: each is compared. So the kernel decides nothing about the
+// order of events, and every byte crosses it at its time.
 type sockets struct {
 	*order
 	pace.Meter
@@ -25,7 +25,8 @@ type sockets struct {
 	now   int64 // the last reading of the wall clock
 	floor int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
 	stop  atomic.Bool
-	// behind: the loop is late, and reads frames at once, while the bytes are in the cache of the CPU.
+	// behind: the loop is late, and reads frames at once, while the bytes are in the cache of the
+	// CPU.
 	behind bool
 	most   int // frames that leave at a time, at most
 
@@ -90,22 +91,24 @@ type list struct {
 }
 
 const (
-	// datagramCost is the room that a datagram takes in a socket's receive buffer in addition to its bytes, about.
-	// The loop reads when roomMost is taken, even if there is no time. A buffer has 128 KiB at
-	// the least by default, and the kernel takes twice that.
+	// datagramCost is the room that a datagram takes in a socket's receive buffer in addition to
+	// its bytes, about. The loop reads when roomMost is taken, even if there is no time. A buffer
+	// has 128 KiB at the least by default, and the kernel takes twice that.
 	datagramCost = 1 << 10
 	roomMost     = 64 << 10
 	// The loop also reads when more than awayMost frames are away.
 	awayMost = 32
-	// trainMost is how many frames leave at a time at most: as many as one train has. Where each link has trains of its
-	// own, there are apartMost times as many.
+	// trainMost is how many frames leave at a time at most: as many as one train has. Where each
+	// link has trains of its own, there are apartMost times as many.
 	trainMost = 64
 	apartMost = 4
-	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the track was read
-	// lostLooks times without a result: a loop that was away for that time has not looked.
+	// lostAfter is the time in ns after which datagrams that have not come back are lost, if the
+	// track was read lostLooks times without a result: a loop that was away for that time has not
+	// looked.
 	lostAfter = 50_000_000
 	lostLooks = 2000
-	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after lostLooks tries.
+	// refusedAfter is the time after which a datagram that the kernel does not take is lost, after
+	// lostLooks tries.
 	refusedAfter = time.Second
 	// At the end the loop looks so often for what is still in flight, and sleeps between two looks.
 	settleLooks = 50
@@ -297,7 +300,8 @@ func (s *sockets) left(tr *track, i int32) {
 }
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
-// reads and tries again. A datagram that the kernel does not take for refusedAfter is lost, and ends the run.
+// reads and tries again. A datagram that the kernel does not take for refusedAfter is lost, and
+// ends the run.
 func (s *sockets) flush(tr *track) error {
 	tr.dirty = false
 	for tries, since := 0, s.now; tr.leaving.count > 0; tries++ {
@@ -344,7 +348,8 @@ func (s *sockets) flush(tr *track) error {
 	return nil
 }
 
-// lastLeaving returns the latest instant of the parcels that leave now: none of them may become early.
+// lastLeaving returns the latest instant of the parcels that leave now: none of them may become
+// early.
 func (s *sockets) lastLeaving() (at int64) {
 	for _, i := range s.dirty {
 		if l := &s.tracks[i].leaving; l.count > 0 {
@@ -399,16 +404,16 @@ func (s *sockets) miss(tr *track) {
 	}
 }
 
-// giveUp gives up the first parcels of a track, those that left before an instant: a wait for one is a wait for
-// all.
+// giveUp gives up the first parcels of a track, those that left before an instant: a wait for one
+// is a wait for all.
 func (s *sockets) giveUp(tr *track, before int64) {
 	for ; tr.away.count > 0 && s.parcels[tr.away.first].at < before; tr.looks = 0 {
 		s.lose(tr)
 	}
 }
 
-// compare compares a datagram with the parcel that should come next, and reports whether it is any of those
-// that have left.
+// compare compares a datagram with the parcel that should come next, and reports whether it is any
+// of those that have left.
 func (s *sockets) compare(tr *track, b []byte) bool {
 	p := &s.parcels[tr.away.first]
 	if !bytes.Equal(b, p.bytes) {
@@ -426,8 +431,9 @@ func (s *sockets) back(tr *track, i int32) {
 	s.unused = append(s.unused, i)
 }
 
-// other takes a datagram that is not the next parcel of a track: of a stranger, one that came before, or
-// one that the kernel has changed, or has taken out of order. It reports whether that is a parcel.
+// other takes a datagram that is not the next parcel of a track: of a stranger, one that came
+// before, or one that the kernel has changed, or has taken out of order. It reports whether that is
+// a parcel.
 func (s *sockets) other(tr *track, b []byte) bool {
 	var (
 		t    wire.Trailer
@@ -490,8 +496,8 @@ func (s *sockets) wrong(count *int64, kind pace.FaultKind, p *parcel) {
 	}
 }
 
-// look reads the clock. Between two looks, or from wake on where the loop slept until then, lies one event or a few
-// datagrams.
+// look reads the clock. Between two looks, or from wake on where the loop slept until then, lies
+// one event or a few datagrams.
 func (s *sockets) look(wake int64) {
 	before := max(s.now, wake)
 	s.now = s.clock()
@@ -522,8 +528,8 @@ func (s *sockets) reached() {
 	}
 }
 
-// settle reads the datagrams that are still in flight at the end, and takes stock: all must have come back. It waits
-// for all of them together no longer than settleLooks * settleEvery.
+// settle reads the datagrams that are still in flight at the end, and takes stock: all must have
+// come back. It waits for all of them together no longer than settleLooks * settleEvery.
 func (s *sockets) settle() {
 	s.Hops = s.hops
 	for look, missing := 0, true; look < settleLooks && missing; look++ {

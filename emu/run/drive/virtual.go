@@ -5,11 +5,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Virtual runs a fabric on the virtual clock: from event to event, as fast as the processor can. The same fabric
-// always gives the same events.
+// Virtual runs a fabric on the virtual clock: from event to event, as fast as the processor can.
+// The same fabric always gives the same events.
 type Virtual struct {
-	// SkipCodec hands frames over as values. By default each goes through its bytes, as on a socket, so that nothing
-	// works only because two nodes share memory. Several domains always hand over values.
+	// SkipCodec hands frames over as values. By default each goes through its bytes, as on a
+	// socket, so that nothing works only because two nodes share memory. Several domains always
+	// hand over values.
 	SkipCodec bool
 }
 
@@ -45,8 +46,9 @@ func (o *order) pass(t *port.Transmission, slot int32, p *path) {
 	o.expect(slot, p, f, t.Due)
 }
 
-// Stepped runs a fabric on the virtual clock for programs outside: model time passes only while step returns true. It ends with
-// the error of step, which is called before each event, or when the time of f is over. The result is the time of the last event.
+// Stepped runs a fabric on the virtual clock for programs outside: model time passes only while
+// step returns true. It ends with the error of step, which is called before each event, or when the
+// time of f is over. The result is the time of the last event.
 func Stepped(f *Setup, step func() (bool, error)) (unit.Time, error) {
 	o, err := newOrder(f, true)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A Visitor inspects a run between two events. The loop of a driver calls it, on the wall clock when it has time to
-// wait: a visit must not block, and takes microseconds.
+// A Visitor inspects a run between two events. The loop of a driver calls it, on the wall clock
+// when it has time to wait: a visit must not block, and takes microseconds.
 type Visitor interface {
 	// Wanted reports whether the loop should call Visit. The loop asks continually.
 	Wanted() bool
@@ -35,8 +35,8 @@ func (v *Visit) Deadlocks() []deadlock.Deadlock {
 	return v.Watch.Found[:len(v.Watch.Found):len(v.Watch.Found)]
 }
 
-// Next returns the first instant at which the fabric can still be changed. ok is false if it cannot be changed any
-// more.
+// Next returns the first instant at which the fabric can still be changed. ok is false if it cannot
+// be changed any more.
 func (v *Visit) Next() (at unit.Time, ok bool) {
 	if v.order == nil {
 		return 0, false
@@ -44,9 +44,9 @@ func (v *Visit) Next() (at unit.Time, ok bool) {
 	return max(v.Now, v.order.now+1), true
 }
 
-// Change adds changes of the fabric, in the order of their instants and none before Next. At an instant that already
-// has changes, the earlier ones are made first. If watch is not nil, deadlock is looked for at its intervals from
-// now on.
+// Change adds changes of the fabric, in the order of their instants and none before Next. At an
+// instant that already has changes, the earlier ones are made first. If watch is not nil, deadlock
+// is looked for at its intervals from now on.
 func (v *Visit) Change(changes []Change, watch *deadlock.Watch) {
 	o := v.order
 	for _, c := range changes {

@@ -14,16 +14,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see coroutine); one
-// loop does the events in their order. The frames leave at their instants. The events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
+// Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see
+// coroutine); one loop does the events in their order. The frames leave at their instants. The
+// events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
 // node.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
 	// Links holds the two ends of each wire of the fabric, in the order of the wire's ends.
 	Links [][2]link.Link
-	// Trunk, if not nil, carries the frames of all wires instead of Links: its two ends are where frames enter and
-	// where they come out.
+	// Trunk, if not nil, carries the frames of all wires instead of Links: its two ends are where
+	// frames enter and where they come out.
 	Trunk *[2]link.Batch
 	// Measured, if not nil, shows the wall clock to endpoints. The loop then does not run ahead.
 	Measured *Measured
@@ -33,8 +34,8 @@ type Wall struct {
 	Epoch func()
 	// Fixed never holds the run clock, for programs that read their own clocks.
 	Fixed bool
-	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of the system; tests
-	// use other clocks, which jump; without Outside the loop then never sleeps.
+	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of
+	// the system; tests use other clocks, which jump; without Outside the loop then never sleeps.
 	Clock func() int64
 }
 
@@ -58,13 +59,13 @@ type wallRun struct {
 const (
 	eventCost  = 1_000 // an event and its frames, about
 	gatherMost = 2_500 // how long a train waits at most for frames that are due soon: about half a call
-	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more it gathers,
-	// up to the most.
+	// trainFull is how many frames a late loop gathers before it sends. The later it is, the more
+	// it gathers, up to the most.
 	trainFull = 16
 )
 
-// Run runs f to its end, or until ctx is done; it then returns the error of ctx in addition to the record so far. A link
-// that fails ends the run.
+// Run runs f to its end, or until ctx is done; it then returns the error of ctx in addition to the
+// record so far. A link that fails ends the run.
 func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	run := *w
 	if err := run.check(f); err != nil {
@@ -177,7 +178,8 @@ func (r *wallRun) open() (until unit.Time, most int, err error) {
 	}
 }
 
-// leave sleeps if the loop has had more than its share of a processor, unless its clock cannot be held.
+// leave sleeps if the loop has had more than its share of a processor, unless its clock cannot be
+// held.
 func (r *wallRun) leave(late int64) {
 	if r.bound == 0 || !r.sleeps {
 		return
@@ -188,7 +190,8 @@ func (r *wallRun) leave(late int64) {
 	}
 }
 
-// finish lets the frames leave whose instants are still to come, where a deadlock has ended the run.
+// finish lets the frames leave whose instants are still to come, where a deadlock has ended the
+// run.
 func (r *wallRun) finish() error {
 	for {
 		r.look(0)
@@ -209,9 +212,9 @@ func (r *wallRun) finish() error {
 	}
 }
 
-// leaves returns when the next train leaves. One that is in time waits for the frames that are due soon, and
-// leaves with the last of them. One that is late while events are late too waits until it is long: a long train
-// costs about as much as a short one. The later it is, the longer it gets.
+// leaves returns when the next train leaves. One that is in time waits for the frames that are due
+// soon, and leaves with the last of them. One that is late while events are late too waits until it
+// is long: a long train costs about as much as a short one. The later it is, the longer it gets.
 func (r *wallRun) leaves(behind bool) int64 {
 	if r.queue.count == 0 {
 		return int64(unit.Never)
@@ -249,19 +252,21 @@ const (
 	sleepShort = 2_500_000
 	// sleepMost is the longest sleep at a time: a run that is to stop wakes up.
 	sleepMost = 50_000_000
-	// spinMost is how long, in ns, the loop spins before it looks whether there is something to read.
+	// spinMost is how long, in ns, the loop spins before it looks whether there is something to
+	// read.
 	spinMost = 20_000
 	// readRoom is how far, in ns, the next instant must be for the loop to read.
 	readRoom = 5_000
-	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a system call. A loop that
-	// is late looks less often, up to lookSeldom.
+	// lookEvery is how long, in ns, the loop does not look outside after it has: a look costs a
+	// system call. A loop that is late looks less often, up to lookSeldom.
 	lookEvery  = 5_000
 	lookSeldom = 40_000
 	// awake is how long, in ns, the loop does not sleep after something has come from outside.
 	awake = 20_000_000
 )
 
-// wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the clock.
+// wait waits until target, or for a part of that time: it reads, sleeps, gives way, or looks at the
+// clock.
 func (r *wallRun) wait(target int64) error {
 	left := target - r.now
 	if left > readRoom && len(r.unread) > 0 {
@@ -303,8 +308,8 @@ func (r *wallRun) wait(target int64) error {
 	return nil
 }
 
-// letIn looks outside, and lets a visitor in, before an event of t, for which it is time at target. The
-// error is errOffered where the next event may be another one by that.
+// letIn looks outside, and lets a visitor in, before an event of t, for which it is time at target.
+// The error is errOffered where the next event may be another one by that.
 func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now

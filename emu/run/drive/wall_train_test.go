@@ -6,8 +6,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A train in time waits for the frames that are due soon and leaves with the last of them; no frame leaves before its
-// instant. One that is late with the loop behind waits until it is long: the later, the longer.
+// A train in time waits for the frames that are due soon and leaves with the last of them; no frame
+// leaves before its instant. One that is late with the loop behind waits until it is long: the
+// later, the longer.
 func TestWhenATrainLeaves(t *testing.T) {
 	most := make([]int64, trainMost)
 	for i := range most {

@@ -37,9 +37,9 @@ func (o *order) interrupt(now unit.Time) {
 	}
 }
 
-// see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of each
-// and its number there. carried counts the frames handed over that are not flow control. It reports whether nothing else can
-// happen.
+// see lets a watcher look, and applies each deadlock that it finds to the nodes, by the order of
+// each and its number there. carried counts the frames handed over that are not flow control. It
+// reports whether nothing else can happen.
 func see(w *deadlock.Detector, carried int64, of func(m int) (*order, int)) (over bool, err error) {
 	t := w.Next()
 	for n, p := range deadlock.Outputs(w.Look()) {

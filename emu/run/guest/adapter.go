@@ -12,13 +12,14 @@ import (
 	"fabemu/wire/unit"
 )
 
-// This file is the part of an RDMA adapter that a guest with software RoCEv2 (Linux' rdma_rxe) lacks: a rate limiter and a
-// reaction point for each queue pair that it sends to, and notification points. The adapter reads the guest's
-// device without delay, and keeps the packets: they never wait for those of another queue pair.
+// This file is the part of an RDMA adapter that a guest with software RoCEv2 (Linux' rdma_rxe)
+// lacks: a rate limiter and a reaction point for each queue pair that it sends to, and notification
+// points. The adapter reads the guest's device without delay, and keeps the packets: they never
+// wait for those of another queue pair.
 //
-// A CNP names the queue pair of the sender, which data packets do not. It follows from the ACKs: an ACK to a queue
-// pair has the PSN of data that came from there. Until then, as without ACKs (UC), the data is not answered. A CNP
-// that overtakes the first ACK waits for it.
+// A CNP names the queue pair of the sender, which data packets do not. It follows from the ACKs: an
+// ACK to a queue pair has the PSN of data that came from there. Until then, as without ACKs (UC),
+// the data is not answered. A CNP that overtakes the first ACK waits for it.
 
 // The bounds of an adapter, for each other guest.
 const (
@@ -28,7 +29,8 @@ const (
 	psnWindow = 1 << 12     // packets that an ACK may lag behind
 )
 
-// The slots of a lane besides those of queue pairs. CNPs come first, and then whatever has waited for longest.
+// The slots of a lane besides those of queue pairs. CNPs come first, and then whatever has waited
+// for longest.
 const (
 	cnpSlot   = 0
 	firstPair = 1
@@ -205,8 +207,9 @@ func (t *table) join(p *pair, qp uint32) {
 	}
 }
 
-// acknowledged takes in an ACK from an address to the queue pair that has sent the data, and returns the queue pair whose
-// other end is known by that; nil: none. Data that several queue pairs may have got with this PSN tells nothing.
+// acknowledged takes in an ACK from an address to the queue pair that has sent the data, and
+// returns the queue pair whose other end is known by that; nil: none. Data that several queue pairs
+// may have got with this PSN tells nothing.
 func (t *table) acknowledged(at [16]byte, qp, psn uint32) (only *pair) {
 	within := func(p *pair) bool { return p.data && p.to.at == at && (p.psn-psn)&0xFFFFFF < psnWindow }
 	if p := t.from[pairKey{at, qp}]; p != nil && within(p) {
@@ -284,7 +287,8 @@ func (l *lane) length(b wire.Body) unit.Size {
 	return l.guests.fabric.Scenario.Model.Framing.Length(&f)
 }
 
-// begin gives a queue pair that the guest sends to its limiter and its reaction point, if its flow has an algorithm.
+// begin gives a queue pair that the guest sends to its limiter and its reaction point, if its flow
+// has an algorithm.
 func (l *lane) begin(p *pair) {
 	p.lane = l
 	algorithm := l.guests.fabric.Scenario.Algorithm(l.flow.Flow)
@@ -409,7 +413,8 @@ func (l *lane) Deadline() unit.Time {
 	return at
 }
 
-// receive takes in a packet that has come by a flow from the other guest. It reports whether it was for the adapter.
+// receive takes in a packet that has come by a flow from the other guest. It reports whether it was
+// for the adapter.
 func (r *peer) receive(now unit.Time, flow *fabric.Flow, b *wire.Body) bool {
 	packet, ok := b.RoCE()
 	switch {

@@ -60,8 +60,8 @@ func between(t *testing.T, text string) (*fabric.Fabric, *Guests, map[string]*fa
 	return f, g, fakes
 }
 
-// The kernel tells only once that there are packets in a device that was empty. All of them are read all the same,
-// however they were read before, and however seldom their flow has room.
+// The kernel tells only once that there are packets in a device that was empty. All of them are
+// read all the same, however they were read before, and however seldom their flow has room.
 func TestOneWakeUpIsEnough(t *testing.T) {
 	for name, text := range map[string]string{"adapter": rdma, "none": strings.NewReplacer(", adapter: roce", "", "dcqcn", "fixed").Replace(rdma)} {
 		for seed := range uint64(20) {
@@ -107,7 +107,8 @@ func TestOneWakeUpIsEnough(t *testing.T) {
 	}
 }
 
-// A CNP goes back in a frame of the same VLAN to the queue pair that ACKs have shown, and ends in the adapter there.
+// A CNP goes back in a frame of the same VLAN to the queue pair that ACKs have shown, and ends in
+// the adapter there.
 func TestCNPsBetweenFramesWithTags(t *testing.T) {
 	f, g, fakes := between(t, rdma)
 	now := unit.Time(0)
@@ -148,13 +149,15 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 			t.Errorf("a CNP came to the host: %+v", p)
 		}
 	}
-	// A guest's own CNP is taken as one of the network; one to a queue pair that sends nothing is counted.
+	// A guest's own CNP is taken as one of the network; one to a queue pair that sends nothing is
+	// counted.
 	carry("b", 1, false, verb(2, wire.RoCENotification, 0x12, 0))
 	carry("b", 1, false, verb(2, wire.RoCENotification, 0x99, 0))
 	if r, _ := g.Report(); r[0].RoCE.CNPHandled != 2 || r[0].RoCE.CNPIgnored != 1 {
 		t.Errorf("CNPs of a guest: %+v", r[0].RoCE)
 	}
-	// One that overtakes the first ACK waits for it; the other is given up. A guest can be spared the ECN field.
+	// One that overtakes the first ACK waits for it; the other is given up. A guest can be spared
+	// the ECN field.
 	g.all[1].scene.ClearECN = true
 	carry("a", 0, false, verb(1, wire.RCSendOnly, 0x21, 7))
 	if all := fakes["b"].received; len(all) != 3 || all[2][19]&3 != 0 {

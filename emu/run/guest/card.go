@@ -2,15 +2,16 @@ package guest
 
 import "fabemu/emu/run/guest/offload"
 
-// How long, in ns, a packet may wait for the next one of its connection. Network cards wait like this between
-// two interrupts. A packet that is late already waits longer: so fewer calls of the kernel move
-// more packets, and the loop catches up.
+// How long, in ns, a packet may wait for the next one of its connection. Network cards wait like
+// this between two interrupts. A packet that is late already waits longer: so fewer calls of the
+// kernel move more packets, and the loop catches up.
 const (
 	holdLeast = 64_000
 	holdMost  = 4_096_000
 )
 
-// card is the network card of a real guest: its device, and the tasks that its kernel leaves to a card.
+// card is the network card of a real guest: its device, and the tasks that its kernel leaves to a
+// card.
 type card struct {
 	device  port
 	clock   func() int64
@@ -52,7 +53,8 @@ func (c *card) Read(b []byte) (int, error) {
 	}
 }
 
-// Dropped returns how many packets of the guest did not come, and how many its kernel dropped on the path in.
+// Dropped returns how many packets of the guest did not come, and how many its kernel dropped on
+// the path in.
 func (c *card) Dropped() (sent, received uint64, err error) {
 	sent, received, err = c.device.Dropped()
 	return sent + c.strange, received, err
@@ -64,8 +66,8 @@ func (c *card) Write(b []byte) (bool, error) {
 	return true, c.failed
 }
 
-// flush gives the guest the packets that have waited for long enough, and returns how many its kernel has not taken
-// since the last call.
+// flush gives the guest the packets that have waited for long enough, and returns how many its
+// kernel has not taken since the last call.
 func (c *card) flush(now int64) (refused int64, err error) {
 	c.join.Flush(now - c.join.Hold)
 	refused, err = c.refused, c.failed

@@ -13,8 +13,8 @@ type refusing struct{ fake }
 
 func (*refusing) Write([]byte) (bool, error) { return false, nil }
 
-// TestCard: packets are behind a header of virtual networks at the device, and without one at the fabric; a
-// packet that waits is written when its time has come.
+// TestCard: packets are behind a header of virtual networks at the device, and without one at the
+// fabric; a packet that waits is written when its time has come.
 func TestCard(t *testing.T) {
 	now := int64(1e9)
 	d := &fake{}
@@ -45,8 +45,8 @@ func TestCard(t *testing.T) {
 	}
 }
 
-// TestCardCountsRefusedPackets: a packet that the kernel does not take is counted once, and an error of the
-// device is returned once.
+// TestCardCountsRefusedPackets: a packet that the kernel does not take is counted once, and an
+// error of the device is returned once.
 func TestCardCountsRefusedPackets(t *testing.T) {
 	c := newCard(&refusing{}, false, func() int64 { return 0 })
 	_, _ = c.Write(packet(t, [4]byte{10, 0, 0, 2}, 0, 100))

@@ -71,8 +71,8 @@ func kernelTCP() string {
 	return strings.TrimSpace(string(b))
 }
 
-// checkTCP refuses, at a dilation D above 1, a default congestion control whose algorithm has times in
-// it: a guest's kernel lives in wall time, and its second is a D-th of a second of model time.
+// checkTCP refuses, at a dilation D above 1, a default congestion control whose algorithm has times
+// in it: a guest's kernel lives in wall time, and its second is a D-th of a second of model time.
 // CUBIC's window grows by 0.4 t^3 segments (RFC 9438), so D^3 times as fast. BBR measures the
 // least round trip once in 10 s.
 func checkTCP(s *scenario.Scenario, usual string) error {

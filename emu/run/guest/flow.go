@@ -109,7 +109,8 @@ type kept struct {
 	packet []byte
 }
 
-// Put sends the guest a packet, at once or when its time has come. A packet whose frame was marked has CE.
+// Put sends the guest a packet, at once or when its time has come. A packet whose frame was marked
+// has CE.
 func (s *sink) Put(model unit.Time, b wire.Body) {
 	now, at := s.guests.clock(), int64(0)
 	s.guests.now = now

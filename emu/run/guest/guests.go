@@ -88,9 +88,10 @@ type port interface {
 
 // Open makes the namespaces of the guests of a fabric, whose run has an id, and prepares their
 // programs. The output of programs goes into a folder of a directory; for an empty directory,
-// into one that Close removes. An interface with the default route is a guest only with yes. The user can correct a
-// *errs.Mistake. newStack makes guests of kind netstack; without it a fabric with one is an error. Open returns
-// nil for a fabric without guests; Attach, Join, Begin and Close of nil do nothing.
+// into one that Close removes. An interface with the default route is a guest only with yes. The
+// user can correct a *errs.Mistake. newStack makes guests of kind netstack; without it a fabric
+// with one is an error. Open returns nil for a fabric without guests; Attach, Join, Begin and Close
+// of nil do nothing.
 func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, yes bool, newStack NewStack) (*Guests, error) {
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
@@ -353,15 +354,16 @@ func (g *Guests) Look(offer func(node int, e ports.Event) unit.Time) error {
 	return err
 }
 
-// find finds the guests that have sent packets, after the first of them or after this much wall time.
+// find finds the guests that have sent packets, after the first of them or after this much wall
+// time.
 func (g *Guests) find(most time.Duration) {
 	if g.poll != nil {
 		g.poll.Wait(most, func(device int) { g.real[device].ready = true })
 	}
 }
 
-// readReady reads the device of a real guest if there may be packets in it, and writes the packets to
-// it that were kept for long enough.
+// readReady reads the device of a real guest if there may be packets in it, and writes the packets
+// to it that were kept for long enough.
 func (g *Guests) readReady(x *guest) error {
 	if x.ready || g.poll == nil {
 		if err := g.read(x, nil); err != nil {
@@ -380,7 +382,8 @@ func (g *Guests) readReady(x *guest) error {
 // mostAtOnce is how many packets are read of a guest with an adapter before others have their turn.
 const mostAtOnce = 256
 
-// read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked without an offer.
+// read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked
+// without an offer.
 func (g *Guests) read(x *guest, asked *queue) error {
 	for some := 0; x.hand.Type == 0 && !x.gone; some++ {
 		if some == mostAtOnce && x.nic != nil && x.stack == nil {
@@ -487,7 +490,8 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	}
 }
 
-// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked as in read.
+// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked
+// as in read.
 func (x *guest) place(asked *queue) {
 	if x.hand.Type == 0 {
 		return
@@ -511,8 +515,9 @@ func (x *guest) place(asked *queue) {
 	}
 }
 
-// Wait returns when a device without a packet in hand can be read, or after this much wall time. With 0 it gives this
-// processor away, if a program of a guest waits for it: the loop has a higher priority, and does not sleep.
+// Wait returns when a device without a packet in hand can be read, or after this much wall time.
+// With 0 it gives this processor away, if a program of a guest waits for it: the loop has a higher
+// priority, and does not sleep.
 func (g *Guests) Wait(most time.Duration) {
 	if most == 0 {
 		host.GiveWay()

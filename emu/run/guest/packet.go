@@ -21,7 +21,8 @@ const (
 // ethernetSize is the size of a header of Ethernet.
 const ethernetSize = 14
 
-// headers are the headers of the packet that a guest has sent last. Their layers are used again for the next packet.
+// headers are the headers of the packet that a guest has sent last. Their layers are used again for
+// the next packet.
 type headers struct {
 	from, to netip.Addr // of IP; invalid for other packets
 	kind     uint16     // EtherType behind the tags, of IP
@@ -33,7 +34,8 @@ type headers struct {
 	ip6      layers.IPv6
 }
 
-// read reads a packet, which begins with a header of Ethernet or with one of IP. It reports whether it is one of IP.
+// read reads a packet, which begins with a header of Ethernet or with one of IP. It reports whether
+// it is one of IP.
 func (h *headers) read(packet []byte, ethernet bool) (ip bool) {
 	none := gopacket.NilDecodeFeedback
 	var kind layers.EthernetType

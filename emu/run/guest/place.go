@@ -20,7 +20,8 @@ import (
 // namespaces has the network namespaces that have names, as in ip netns.
 const namespaces = "/run/netns"
 
-// findPlace returns the path of the network namespace in which a guest is already; empty: there is none.
+// findPlace returns the path of the network namespace in which a guest is already; empty: there is
+// none.
 func findPlace(ctx context.Context, x *guest) (path string, err error) {
 	g := &x.scene
 	pid := strconv.Itoa(g.PID)
@@ -50,7 +51,8 @@ const (
 	mostSaid   = 64 << 10 // bytes
 )
 
-// inspect asks an engine for the process of a container. If that fails, wrong is the reason, if there is one.
+// inspect asks an engine for the process of a container. If that fails, wrong is the reason, if
+// there is one.
 func inspect(ctx context.Context, engine, container string) (out []byte, wrong string, err error) {
 	within, stop := context.WithTimeout(ctx, engineTime)
 	defer stop()
@@ -198,8 +200,8 @@ func (g *Guests) learn(x *guest, from wire.MAC) {
 	g.learned[from] = x.node
 }
 
-// spoofed reports whether the source of a packet is not the guest's: its hardware address, if it has a device
-// of the program's, and its address. It counts the packet.
+// spoofed reports whether the source of a packet is not the guest's: its hardware address, if it
+// has a device of the program's, and its address. It counts the packet.
 func (g *Guests) spoofed(x *guest, packet []byte) bool {
 	source := g.headers.from
 	ok, wrong := source.IsValid(), x.scene.Kind == scenario.Tap && macAt(packet[6:]) != x.mac

@@ -20,7 +20,8 @@ func tagged(frame []byte, types ...uint16) []byte {
 	return append(b, frame[12:]...)
 }
 
-// The DSCP of a packet behind tags of a guest's own VLANs chooses its flow, as it does without tags.
+// The DSCP of a packet behind tags of a guest's own VLANs chooses its flow, as it does without
+// tags.
 func TestTagsOfGuests(t *testing.T) {
 	g, fakes, flows := open(t, "tap")
 	a, b := g.all[0].mac, g.all[1].mac
@@ -36,7 +37,8 @@ func TestTagsOfGuests(t *testing.T) {
 	}
 }
 
-// A frame to an address that is not the fabric's goes to all guests, until it has been seen behind one.
+// A frame to an address that is not the fabric's goes to all guests, until it has been seen behind
+// one.
 func TestAddressesAreLearned(t *testing.T) {
 	g, fakes, flows := open(t, "tap")
 	g.bridged = true
@@ -71,7 +73,8 @@ func TestAddressesAreLearned(t *testing.T) {
 	}
 }
 
-// A frame to a hardware address of the scenario goes to its guest alone, from the first one on, and keeps its addresses.
+// A frame to a hardware address of the scenario goes to its guest alone, from the first one on, and
+// keeps its addresses.
 func TestAddressesOfTheScenario(t *testing.T) {
 	g, fakes, flows := open(t, "tap", "endpoints.b.guest.mac=aa:c1:ab:00:00:02", "endpoints.a.guest.mac=aa:c1:ab:00:00:01")
 	frame := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: []byte{0xaa, 0xc1, 0xab, 0, 0, 1}, DstMAC: []byte{0xaa, 0xc1, 0xab, 0, 0, 2}})
@@ -85,7 +88,8 @@ func TestAddressesOfTheScenario(t *testing.T) {
 	}
 }
 
-// With strict-source, packets from the address of another are dropped and counted, and are one event.
+// With strict-source, packets from the address of another are dropped and counted, and are one
+// event.
 func TestSpoofedPackets(t *testing.T) {
 	for kind, frame := range map[string]func(source byte, own bool) []byte{
 		"tun": func(source byte, _ bool) []byte {
@@ -126,7 +130,8 @@ func TestSpoofedPackets(t *testing.T) {
 	}
 }
 
-// A packet whose frame was marked has CE if it was ECT, with the right checksum, and is as it was if not.
+// A packet whose frame was marked has CE if it was ECT, with the right checksum, and is as it was
+// if not.
 func TestMarkedPackets(t *testing.T) {
 	g, fakes, flows := open(t, "tun")
 	for ecn, want := range []byte{0, 3, 3, 3} {

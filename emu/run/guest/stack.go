@@ -6,17 +6,18 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Stack is a host inside this program, on the clock of the model: the device of a guest of kind netstack, and
-// its programs. Package netstack has one, with gVisor's TCP.
+// Stack is a host inside this program, on the clock of the model: the device of a guest of kind
+// netstack, and its programs. Package netstack has one, with gVisor's TCP.
 type Stack interface {
 	port
 
-	// Advance runs the timers that are due at an instant, and Deadline returns when the next one is.
+	// Advance runs the timers that are due at an instant, and Deadline returns when the next one
+	// is.
 	Advance(now unit.Time)
 	Deadline() unit.Time
 
-	// Send starts a program at an instant. It opens a connection to the stack at another address and sends
-	// this many bytes, as fast as it may; 0 bytes: without end.
+	// Send starts a program at an instant. It opens a connection to the stack at another address
+	// and sends this many bytes, as fast as it may; 0 bytes: without end.
 	Send(at unit.Time, to netip.Addr, bytes int64) Sending
 
 	// Close ends the stack. Closing twice does no harm.
@@ -37,8 +38,8 @@ type NewStack func(StackConfig) (Stack, error)
 
 // Sending is a program of a stack that sends.
 type Sending interface {
-	// Sent describes the sending so far. If it is not whole yet, the other end has counted the bytes;
-	// end is nil if that is a real host, which has no count.
+	// Sent describes the sending so far. If it is not whole yet, the other end has counted the
+	// bytes; end is nil if that is a real host, which has no count.
 	Sent(end Stack) Sent
 }
 

@@ -12,21 +12,23 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Board is a Coordinator in memory that the parts of a run on one machine share: each part writes reports about its
-// progress to its own record, reads the records of the others, and computes their promises itself. There is no
-// lock: whatever a part was doing when it died, the others read its last complete report.
+// Board is a Coordinator in memory that the parts of a run on one machine share: each part writes
+// reports about its progress to its own record, reads the records of the others, and computes their
+// promises itself. There is no lock: whatever a part was doing when it died, the others read its
+// last complete report.
 //
-// A record has room for two reports and the number of the last one. The owner overwrites the older report, and then
-// writes the number. A check word over the report and its number shows a reader that words are missing or were
-// overwritten by another program. A report stays true, in whatever order the reports of several parts were read: a
-// later one only adds to it.
+// A record has room for two reports and the number of the last one. The owner overwrites the older
+// report, and then writes the number. A check word over the report and its number shows a reader
+// that words are missing or were overwritten by another program. A report stays true, in whatever
+// order the reports of several parts were read: a later one only adds to it.
 //
-// Each part has a bell, a word that another part sets when the next event can happen (Wake). That part also wakes the
-// owner of the bell if it sleeps.
+// Each part has a bell, a word that another part sets when the next event can happen (Wake). That
+// part also wakes the owner of the bell if it sleeps.
 type Board struct {
 	*Coordinator
-	// Ahead is set if parts look for promises beyond the first event of all. Where links are so short that hardly any
-	// other event can happen before that, the search costs more than it gains.
+	// Ahead is set if parts look for promises beyond the first event of all. Where links are so
+	// short that hardly any other event can happen before that, the search costs more than it
+	// gains.
 	Ahead   bool
 	me      int   // none: it only reads
 	part    []int // by node
@@ -106,8 +108,9 @@ func print(f Fabric, rank []int) uint64 {
 	return h.Sum64()
 }
 
-// Lay writes the head of a board into words that are all 0. part[m] is the part of node m, rank[n] is the
-// position of path n in the order of events of one instant, and run is the number of the run.
+// Lay writes the head of a board into words that are all 0. part[m] is the part of node m, rank[n]
+// is the position of path n in the order of events of one instant, and run is the number of the
+// run.
 func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	words[1], words[2], words[3] = uint64(run), print(f, rank), uint64(len(part))
 	for m, k := range part {
@@ -116,8 +119,8 @@ func Lay(f Fabric, part, rank []int, run uint32, words []uint64) {
 	atomic.StoreUint64(&words[0], boardLayout)
 }
 
-// NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given node; if that is
-// negative, for an observer.
+// NewBoard returns the board of a run, in words that Lay has prepared, for the part of the given
+// node; if that is negative, for an observer.
 func NewBoard(f Fabric, rank []int, run uint32, node int, words []uint64) (*Board, error) {
 	nodes := len(f.Passing)
 	if len(words) < headWords+nodes || words[0] != boardLayout {
@@ -175,7 +178,8 @@ func (b *Board) State() error {
 	return b.take(b.me)
 }
 
-// Publish writes the last report of this part where others read it, and whether the part then waits.
+// Publish writes the last report of this part where others read it, and whether the part then
+// waits.
 func (b *Board) Publish(wait bool) error {
 	p, s := &b.parts[b.me], &b.parts[b.me].stated
 	activity := uint64(acts)
@@ -222,8 +226,8 @@ func check(w []uint64, n uint64) uint64 {
 	return n
 }
 
-// Look reads the reports of other parts since the last call. It returns whether there were any. The error is a
-// *BadRecord.
+// Look reads the reports of other parts since the last call. It returns whether there were any. The
+// error is a *BadRecord.
 func (b *Board) Look() (some bool, err error) {
 	before := b.steps
 	b.stale = b.stale[:0]
@@ -276,7 +280,8 @@ func (b *Board) read(k int) error {
 	return &BadRecord{k, fmt.Errorf("its statements change faster than they can be read: %w", errStatement)}
 }
 
-// repeats reports whether a part states the same as before: it does not get on then. Only an observer wants that.
+// repeats reports whether a part states the same as before: it does not get on then. Only an
+// observer wants that.
 func (b *Board) repeats(k int, w []uint64) bool {
 	if b.me != none {
 		return false
@@ -325,14 +330,16 @@ func (b *Board) adopt(k int, w []uint64) error {
 	return nil
 }
 
-// Sent returns how many frames have been sent, as far as reports show, on the path at index k of Boundary.In.
+// Sent returns how many frames have been sent, as far as reports show, on the path at index k of
+// Boundary.In.
 func (b *Board) Sent(k int) uint32 { return b.paths[b.parts[b.me].in[k]].sent }
 
-// Promised returns the earliest due time of a frame on the path at index k of Boundary.In, other than those that
-// this part had seen by its last State.
+// Promised returns the earliest due time of a frame on the path at index k of Boundary.In, other
+// than those that this part had seen by its last State.
 func (b *Board) Promised(k int) unit.Time { return b.paths[b.parts[b.me].in[k]].promised }
 
-// May computes the promises of the other parts, and reports whether they are enough for this part, with Ahead.
+// May computes the promises of the other parts, and reports whether they are enough for this part,
+// with Ahead.
 func (b *Board) May() bool {
 	if !b.Ahead {
 		return false
@@ -351,9 +358,10 @@ func (b *Board) May() bool {
 	return may
 }
 
-// Earliest returns the earliest instant at which another part can have an event, by the reports that were read and the
-// last State of this part. An event that no report shows has a cause, which is no later: an event of the same part, or
-// a frame, whose cause is an event elsewhere. So the first of them is none before the instants in the reports.
+// Earliest returns the earliest instant at which another part can have an event, by the reports
+// that were read and the last State of this part. An event that no report shows has a cause, which
+// is no later: an event of the same part, or a frame, whose cause is an event elsewhere. So the
+// first of them is none before the instants in the reports.
 func (b *Board) Earliest() unit.Time {
 	if b.others < 0 {
 		b.others = unit.Never
@@ -373,10 +381,10 @@ type turn struct {
 	via  int // the place in paths of the frame that it has not seen; none: the event is its own
 }
 
-// Wake calls ring with the parts that wait and whose next event can happen, the earliest first, until it finds one
-// whose event cannot; without Ahead, with the first only. A part whose own event is due after now, on the wall
-// clock, wakes up by itself. The caller reads the clock after Publish: a part that wakes up by then sees the
-// published report.
+// Wake calls ring with the parts that wait and whose next event can happen, the earliest first,
+// until it finds one whose event cannot; without Ahead, with the first only. A part whose own event
+// is due after now, on the wall clock, wakes up by itself. The caller reads the clock
+// after Publish: a part that wakes up by then sees the published report.
 func (b *Board) Wake(now unit.Time, ring func(part int)) {
 	turns, first := b.turns[:0], unit.Never
 	for k := range b.parts {
@@ -465,8 +473,8 @@ func (b *Board) Owing() (part int, at unit.Time, ok bool) {
 	return b.Coordinator.Owing()
 }
 
-// GiveUp records the frames that were sent and have not arrived as lost, as Coordinator.GiveUp does, and calls ring
-// with each part that misses some. Only one reader of a board does that.
+// GiveUp records the frames that were sent and have not arrived as lost, as Coordinator.GiveUp
+// does, and calls ring with each part that misses some. Only one reader of a board does that.
 func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	b.giveUp(there, func(k int) {
 		for _, x := range b.parts[k].in {
@@ -476,7 +484,8 @@ func (b *Board) GiveUp(there func(part int) bool, ring func(part int)) {
 	})
 }
 
-// Lost returns the number up to which frames that have not arrived are lost, on the path at index k of Boundary.In.
+// Lost returns the number up to which frames that have not arrived are lost, on the path at index k
+// of Boundary.In.
 func (b *Board) Lost(k int) uint32 {
 	return uint32(atomic.LoadUint64(&b.words[b.layout.lost+b.parts[b.me].in[k]]))
 }
@@ -484,7 +493,8 @@ func (b *Board) Lost(k int) uint32 {
 // Held returns how long the clock of the run has been held, in ns of wall time.
 func (b *Board) Held() int64 { return int64(atomic.LoadUint64(&b.words[b.layout.held])) }
 
-// Raise holds the clock for longer. It reports false if another part has done so since it was held for from.
+// Raise holds the clock for longer. It reports false if another part has done so since it was held
+// for from.
 func (b *Board) Raise(from, to int64) bool {
 	return atomic.CompareAndSwapUint64(&b.words[b.layout.held], uint64(from), uint64(to))
 }

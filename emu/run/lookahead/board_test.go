@@ -9,7 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// boards returns the boards of the parts of a ring of n nodes, and of an observer, over the same words.
+// boards returns the boards of the parts of a ring of n nodes, and of an observer, over the same
+// words.
 func boards(t testing.TB, n int) (all []*Board, words []uint64) {
 	t.Helper()
 	f, part, rank := ring(n), make([]int, n), make([]int, 2*n)
@@ -35,7 +36,8 @@ func boards(t testing.TB, n int) (all []*Board, words []uint64) {
 	return all, words
 }
 
-// publish has a part state what could be due on both links, its next event, and what it has sent and seen.
+// publish has a part state what could be due on both links, its next event, and what it has sent
+// and seen.
 func publish(t testing.TB, b *Board, claim, next unit.Time, sent, seen [2]uint32, due [2]unit.Time) {
 	t.Helper()
 	s := b.Own()
@@ -66,7 +68,8 @@ func woken(b *Board, now unit.Time) (list []int) {
 	return list
 }
 
-// The part with the first event may do it, by its own computation; the others wake it, and no other part.
+// The part with the first event may do it, by its own computation; the others wake it, and no other
+// part.
 func TestBoardWakesTheFirst(t *testing.T) {
 	all, _ := boards(t, 3)
 	none := [2]uint32{}
@@ -95,7 +98,8 @@ func TestBoardWakesTheFirst(t *testing.T) {
 	}
 }
 
-// What another part can do first follows from its statement, and from the frames that are sent to it.
+// What another part can do first follows from its statement, and from the frames that are sent to
+// it.
 func TestBoardEarliest(t *testing.T) {
 	all, _ := boards(t, 3)
 	none := [2]uint32{}
@@ -127,8 +131,8 @@ func TestBoardEarliest(t *testing.T) {
 	}
 }
 
-// A sender that does not know yet what its receiver has seen states an instant that is earlier than the next frame is
-// due. That breaks no promise.
+// A sender that does not know yet what its receiver has seen states an instant that is earlier than
+// the next frame is due. That breaks no promise.
 func TestBoardWithFramesSeenMeanwhile(t *testing.T) {
 	all, _ := boards(t, 3)
 	none := [2]uint32{}
@@ -228,8 +232,8 @@ func FuzzBoard(f *testing.F) {
 	})
 }
 
-// BenchmarkBoard is a ring of 24 parts of which one after another has the next event: what each statement costs, with
-// the promise that follows from it and the part that is woken.
+// BenchmarkBoard is a ring of 24 parts of which one after another has the next event: what each
+// statement costs, with the promise that follows from it and the part that is woken.
 func BenchmarkBoard(b *testing.B) {
 	const n = 24
 	all, _ := boards(b, n)

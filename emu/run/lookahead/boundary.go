@@ -10,7 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Fabric is the nodes that parts share, and the least durations of what they do, on which promises are based.
+// Fabric is the nodes that parts share, and the least durations of what they do, on which promises
+// are based.
 type Fabric struct {
 	Wires   [][2]port.End
 	Least   []unit.Duration // by path: from the start of a frame until it is due
@@ -30,8 +31,9 @@ func (f *Fabric) check() error {
 	return nil
 }
 
-// Boundary is where a part of a fabric meets the others: the paths from and to other parts, by number, in ascending
-// order; and the least time until an event in the part can matter at the other end of each path that leads away.
+// Boundary is where a part of a fabric meets the others: the paths from and to other parts, by
+// number, in ascending order; and the least time until an event in the part can matter at the other
+// end of each path that leads away.
 type Boundary struct {
 	In, Out []int
 	Nodes   []Node          // the nodes of the part that send
@@ -39,17 +41,17 @@ type Boundary struct {
 	paths   []int           // the keys of Arrival, in ascending order
 }
 
-// Node holds the least time from when a node does something until that can matter at the other end of a path
-// that leads away.
+// Node holds the least time from when a node does something until that can matter at the other end
+// of a path that leads away.
 type Node struct {
 	Number int
 	After  []unit.Duration // by index in Out
 	sends  []int           // the paths that begin here
 }
 
-// Arrival holds the least time from when a frame is due at a node until it can matter at the other end of a path
-// that leads away. The nodes of a part share After among the paths that come from other parts, because of these
-// only the path back by the same port is shorter.
+// Arrival holds the least time from when a frame is due at a node until it can matter at the other
+// end of a path that leads away. The nodes of a part share After among the paths that come from
+// other parts, because of these only the path back by the same port is shorter.
 type Arrival struct {
 	After []unit.Duration // by index in Out
 	Back  int             // the index of the path that leads back by the same port; none: it stays in the part
@@ -139,9 +141,9 @@ func NewBoundary(f Fabric, here func(m int) bool) *Boundary {
 	return b
 }
 
-// Claim computes the earliest due time of a frame on each path that leads away, by index in Out, unless a frame
-// arrives that is not known yet. node returns when a node of the part does something, path when the first
-// frame on a path to one is due.
+// Claim computes the earliest due time of a frame on each path that leads away, by index in Out,
+// unless a frame arrives that is not known yet. node returns when a node of the part does
+// something, path when the first frame on a path to one is due.
 func (b *Boundary) Claim(claims []unit.Time, node, path func(n int) unit.Time) {
 	for k := range claims {
 		claims[k] = unit.Never

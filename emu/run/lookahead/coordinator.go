@@ -8,21 +8,24 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Coordinator is where the parts of a run agree on how far each may go, so that none does an event before a frame
-// from another part that precedes it in the order of the model: conservative synchronisation (Chandy and Misra, IEEE
-// TSE SE-5(5), 1979), with the reports of all parts in one place.
+// Coordinator is where the parts of a run agree on how far each may go, so that none does an event
+// before a frame from another part that precedes it in the order of the model: conservative
+// synchronisation (Chandy and Misra, IEEE TSE SE-5(5), 1979), with the reports of all parts in one
+// place.
 //
-// A part reports when it is about to wait and something has happened since its last report. The report contains the
-// earliest due time of a frame on each path that leads away from it, if no frame arrives that it has not seen; how
-// many frames it has sent and seen; and the promise that it needs to continue. From the reports the coordinator
-// computes the earliest due time of a frame on each path that has not been seen at its end, whatever all other parts
-// do: the least over all routes by which a reported event can lead to such a frame. If that is enough for a part, the
-// part receives the promise.
+// A part reports when it is about to wait and something has happened since its last report. The
+// report contains the earliest due time of a frame on each path that leads away from it, if no
+// frame arrives that it has not seen; how many frames it has sent and seen; and the promise that it
+// needs to continue. From the reports the coordinator computes the earliest due time of a frame on
+// each path that has not been seen at its end, whatever all other parts do: the least over all
+// routes by which a reported event can lead to such a frame. If that is enough for a part, the part
+// receives the promise.
 //
-// The earliest next event of all is always promised, because a frame takes some time on each path (Fabric.Least). So
-// the run never stops, whatever cycles the parts are joined in. A promise costs no round for each of the least times
-// between that event and the one before, and if nothing happens there are no reports: a part reports at most once for
-// each event that it does and for each frame that it sees, and receives at most one promise for each report.
+// The earliest next event of all is always promised, because a frame takes some time on each path
+// (Fabric.Least). So the run never stops, whatever cycles the parts are joined in. A promise costs
+// no round for each of the least times between that event and the one before, and if nothing
+// happens there are no reports: a part reports at most once for each event that it does and for
+// each frame that it sees, and receives at most one promise for each report.
 type Coordinator struct {
 	parts []member
 	paths []passage
@@ -150,8 +153,8 @@ func (y *passage) broken(due unit.Time) error {
 	return fmt.Errorf("a frame is due at %v on path %d, and it was promised that none is before %v", due, y.number, y.promised)
 }
 
-// Promise calls send for each part that waits and can have the promise that it needs; send may read the promise only
-// during the call.
+// Promise calls send for each part that waits and can have the promise that it needs; send may read
+// the promise only during the call.
 func (c *Coordinator) Promise(send func(part int, promise []byte)) {
 	most := unit.Time(-1)
 	for k := range c.parts {
@@ -237,12 +240,13 @@ func (c *Coordinator) reach(x int, at, most unit.Time) {
 	}
 }
 
-// Steps returns how many reports and promises there have been: while the number does not change, no part makes
-// progress.
+// Steps returns how many reports and promises there have been: while the number does not change, no
+// part makes progress.
 func (c *Coordinator) Steps() int64 { return c.steps }
 
-// GiveUp tells the parts that frames that were sent and have not arrived are lost, once a part has waited for them
-// for long enough. It waits for a part that may not have had the time to see them (there returns false).
+// GiveUp tells the parts that frames that were sent and have not arrived are lost, once a part has
+// waited for them for long enough. It waits for a part that may not have had the time to see them
+// (there returns false).
 func (c *Coordinator) GiveUp(there func(part int) bool, send func(part int, promise []byte)) {
 	c.giveUp(there, func(k int) {
 		for _, x := range c.parts[k].in {
@@ -267,8 +271,9 @@ func (c *Coordinator) giveUp(there func(part int) bool, lose func(part int)) {
 	}
 }
 
-// Owing returns the part whose report is missing, and the instant of its next event as last reported: of the parts
-// that can continue, or have never reported, the one that is behind all others. ok is false if there is none.
+// Owing returns the part whose report is missing, and the instant of its next event as last
+// reported: of the parts that can continue, or have never reported, the one that is behind all
+// others. ok is false if there is none.
 func (c *Coordinator) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {

@@ -44,9 +44,9 @@ var nothing = [2]unit.Time{unit.Never, unit.Never}
 // at returns an instant for both links.
 func at(t unit.Time) [2]unit.Time { return [2]unit.Time{t, t} }
 
-// In a cycle of parts of which each waits for the others, the one whose next event is the first of all
-// is promised what it needs with one promise, however far off that is, and the others are not; what is
-// in flight to a part, and what it would cause elsewhere, counts.
+// In a cycle of parts of which each waits for the others, the one whose next event is the first of
+// all is promised what it needs with one promise, however far off that is, and the others are not;
+// what is in flight to a part, and what it would cause elsewhere, counts.
 func TestCoordinatorPromisesTheFirst(t *testing.T) {
 	c, err := New(ring(3), []int{0, 1, 2})
 	if err != nil {

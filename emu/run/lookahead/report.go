@@ -37,8 +37,8 @@ type Promise struct {
 	Lost uint32    // up to that number, frames that have not arrived are lost
 }
 
-// Both travel as bytes: a report is a byte for Over, and then the fields of each path in their order; a
-// message of promises has one for each path that comes from elsewhere.
+// Both travel as bytes: a report is a byte for Over, and then the fields of each path in their
+// order; a message of promises has one for each path that comes from elsewhere.
 
 // PromiseSize is the size of a promise in bytes.
 const PromiseSize = 8 + 4
@@ -106,8 +106,8 @@ type Delegate struct {
 	receive  func(b []byte) (int, error)
 }
 
-// NewDelegate returns the delegate of the nodes for which here returns true. send sends a report. receive reads a
-// message of promises, and returns 0 if there is none.
+// NewDelegate returns the delegate of the nodes for which here returns true. send sends a report.
+// receive reads a message of promises, and returns 0 if there is none.
 func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, receive func([]byte) (int, error)) (*Delegate, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -172,14 +172,16 @@ func (d *Delegate) Earliest() unit.Time { return -1 }
 // Promised returns the promise for the path at index k of Boundary.In.
 func (d *Delegate) Promised(k int) unit.Time { return d.promises[k].At }
 
-// Lost returns the number up to which frames that have not arrived are lost, on the path at index k of Boundary.In.
+// Lost returns the number up to which frames that have not arrived are lost, on the path at index k
+// of Boundary.In.
 func (d *Delegate) Lost(k int) uint32 { return d.promises[k].Lost }
 
 // Sent returns 0, because a delegate does not receive the reports of other parts.
 func (d *Delegate) Sent(int) uint32 { return 0 }
 
-// Participant is where a part reports its progress and reads the promises of the other parts: on the Board of a run
-// on one machine, or as the Delegate of a coordinator behind a socket. k is an index of Boundary.In.
+// Participant is where a part reports its progress and reads the promises of the other parts: on
+// the Board of a run on one machine, or as the Delegate of a coordinator behind a socket. k is an
+// index of Boundary.In.
 type Participant interface {
 	// Boundary returns the boundary of the part.
 	Boundary() *Boundary
@@ -193,9 +195,11 @@ type Participant interface {
 	Look() (some bool, err error)
 	// May reports whether the promises are enough for the last report of the part.
 	May() bool
-	// Earliest returns the earliest instant at which another part can have an event; a negative one if it is not known.
+	// Earliest returns the earliest instant at which another part can have an event; a negative one
+	// if it is not known.
 	Earliest() unit.Time
-	// Promised returns the earliest due time of a frame that the part had not seen by its last State.
+	// Promised returns the earliest due time of a frame that the part had not seen by its last
+	// State.
 	Promised(k int) unit.Time
 	// Lost returns the number up to which frames that have not arrived are lost.
 	Lost(k int) uint32
@@ -207,10 +211,11 @@ type Participant interface {
 type Waker interface {
 	// Clear forgets that this part was woken.
 	Clear()
-	// Sleep returns when this part has been woken since Clear, after ns nanoseconds, or at a signal. It returns
-	// whether this part has been woken.
+	// Sleep returns when this part has been woken since Clear, after ns nanoseconds, or at a
+	// signal. It returns whether this part has been woken.
 	Sleep(ns int64) (woken bool)
-	// Wake wakes the parts that can continue. now is the model time of the wall clock, read after Publish.
+	// Wake wakes the parts that can continue. now is the model time of the wall clock, read after
+	// Publish.
 	Wake(now unit.Time)
 	// Ring wakes a part.
 	Ring(part int)

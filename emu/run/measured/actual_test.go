@@ -240,8 +240,8 @@ func TestTheRateIsPassedOn(t *testing.T) {
 	}
 }
 
-// What a clock has shown is shown again, also when it was written and read meanwhile; where not all was recorded,
-// that is said.
+// What a clock has shown is shown again, also when it was written and read meanwhile; where not all
+// was recorded, that is said.
 func TestRepeat(t *testing.T) {
 	clock := &hand{}
 	live := measured.New(clock, 1000)

@@ -68,8 +68,8 @@ func (c *controller) Extras() rp.Extras {
 	return x
 }
 
-// extras hands measured instants to the extras of a reaction point: as it sends frames, refuses some, and uses ACKs,
-// whose own measurements are of the model.
+// extras hands measured instants to the extras of a reaction point: as it sends frames, refuses
+// some, and uses ACKs, whose own measurements are of the model.
 type extras struct {
 	rp.Extras
 	by *controller

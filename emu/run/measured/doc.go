@@ -12,8 +12,8 @@
 //     whatever has come between, be it another rate. So the lateness of the machine comes into
 //     the model where it would come into a real host, as the instant of a start, and nowhere else.
 //   - Lateness does not add up. A limiter that gave a later instant is asked again with that
-//     instant, not with the time of the call. If nothing else kept the packet, it starts then, unless
-//     the limiter has received a later instant since, with another rate for instance.
+//     instant, not with the time of the call. If nothing else kept the packet, it starts then,
+//     unless the limiter has received a later instant since, with another rate for instance.
 //   - A packet that the line or the credit keeps starts at the instant of the model, and the
 //     limiter is handed that instant.
 //

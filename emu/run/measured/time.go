@@ -23,7 +23,8 @@ type Time struct {
 	of    map[Key]*Pacing
 }
 
-// Key names the flows of one limiter: the flow of a queue pair, or the flows that share one with it.
+// Key names the flows of one limiter: the flow of a queue pair, or the flows that share one with
+// it.
 type Key struct {
 	QP     uint32
 	Shared bool

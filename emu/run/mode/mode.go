@@ -62,16 +62,17 @@ type Pin string
 
 // The choices.
 const (
-	// PinOn puts the loops that wait for each other on one CPU, where they wake each other fastest. If links are so
-	// long that nodes work at the same time, it distributes the loops over all CPUs.
+	// PinOn puts the loops that wait for each other on one CPU, where they wake each other fastest.
+	// If links are so long that nodes work at the same time, it distributes the loops over all
+	// CPUs.
 	PinOn Pin = "on"
 	// PinOff leaves the loops to the operating system.
 	PinOff Pin = "off"
 )
 
-// Verify selects the wall runs that are compared with the virtual clock afterwards: by the event log if its order
-// is exact, by sums over flows otherwise. Under actual timing the virtual clock then hands the measured instants to
-// limiters and reaction points.
+// Verify selects the wall runs that are compared with the virtual clock afterwards: by the event
+// log if its order is exact, by sums over flows otherwise. Under actual timing the virtual clock
+// then hands the measured instants to limiters and reaction points.
 type Verify string
 
 // When to verify.

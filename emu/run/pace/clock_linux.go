@@ -24,8 +24,9 @@ func Monotonic() func() int64 {
 	return func() int64 { return begin + own() }
 }
 
-// ahead returns how far the system's clock is ahead of a process's own clock. They are read in turns, and the turn that
-// took least counts, because the process may be preempted between two readings.
+// ahead returns how far the system's clock is ahead of a process's own clock. They are read in
+// turns, and the turn that took least counts, because the process may be preempted between two
+// readings.
 func ahead(own, system func() int64) (ns int64) {
 	least, before := int64(math.MaxInt64), own()
 	for range 16 {
@@ -39,8 +40,8 @@ func ahead(own, system func() int64) (ns int64) {
 	return ns
 }
 
-// Suspended returns for how long the machine has been suspended since it was started: CLOCK_BOOTTIME counts that time,
-// and CLOCK_MONOTONIC does not.
+// Suspended returns for how long the machine has been suspended since it was started:
+// CLOCK_BOOTTIME counts that time, and CLOCK_MONOTONIC does not.
 func Suspended() time.Duration {
 	var with, without unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &with) != nil || unix.ClockGettime(unix.CLOCK_MONOTONIC, &without) != nil {
@@ -49,9 +50,9 @@ func Suspended() time.Duration {
 	return time.Duration(with.Nano() - without.Nano())
 }
 
-// WaitedForCPU returns the number of this thread, and for how many ns the thread was ready to run while other threads ran:
-// the run delay of the kernel's scheduler, without the time that a hypervisor takes. It is 0 where the kernel does not
-// count it.
+// WaitedForCPU returns the number of this thread, and for how many ns the thread was ready to run
+// while other threads ran: the run delay of the kernel's scheduler, without the time that a
+// hypervisor takes. It is 0 where the kernel does not count it.
 func WaitedForCPU() (thread int, ns int64) {
 	text, _ := os.ReadFile("/proc/thread-self/schedstat")
 	var ran int64

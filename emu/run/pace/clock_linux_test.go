@@ -30,8 +30,8 @@ func TestMonotonicIsTheClockOfTheKernel(t *testing.T) {
 	}
 }
 
-// All processes of a host read the same, although the kernel may preempt each of them while it compares
-// its own clock with that of the system.
+// All processes of a host read the same, although the kernel may preempt each of them while it
+// compares its own clock with that of the system.
 func TestAPreemptedProcessHasTheSameClock(t *testing.T) {
 	const offset, reading = 5_000_000_000, 100
 	for preempted := range 40 { // after that many readings, for 18 us

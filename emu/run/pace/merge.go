@@ -92,8 +92,8 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return append(bytes.TrimSuffix(b, []byte{','}), ']'), nil
 }
 
-// UnmarshalJSON adds the output of MarshalJSON to h, which NewHistogram has made. It leaves out what h
-// cannot hold.
+// UnmarshalJSON adds the output of MarshalJSON to h, which NewHistogram has made. It leaves out
+// what h cannot hold.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var counts []int64
 	if err := json.Unmarshal(b, &counts); err != nil {

@@ -40,9 +40,9 @@ func (m *Meter) Depart(start unit.Time, late, t int64) bool {
 	return true
 }
 
-// Gap counts a gap between two data frames of a link. off is by how much the second left later than the first, both
-// on the run clock, and held is for how long the clock was held between them, in ns as T is. It reports whether an
-// observer finds the gap off by more than 5 % of T.
+// Gap counts a gap between two data frames of a link. off is by how much the second left later than
+// the first, both on the run clock, and held is for how long the clock was held between them, in ns
+// as T is. It reports whether an observer finds the gap off by more than 5 % of T.
 func (m *Meter) Gap(off, held, t int64) bool {
 	m.Gaps++
 	if held > 0 {

@@ -15,9 +15,10 @@ type Record struct {
 	Wall    int64     // wall time that it took
 	Held    int64     // of it, the time for which the run clock was held
 
-	// Gaps are between consecutive data frames of a link, as an observer on the link measures them. GapsOff of them
-	// differ from the gaps of the model by more than 5 % of T, in either direction. In GapsHeld the clock was held; in
-	// the others GapError is the difference, in thousandths of T.
+	// Gaps are between consecutive data frames of a link, as an observer on the link measures them.
+	// GapsOff of them differ from the gaps of the model by more than 5 % of T, in either direction.
+	// In GapsHeld the clock was held; in the others GapError is the difference, in thousandths of
+	// T.
 	Gaps, GapsOff, GapsHeld int64
 	GapError                Histogram
 	Holds                   []Hold // those longer than T; the first 1000
@@ -118,16 +119,18 @@ func New() *Record {
 	}
 }
 
-// HostClock describes the clock of a part on another host. The conductor measures it as NTP does (RFC 5905, section 8),
-// over its connection to the part: the conductor records when it sends the request and when the reply arrives, the
-// part when the request arrived and when it replies. Of several rounds the one with the shortest round trip counts.
+// HostClock describes the clock of a part on another host. The conductor measures it as NTP does
+// (RFC 5905, section 8), over its connection to the part: the conductor records when it sends the
+// request and when the reply arrives, the part when the request arrived and when it replies. Of
+// several rounds the one with the shortest round trip counts.
 type HostClock struct {
 	Part      string
 	Offset    time.Duration // by which the part's clock is ahead, at the start
 	RoundTrip time.Duration // the shortest
-	// Drift is by how much more it was ahead at the end. Error is the largest difference that it may have had, at
-	// any time, from the offset that the run used: half of the round trip at the start, or half of the round trip at
-	// the end plus the drift. Measured is set if the clock was read at the end; otherwise Error holds for the start.
+	// Drift is by how much more it was ahead at the end. Error is the largest difference that it
+	// may have had, at any time, from the offset that the run used: half of the round trip at the
+	// start, or half of the round trip at the end plus the drift. Measured is set if the clock was
+	// read at the end; otherwise Error holds for the start.
 	Drift    time.Duration
 	Error    time.Duration
 	Measured bool

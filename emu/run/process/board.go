@@ -10,8 +10,8 @@ import (
 	"fabemu/emu/run/lookahead"
 )
 
-// memory is an unnamed file that all parts of a run on one machine map: their board. The kernel removes it
-// when the last part ends.
+// memory is an unnamed file that all parts of a run on one machine map: their board. The kernel
+// removes it when the last part ends.
 type memory struct {
 	file  *os.File
 	words []uint64
@@ -22,7 +22,8 @@ func lookaheadOf(f *drive.Setup) lookahead.Fabric {
 	return lookahead.Fabric{Wires: f.Wires, Least: f.Least, Passing: f.Passing}
 }
 
-// share makes the memory for the board of a run with this many parts. Without a board they talk to the conductor.
+// share makes the memory for the board of a run with this many parts. Without a board they talk to
+// the conductor.
 func (c *conductor) share(parts int) {
 	err := c.plan.Hooks.Memory
 	f := c.plan.Fabric
@@ -39,7 +40,8 @@ func (c *conductor) boardless(why error) {
 	c.warnings = append(c.warnings, fmt.Sprintf("the processes of this run share no memory, and exchange their promises over sockets: %v", why))
 }
 
-// boardOf returns where a part finds the memory: handed over as a file descriptor, or in this process.
+// boardOf returns where a part finds the memory: handed over as a file descriptor, or in this
+// process.
 func (c *conductor) boardOf(s *participant) string {
 	switch {
 	case c.memory == nil:
@@ -98,8 +100,8 @@ func (p *Part) attach(f *drive.Setup) (*lookahead.Board, error) {
 	return lookahead.NewBoard(lookaheadOf(f), rank, p.file.Run, here, words)
 }
 
-// order makes the part keep to the order of the run: by the promises on the board, or without a board by the promises
-// of the conductor.
+// order makes the part keep to the order of the run: by the promises on the board, or without a
+// board by the promises of the conductor.
 func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err error) {
 	if b != nil {
 		b.Ahead = p.file.Spread || p.file.CPUs == nil

@@ -20,8 +20,8 @@ const rounds = 16
 // reading is the result of a round: how far a clock is ahead, to within half of the round trip.
 type reading struct{ offset, roundTrip int64 }
 
-// readingOf returns the reading from the four timestamps of a round, in ns: one clock stamps the question and the arrival
-// of its answer, the other clock the two instants in between.
+// readingOf returns the reading from the four timestamps of a round, in ns: one clock stamps the
+// question and the arrival of its answer, the other clock the two instants in between.
 func readingOf(asked, heard, answered, back int64) (reading, error) {
 	x := reading{((heard - asked) + (answered - back)) / 2, (back - asked) - (answered - heard)}
 	if answered < heard || x.roundTrip < 0 {
@@ -90,7 +90,8 @@ func (r *conductor) readClocks(ctx context.Context) error {
 	return nil
 }
 
-// noteClocks keeps the readings from the start of the run. The epoch of each part follows from them.
+// noteClocks keeps the readings from the start of the run. The epoch of each part follows from
+// them.
 func (r *conductor) noteClocks() {
 	for _, s := range r.participants {
 		if s.away != nil {
@@ -120,11 +121,12 @@ func (r *conductor) clocks(read bool) (list []pace.HostClock) {
 // fixed reports whether the clock of a run is never held.
 func fixed(h mode.Hold, guests bool) bool { return h == mode.HoldOff || h != mode.HoldOn && guests }
 
-// The parts of a run share how long its clock has been held. On one machine that is a word of their board. Parts
-// without a board send it to the conductor, which passes it on. A part then learns of a hold one message delay late, and
-// uses its old clock until then.
+// The parts of a run share how long its clock has been held. On one machine that is a word of their
+// board. Parts without a board send it to the conductor, which passes it on. A part then learns of
+// a hold one message delay late, and uses its old clock until then.
 
-// holding is how long the run clock has been held, for a part or a conductor without a board. It is a drive.Hold.
+// holding is how long the run clock has been held, for a part or a conductor without a board. It is
+// a drive.Hold.
 type holding struct {
 	ns   atomic.Int64
 	send func(ns int64) // passes on a value that was raised
@@ -142,7 +144,8 @@ func (h *holding) Raise(from, to int64) bool {
 	return ok
 }
 
-// learn records how long another part has held the clock. It reports whether that is longer than known before.
+// learn records how long another part has held the clock. It reports whether that is longer than
+// known before.
 func (h *holding) learn(b []byte) (longer bool, err error) {
 	ns := int64(0)
 	if len(b) == 8 {

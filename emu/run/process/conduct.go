@@ -96,9 +96,9 @@ type conductor struct {
 	bell  func(b *lookahead.Board) lookahead.Waker
 }
 
-// run starts the parts, conducts them to the end of the run and combines their reports. When ctx is done,
-// or a part dies, it ends the others and keeps the reports so far. It leaves no process that it has started,
-// except those that the kernel does not end.
+// run starts the parts, conducts them to the end of the run and combines their reports. When ctx is
+// done, or a part dies, it ends the others and keeps the reports so far. It leaves no process that
+// it has started, except those that the kernel does not end.
 func (r *conductor) run(ctx context.Context, f *drive.Setup, sink trace.Sink) (Outcome, error) {
 	r.fabric, r.sink, r.secret, r.children = f, sink, newSecret(), host.NewChildGuard()
 	r.news, r.quit, r.passing = make(chan partEvent, 64), make(chan struct{}), make(chan struct{}, 1)
@@ -345,8 +345,8 @@ func (r *conductor) receive(n partEvent) error {
 	return nil
 }
 
-// take handles a message of a part. Its process may be of another build, or faulty, so an unexpected message is an
-// error.
+// take handles a message of a part. Its process may be of another build, or faulty, so an
+// unexpected message is an error.
 func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	switch k {
 	case hello:
@@ -395,8 +395,8 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 	return nil
 }
 
-// death returns the error of a part that has ended too early. It waits a moment for the part's process to
-// exit, if the conductor started it.
+// death returns the error of a part that has ended too early. It waits a moment for the part's
+// process to exit, if the conductor started it.
 func (r *conductor) death(s *participant, cause error) error {
 	r.await(func() bool { return s.command == nil }, func(*participant, partEvent) {})
 	d := &Died{Part: s.Part, State: s.state}
@@ -408,8 +408,8 @@ func (r *conductor) death(s *participant, cause error) error {
 }
 
 // await hands events to take until over reports true, for at most endTimeout. Time in which the
-// conductor does not run does not count, because on a busy machine its parts end long before the conductor
-// runs and notices.
+// conductor does not run does not count, because on a busy machine its parts end long before the
+// conductor runs and notices.
 func (r *conductor) await(over func() bool, take func(*participant, partEvent)) {
 	tick := time.NewTicker(attendEvery)
 	defer tick.Stop()
@@ -423,8 +423,9 @@ func (r *conductor) await(over func() bool, take func(*participant, partEvent)) 
 	}
 }
 
-// stopParts ends the parts that still run, and kills those that do not end. It keeps the reports that arrive meanwhile,
-// and returns a warning for each killed process that the kernel has not ended.
+// stopParts ends the parts that still run, and kills those that do not end. It keeps the reports
+// that arrive meanwhile, and returns a warning for each killed process that the kernel has not
+// ended.
 func (r *conductor) stopParts() (warnings []string) {
 	for _, s := range r.participants {
 		if s.conn != nil && s.report == nil {

@@ -37,7 +37,8 @@ func parseWaits(b []byte, ports []int) (w deadlock.Waits, err error) {
 	return w, nil
 }
 
-// lookOut looks for deadlock at the instants that all parts have passed, in the waits that they have sent.
+// lookOut looks for deadlock at the instants that all parts have passed, in the waits that they
+// have sent.
 func (r *conductor) lookOut() error {
 	for r.watch != nil {
 		at, ok := r.watch.Next()

@@ -16,8 +16,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// What the simulation of runs in processes needs. The simulation is in a separate package because it uses
-// package report, which is above this one.
+// What the simulation of runs in processes needs. The simulation is in a separate package because
+// it uses package report, which is above this one.
 
 type Process = process
 
@@ -40,8 +40,8 @@ func (r *conductor) Memory() []uint64 {
 	return r.memory.words
 }
 
-// Bells are the bells of the parts of a simulation. Wrong, if not nil, is called with the board of a part that wakes
-// others because it has just made a statement.
+// Bells are the bells of the parts of a simulation. Wrong, if not nil, is called with the board of
+// a part that wakes others because it has just made a statement.
 type Bells struct {
 	Of    []chan struct{}
 	Wrong func(b *lookahead.Board)
@@ -97,7 +97,8 @@ func (b simulatedBell) Sleep(ns int64) bool {
 	}
 }
 
-// RunPart runs a part to its end, or until the conductor has gone. memory returns the words of its board.
+// RunPart runs a part to its end, or until the conductor has gone. memory returns the words of its
+// board.
 func RunPart(ctx context.Context, file *File, conn net.Conn, f *fabric.Fabric, d drive.Part, stays bool, memory func() ([]uint64, error), bells Bells) error {
 	p := newPart(file, conn, bufio.NewReader(conn), &pace.Progress{})
 	p.stays, p.memory, p.bell = stays, memory, bells.of

@@ -10,7 +10,8 @@ import (
 	"fabemu/emu/run/mode"
 )
 
-// File describes one part of a run. It is written as JSON, so that a user can read it and start the part by hand.
+// File describes one part of a run. It is written as JSON, so that a user can read it and start the
+// part by hand.
 type File struct {
 	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must have the same
 	Part     string          `json:"part"`     // the name of its switch, or of its only node
@@ -28,11 +29,13 @@ type File struct {
 	Status   string          `json:"status"`             // socket on which the part reports its state
 	Links    []End           `json:"links"`
 
-	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports, 2*wire+end.
+	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports,
+	// 2*wire+end.
 	Frames map[string][]int `json:"frames,omitempty"`
 }
 
-// End is one end of a link at a node of the part. It is a socket that was passed to the process, or one to open.
+// End is one end of a link at a node of the part. It is a socket that was passed to the process, or
+// one to open.
 type End struct {
 	Link string `json:"link"` // its name
 	Wire int    `json:"wire"` // its index in the fabric

@@ -11,11 +11,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// In one process a drive.Tap sees each frame. A part sends these frames to the conductor among its events, and the
-// conductor shows them to the Tap of its fabric in the order of the run.
+// In one process a drive.Tap sees each frame. A part sends these frames to the conductor among its
+// events, and the conductor shows them to the Tap of its fabric in the order of the run.
 
-// frameWords name the frames at a port that File.Frames can select. Bit 1 of an index means flow control, bit 0
-// frames that the port receives.
+// frameWords name the frames at a port that File.Frames can select. Bit 1 of an index means flow
+// control, bit 0 frames that the port receives.
 var frameWords = [4]string{"data-sent", "data-received", "control-sent", "control-received"}
 
 // framesOf returns the frames that a part is to send to the conductor.
@@ -36,7 +36,8 @@ func (p *Plan) framesOf(x part) (all map[string][]int) {
 	return all
 }
 
-// wanted selects the frames that a part sends to the conductor: by port, a bit for each of frameWords.
+// wanted selects the frames that a part sends to the conductor: by port, a bit for each of
+// frameWords.
 type wanted []uint8
 
 // readFrames reads File.Frames, in a fabric with this many wires; nil: no frames are sent.
@@ -59,8 +60,8 @@ func readFrames(all map[string][]int, wires int) (t wanted, err error) {
 	return t, nil
 }
 
-// entry is an event as a part sends it: an event of a node, or a frame on a link. At is the instant of the event
-// at its node, and place its place among the events of that instant.
+// entry is an event as a part sends it: an event of a node, or a frame on a link. At is the instant
+// of the event at its node, and place its place among the events of that instant.
 type entry struct {
 	place trace.Place
 	trace.Event
@@ -173,8 +174,8 @@ func (p *Part) sends(port int, f *wire.Frame, received bool) bool {
 	return p.frames[port]>>(flag(f.Kind.Control())<<1|flag(received))&1 != 0
 }
 
-// sendFrame sends a frame to the conductor. If the conductor is far behind, the frame is left out and counted,
-// so that there is room for events and the nodes need not wait.
+// sendFrame sends a frame to the conductor. If the conductor is far behind, the frame is left out
+// and counted, so that there is room for events and the nodes need not wait.
 func (p *Part) sendFrame(f *frame) {
 	if len(p.out) > cap(p.out)/2 {
 		p.missed++

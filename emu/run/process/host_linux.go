@@ -47,8 +47,9 @@ func processors() (list []int) {
 	return list
 }
 
-// pinTo keeps all threads of this process on some processors; with none it changes nothing. The threads that only serve
-// the loop are included because they would otherwise wake another processor.
+// pinTo keeps all threads of this process on some processors; with none it changes nothing. The
+// threads that only serve the loop are included because they would otherwise wake another
+// processor.
 func pinTo(cpus []int) {
 	var set unix.CPUSet
 	for _, cpu := range cpus {

@@ -288,8 +288,9 @@ func (p *Plan) endsOf(x part, of []int) (ends []End) {
 	return ends
 }
 
-// openShare opens the links of a host: those between its nodes, and its ends of links to other hosts, which it
-// returns with the addresses that they are bound to. here returns the address of this host for an end.
+// openShare opens the links of a host: those between its nodes, and its ends of links to other
+// hosts, which it returns with the addresses that they are bound to. here returns the address of
+// this host for an end.
 func openShare(file *File, f *fabric.Fabric, l *carrier.Links, here func(End) netip.Addr) (ends []End, err error) {
 	o := link.UDPOptions{Buffer: f.Scenario.Wall.Buffer, Largest: int(f.Largest().Datagram)}
 	for _, e := range file.Links {

@@ -77,7 +77,8 @@ func TestMemoryThatCannotBe(t *testing.T) {
 	}
 }
 
-// A part that sleeps wakes when its bell rings, at once if it rang before, or when its time is over.
+// A part that sleeps wakes when its bell rings, at once if it rang before, or when its time is
+// over.
 func TestFutexBell(t *testing.T) {
 	f := lookahead.Fabric{
 		Wires: [][2]port.End{{{Node: 0}, {Node: 1}}}, Least: []unit.Duration{10, 10}, Passing: []unit.Duration{5, 5},

@@ -7,9 +7,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// merge records the events before the instant that all parts have reached, in the order of the run, and returns that
-// instant. At the end of a complete run it records all events. If a run was cut short, later events are
-// dropped because other parts lack that time. Reports for which ranks wait then count as of that instant.
+// merge records the events before the instant that all parts have reached, in the order of the run,
+// and returns that instant. At the end of a complete run it records all events. If a run was cut
+// short, later events are dropped because other parts lack that time. Reports for which ranks wait
+// then count as of that instant.
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
 	var late int64

@@ -151,8 +151,8 @@ func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
 	return e.Append(binary.BigEndian.AppendUint32(b, uint32(p)))
 }
 
-// parseEvents reads the content of an events message, given the number of ports of each node and the number
-// of wires of the fabric, and appends the events to a list.
+// parseEvents reads the content of an events message, given the number of ports of each node and
+// the number of wires of the fabric, and appends the events to a list.
 func parseEvents(list []entry, b []byte, ports []int, wires int) (now unit.Time, late int64, _ []entry, err error) {
 	if len(b) < stamp {
 		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))

@@ -32,7 +32,8 @@ func TestModelOrderIsThatOfTheVirtualClock(t *testing.T) {
 	}
 }
 
-// The race detector is ten times slower, so it runs a fifth of the time of one fabric, with a board and without.
+// The race detector is ten times slower, so it runs a fifth of the time of one fabric, with a board
+// and without.
 func TestOrderIsThatOfTheVirtualClock(t *testing.T) {
 	text := strings.NewReplacer("duration: 1ms", "duration: 200us", "propagation: 2us", "propagation: 1ns").Replace(simulatedScenario) +
 		"events:\n  - {at: 50us, link: trunk, state: down}\n  - {at: 80us, link: trunk, state: up}\n"
@@ -67,10 +68,10 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 	}
 }
 
-// A part states at most once for each event that it does and each frame that it sees, and is promised
-// something at most once for each statement. In a fabric in which only flow control happens,
-// every 65 µs, over links of 1 ns, that is few: two neighbours that only had each other's promises would
-// need half a million steps to the next event.
+// A part states at most once for each event that it does and each frame that it sees, and is
+// promised something at most once for each statement. In a fabric in which only flow control
+// happens, every 65 µs, over links of 1 ns, that is few: two neighbours that only had each other's
+// promises would need half a million steps to the next event.
 func TestModelStatementsAreBounded(t *testing.T) {
 	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, x := range []struct {
@@ -98,8 +99,8 @@ func TestModelStatementsAreBounded(t *testing.T) {
 	}
 }
 
-// If there is no memory to share, or a part cannot use it, promises go over sockets. The result has a warning
-// with the reason, and the log is that of the virtual clock.
+// If there is no memory to share, or a part cannot use it, promises go over sockets. The result has
+// a warning with the reason, and the log is that of the virtual clock.
 func TestModelRunsWithoutABoard(t *testing.T) {
 	virtual, log := onTheVirtualClock(t, simulatedScenario, nil)
 	changed := func(word int) func([]uint64) ([]uint64, error) {
@@ -138,7 +139,8 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 	}
 }
 
-// A part that makes an invalid statement ends the run. The error names the part, and what was reported before remains valid.
+// A part that makes an invalid statement ends the run. The error names the part, and what was
+// reported before remains valid.
 func TestPartThatLies(t *testing.T)      { partThatLies(t, "an instant before the run") }
 func TestModelPartThatLies(t *testing.T) { partThatLies(t) }
 

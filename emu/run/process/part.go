@@ -22,8 +22,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Part is the part's side of a run: its connection to the conductor. It is a trace.Sink for the events of the
-// nodes.
+// Part is the part's side of a run: its connection to the conductor. It is a trace.Sink for the
+// events of the nodes.
 type Part struct {
 	file     *File
 	conn     net.Conn
@@ -57,8 +57,8 @@ type Part struct {
 	status net.Listener
 }
 
-// A batch of events is sent when it is full, or when the part is about to sleep and some time has passed since the
-// last batch.
+// A batch of events is sent when it is full, or when the part is about to sleep and some time has
+// passed since the last batch.
 const (
 	batchSize  = 32 << 10
 	batchEvery = 100 * time.Millisecond
@@ -69,8 +69,8 @@ const (
 // JoinTimeout is how long a part that is started by hand waits for a conductor.
 const JoinTimeout = 60 * time.Second
 
-// Join connects the part to its conductor: through a socket that was passed to it (fd), or, if fd is 0, through
-// File.Control, for which it waits. Close closes the connection.
+// Join connects the part to its conductor: through a socket that was passed to it (fd), or, if fd
+// is 0, through File.Control, for which it waits. Close closes the connection.
 func Join(ctx context.Context, f *File, fd int, progress *pace.Progress) (*Part, error) {
 	conn, err := dial(ctx, f, fd)
 	if err != nil {
@@ -131,9 +131,9 @@ func dial(ctx context.Context, f *File, fd int) (net.Conn, error) {
 // setState sets the activity of the part, for Status.
 func (p *Part) setState(state string) { p.state.Store(&state) }
 
-// Begin reports that the part is ready, and waits for the epoch. From then on stop is called when the conductor
-// disappears or ends the part, and over when nothing else can happen; settled is closed when all parts have reached
-// the end.
+// Begin reports that the part is ready, and waits for the epoch. From then on stop is called when
+// the conductor disappears or ends the part, and over when nothing else can happen; settled is
+// closed when all parts have reached the end.
 func (p *Part) Begin(stop, over func()) (epoch int64, secret wire.Secret, board bool, settled <-chan struct{}, err error) {
 	hi := greeting{Fabemu: p.file.Fabemu, Part: p.file.Part, Run: p.file.Run, PID: os.Getpid(), Boardless: p.unable}
 	if err := p.sendJSON(hello, hi); err != nil {
@@ -214,8 +214,8 @@ func (p *Part) filled() {
 	}
 }
 
-// State sends a report of the part's progress. From another host it is sent with all other messages, so that the
-// loop does not wait for the network.
+// State sends a report of the part's progress. From another host it is sent with all other
+// messages, so that the loop does not wait for the network.
 func (p *Part) State(b []byte) error { return p.say(state, b) }
 
 // say sends a message from the loop.
@@ -227,8 +227,8 @@ func (p *Part) say(k kind, b []byte) error {
 	return nil
 }
 
-// Idle sends the events so far, if some time has passed since the last batch. now is the model time before which
-// nothing more will be reported.
+// Idle sends the events so far, if some time has passed since the last batch. now is the model time
+// before which nothing more will be reported.
 func (p *Part) Idle(now unit.Time) error {
 	if time.Since(p.sent) >= batchEvery {
 		p.flush()

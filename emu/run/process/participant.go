@@ -200,8 +200,8 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 	}()
 }
 
-// enqueue makes list the queue of a part, to which events were appended. The numbers of a node's events continue after
-// those that were inserted here.
+// enqueue makes list the queue of a part, to which events were appended. The numbers of a node's
+// events continue after those that were inserted here.
 func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
 	for i := len(s.queue); i < len(list); i++ {
 		e := &list[i]
@@ -226,13 +226,13 @@ func tail(path string) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "\n")
 }
 
-// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an alive message. A
-// part that only waits for another part does send it.
+// A process that is stopped (SIGSTOP, a debugger) or gets no processor sends nothing, not even an
+// alive message. A part that only waits for another part does send it.
 const (
 	// aliveEvery is how often a part that sends nothing else sends an alive message.
 	aliveEvery = 200 * time.Millisecond
-	// attendEvery is how often the conductor checks which parts have sent a message. A part that has sent none for
-	// silentAfter is silent.
+	// attendEvery is how often the conductor checks which parts have sent a message. A part that
+	// has sent none for silentAfter is silent.
 	attendEvery = 100 * time.Millisecond
 	silentAfter = time.Second
 )

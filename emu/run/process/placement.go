@@ -24,8 +24,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// PartsDir is the folder, within the folder of the results, for the files of a run's processes: each part has a
-// description (.json), a log (.log) and a status socket (.sock).
+// PartsDir is the folder, within the folder of the results, for the files of a run's processes:
+// each part has a description (.json), a log (.log) and a status socket (.sock).
 const PartsDir = "parts"
 
 // firstPort is the first UDP port of a fabric with parts that are started by hand,
@@ -66,27 +66,29 @@ type Plan struct {
 	ID        uint32          // a number that the datagrams of this run carry
 	Version   string          // of this program
 
-	// Directory is where the files of processes are kept, in PartsDir. Empty: a temporary folder, which Run removes.
+	// Directory is where the files of processes are kept, in PartsDir. Empty: a temporary folder,
+	// which Run removes.
 	Directory string
-	// ByHand names parts that the user starts, and Waiting receives their files when the run waits for them.
+	// ByHand names parts that the user starts, and Waiting receives their files when the run waits
+	// for them.
 	ByHand  []string
 	Waiting func(parts []*File)
-	// Fleet is the set of hosts of a placement on several, of which this is rank 0. HostsOf places nodes on them;
-	// a later entry overrides earlier ones. An endpoint that no entry names is on the host of its switch. Without
-	// entries the nodes are distributed so that few links are cut.
+	// Fleet is the set of hosts of a placement on several, of which this is rank 0. HostsOf places
+	// nodes on them; a later entry overrides earlier ones. An endpoint that no entry names is on
+	// the host of its switch. Without entries the nodes are distributed so that few links are cut.
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
 	Hold     mode.Hold             // when the run clock may be held; empty: HoldAuto
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
 	Epoch    func(began time.Time) // is called at model time 0, or with processes shortly before; may be nil
 
-	// Records chooses the frames at a port that other processes report for the Tap of the fabric. Missed receives
-	// the number that they could not report. Both may be nil.
+	// Records chooses the frames at a port that other processes report for the Tap of the fabric.
+	// Missed receives the number that they could not report. Both may be nil.
 	Records func(port int, control, received bool) bool
 	Missed  func(frames int64)
 
-	// Actual receives, with actual timing, the recorded readings of limiters and reaction points in other processes;
-	// otherwise it is nil.
+	// Actual receives, with actual timing, the recorded readings of limiters and reaction points in
+	// other processes; otherwise it is nil.
 	Actual *measured.Time
 
 	Hooks Hooks
@@ -188,7 +190,8 @@ func (p *Plan) conductor(dir string) *conductor {
 	return c
 }
 
-// mostReadings is how many readings of the clock a part records at most, so that they fit into a message.
+// mostReadings is how many readings of the clock a part records at most, so that they fit into a
+// message.
 const mostReadings = 5_000_000
 
 // file returns the file of a part, without its links.
@@ -267,8 +270,9 @@ func PartFile(part string) string { return fileOf(part) + ".json" }
 // fileOf makes a file name from the name of a node.
 func fileOf(name string) string { return strings.ReplaceAll(name, "/", "-") }
 
-// Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are started by hand are
-// incompatible, or not supported on this system. The virtual clock has no carrier.
+// Check returns an *errs.Mistake if the placement of a plan, its carrier and its parts that are
+// started by hand are incompatible, or not supported on this system. The virtual clock has no
+// carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart := p.Placement != mode.InGoroutines; {
 	case p.Placement == mode.InHosts && p.Carrier != mode.UDP:
@@ -299,8 +303,8 @@ func (p *Plan) Check(virtual bool) error {
 	return nil
 }
 
-// distant reports whether the links between parts are so long that their nodes work at the same time: at least a
-// quarter of a packet time.
+// distant reports whether the links between parts are so long that their nodes work at the same
+// time: at least a quarter of a packet time.
 func (p *Plan) distant(of []int) bool {
 	f, longest := p.Fabric, p.Fabric.Longest()
 	for w, wire := range f.Wires {
@@ -331,7 +335,8 @@ func (r *conductor) pin() {
 	}
 }
 
-// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on this machine.
+// NewID returns a number that distinguishes the datagrams of a run from those of all other runs on
+// this machine.
 func NewID(resolved []byte) uint32 {
 	return ID(resolved, uint64(time.Now().UnixNano())^uint64(os.Getpid())<<32)
 }

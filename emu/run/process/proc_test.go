@@ -270,8 +270,8 @@ func TestWaitsGoOn(t *testing.T) {
 	}
 }
 
-// An output that waits in a cycle is an event of its node, the last of the instant: the events that the
-// node reports later have higher numbers.
+// An output that waits in a cycle is an event of its node, the last of the instant: the events that
+// the node reports later have higher numbers.
 func TestDeadlockIsAnEvent(t *testing.T) {
 	c := listening()
 	s := c.participants[0]
@@ -316,8 +316,8 @@ func FuzzConductor(f *testing.F) {
 	})
 }
 
-// The merge hands on, by time and place, the events before which no part can report another, and each
-// event as it was reported.
+// The merge hands on, by time and place, the events before which no part can report another, and
+// each event as it was reported.
 func TestMerge(t *testing.T) {
 	var got []unit.Time
 	var order []uint32

@@ -12,12 +12,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// promising is the conductor's side of a run without a board: the coordinator of the parts, and the connections to them.
-// The goroutines that receive messages of the parts use it, not the loop of the conductor, so that reports are answered at
-// once.
+// promising is the conductor's side of a run without a board: the coordinator of the parts, and the
+// connections to them. The goroutines that receive messages of the parts use it, not the loop of
+// the conductor, so that reports are answered at once.
 type promising struct {
-	// held is full while a goroutine uses this, which may wait for a part. It is not a sync.Mutex, because on the
-	// clock of testing/synctest no time passes while a goroutine waits for a mutex.
+	// held is full while a goroutine uses this, which may wait for a part. It is not a sync.Mutex,
+	// because on the clock of testing/synctest no time passes while a goroutine waits for a mutex.
 	held chan struct{}
 	*lookahead.Coordinator
 	send []func(promise []byte) // by part
@@ -44,8 +44,8 @@ func (r *conductor) promises(s *participant) func(b []byte) {
 	return r.sender(s, promise)
 }
 
-// sender returns a function that sends messages of a kind of which only the last counts to a part. The function does
-// not wait for the part. Only one goroutine may call it at a time.
+// sender returns a function that sends messages of a kind of which only the last counts to a part.
+// The function does not wait for the part. Only one goroutine may call it at a time.
 func (r *conductor) sender(s *participant, k kind) func(b []byte) {
 	conn := s.conn
 	last := make(chan []byte, 1) // replaces one that has not left
@@ -83,22 +83,25 @@ func (r *conductor) state(s *participant, b []byte) error {
 	return nil
 }
 
-// promise sends a promise to a part. If the part is gone, the conductor learns that from the end of its connection.
+// promise sends a promise to a part. If the part is gone, the conductor learns that from the end of
+// its connection.
 func (x *promising) promise(k int, b []byte) { x.send[k](b) }
 
 const (
-	// missingAfter is how long the parts wait for a datagram that stops a run before it counts as lost.
+	// missingAfter is how long the parts wait for a datagram that stops a run before it counts as
+	// lost.
 	missingAfter = time.Second
-	// mostMissing is how many times datagrams are given up before the run ends: it is void, and each wait prolongs it.
+	// mostMissing is how many times datagrams are given up before the run ends: it is void, and
+	// each wait prolongs it.
 	mostMissing = 5
-	// owingAfter is how long the others wait for a part that makes no statement with which they could continue
-	// although it should.
+	// owingAfter is how long the others wait for a part that makes no statement with which they
+	// could continue although it should.
 	owingAfter = 30 * time.Second
 )
 
 // watchProgress checks that the parts make progress. A datagram that the others wait for is
-// given up after a while, which makes the run void; a part that sends nothing is an error that names
-// it, unless a user started it by hand and so may have stopped it.
+// given up after a while, which makes the run void; a part that sends nothing is an error that
+// names it, unless a user started it by hand and so may have stopped it.
 func (r *conductor) watchProgress() error {
 	there := func(k int) bool { return r.participants[k].quiet < missingAfter/2 }
 	switch x := r.ahead.Load(); {
@@ -122,8 +125,8 @@ func (r *conductor) watchProgress() error {
 	return nil
 }
 
-// wait checks how long the parts have made no progress. giveUp ends the wait for datagrams, and reports whether there
-// were any.
+// wait checks how long the parts have made no progress. giveUp ends the wait for datagrams, and
+// reports whether there were any.
 func (r *conductor) wait(c interface {
 	Steps() int64
 	Owing() (part int, at unit.Time, ok bool)
@@ -166,7 +169,8 @@ func newMailbox() (m *mailbox, err error) {
 	return m, err
 }
 
-// put stores a promise. It replaces one that was not taken, because each holds all that is promised.
+// put stores a promise. It replaces one that was not taken, because each holds all that is
+// promised.
 func (m *mailbox) put(b []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -42,8 +42,8 @@ func (p *Plan) Run(ctx context.Context, f *drive.Setup, sink trace.Sink) (out Ou
 	return out, p.files(err)
 }
 
-// leastRoom is how much of its address space a process must still have free when its run starts. If Go runs out of it,
-// the process dies as if it were killed.
+// leastRoom is how much of its address space a process must still have free when its run starts. If
+// Go runs out of it, the process dies as if it were killed.
 const leastRoom = unit.GiB
 
 // room refuses a run for which there is too little memory.

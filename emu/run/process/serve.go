@@ -27,8 +27,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it. path is its file; control is the
-// file descriptor of the conductor's socket, or 0 to wait for a conductor.
+// Serve runs one part of a run to its end. fabemu node and fabemu switchd call it. path is its
+// file; control is the file descriptor of the conductor's socket, or 0 to wait for a conductor.
 func Serve(ctx context.Context, path string, control int, version string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // the scenario is then spread over less memory, more of which is returned
 	file, err := Read(path)
@@ -231,8 +231,8 @@ func openEnd(e End, w *fabric.Wire, s *scenario.Scenario, largest int) (link.Lin
 	return nil, errs.Errorf("an end of kind %q cannot be opened here", e.Kind)
 }
 
-// Attend runs the share of this host in a run that rank 0 of its fleet conducts, to the end of the run. fabemu agent
-// calls it, and so does fabemu run on a host that is not rank 0.
+// Attend runs the share of this host in a run that rank 0 of its fleet conducts, to the end of the
+// run. fabemu agent calls it, and so does fabemu run on a host that is not rank 0.
 func Attend(ctx context.Context, f *fleet.Fleet) error {
 	peer, err := fleet.Join(ctx, f)
 	if err != nil {

@@ -252,7 +252,8 @@ var errNoMemory = errors.New("no memory here")
 // noBoard denies a part the board.
 func noBoard([]uint64) ([]uint64, error) { return nil, errNoMemory }
 
-// talk is the control connection of a simulated process. While the process is stopped, its writes wait.
+// talk is the control connection of a simulated process. While the process is stopped, its writes
+// wait.
 type talk struct {
 	net.Conn
 	*simulation
@@ -483,8 +484,8 @@ func (l *logHash) String() string {
 	return fmt.Sprintf("%d events until %v, %x", l.events, l.last, l.hash.Sum64())
 }
 
-// onTheVirtualClock is the digest of the run that the simulated ones should equal, and its log. The run
-// is captured if requested.
+// onTheVirtualClock is the digest of the run that the simulated ones should equal, and its log. The
+// run is captured if requested.
 func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, all string) {
 	read, err := scenario.Load("simulated.yaml", []byte(text), nil)
 	if err != nil {
@@ -537,8 +538,9 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 	return ""
 }
 
-// Whatever goes wrong, the run ends and the error says what was wrong, or the log is that of the virtual
-// clock, the counts are those of the network, and the verdict is no better than the faults allow.
+// Whatever goes wrong, the run ends and the error says what was wrong, or the log is that of the
+// virtual clock, the counts are those of the network, and the verdict is no better than the faults
+// allow.
 func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, []uint64{1, 2}) }
 func TestSimulatedFaults(t *testing.T) {
 	simulatedFaults(t, []uint64{0}, "lost", "all lost", "half lost", "stopped for long", "a host that dies", "never ends", "killed")
@@ -685,8 +687,8 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 	}
 }
 
-// A capture of a run in processes has the records of a run on the virtual clock, in the same order, plus the lateness of
-// each frame.
+// A capture of a run in processes has the records of a run on the virtual clock, in the same order,
+// plus the lateness of each frame.
 func TestModelSimulatedCapture(t *testing.T) {
 	for _, x := range []struct {
 		name    string

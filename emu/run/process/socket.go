@@ -30,10 +30,10 @@ func (l *listener) Close() error {
 	return err
 }
 
-// ListenAt listens on a Unix socket. Results may be in any folder: if the path is too long for a socket,
-// ListenAt opens the folder and reaches the socket from there. It removes a socket that a dead process has left there,
-// and gives a process that still has one open endTimeout to end. Other users can never connect,
-// whatever the umask is.
+// ListenAt listens on a Unix socket. Results may be in any folder: if the path is too long for a
+// socket, ListenAt opens the folder and reaches the socket from there. It removes a socket that a
+// dead process has left there, and gives a process that still has one open endTimeout to end. Other
+// users can never connect, whatever the umask is.
 func ListenAt(path string) (net.Listener, error) {
 	name, folder, err := reach(path)
 	if err != nil {
@@ -95,8 +95,8 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Tidy removes from a folder with files of parts the sockets that these name and no process has open,
-// because a killed run leaves them behind. It leaves everything else.
+// Tidy removes from a folder with files of parts the sockets that these name and no process has
+// open, because a killed run leaves them behind. It leaves everything else.
 func Tidy(dir string) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	for _, path := range files {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Results may be in a folder whose path is too long for a socket. Other users cannot connect, even if the umask allows it.
+// Results may be in a folder whose path is too long for a socket. Other users cannot connect, even
+// if the umask allows it.
 func TestSocketsInAnyFolder(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	for _, folder := range []string{"short", strings.Repeat("a-long-name/", 20)} {

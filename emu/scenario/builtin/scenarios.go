@@ -56,8 +56,8 @@ func List() []Entry {
 	return entries
 }
 
-// entryOf reads the entry of a scenario from the sections of its head: to parse the whole text takes four times
-// as long.
+// entryOf reads the entry of a scenario from the sections of its head: to parse the whole text
+// takes four times as long.
 func entryOf(src string, head *regexp.Regexp) (Entry, error) {
 	type extent struct {
 		Duration string
@@ -118,10 +118,12 @@ func Find(name string) (src []byte, file string, err error) {
 	}
 }
 
-// readAll reads at most a byte more than package scenario takes, so that a longer file is refused there.
+// readAll reads at most a byte more than package scenario takes, so that a longer file is refused
+// there.
 func readAll(f *os.File) ([]byte, error) { return io.ReadAll(io.LimitReader(f, 16<<20+1)) }
 
-// Read returns the text of a scenario. A name that does not exist gives an error with the nearest names.
+// Read returns the text of a scenario. A name that does not exist gives an error with the nearest
+// names.
 func Read(name string) ([]byte, error) {
 	all := names()
 	if slices.Contains(all, name) {

@@ -18,7 +18,8 @@ import (
 	"fabemu/wire"
 )
 
-// lab is the part of a containerlab topology that describes links. Nodes are containers, named PREFIX-LAB-NODE.
+// lab is the part of a containerlab topology that describes links. Nodes are containers, named
+// PREFIX-LAB-NODE.
 type lab struct {
 	Name     string
 	Prefix   *string
@@ -46,8 +47,8 @@ type labLink struct {
 	Impaired   any `yaml:"impairments"`
 }
 
-// The bytes of a packet of a flow that are next to a guest's packet of IP, the MTU of a link of containerlab, and the
-// bounds of a guest's.
+// The bytes of a packet of a flow that are next to a guest's packet of IP, the MTU of a link of
+// containerlab, and the bounds of a guest's.
 const (
 	besideLabMTU            = 30
 	usualLabMTU             = 9500
@@ -58,9 +59,10 @@ const (
 // odd are the characters that names of nodes do not have.
 var odd = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// FromClab returns the scenario with the links of a containerlab topology, whose text has a name in messages. Its
-// variables have the values of an environment. Each end of a link is a guest in the container of its node. Links that a
-// scenario cannot have are left out, each for a reason. The error is a *errs.Mistake.
+// FromClab returns the scenario with the links of a containerlab topology, whose text has a name in
+// messages. Its variables have the values of an environment. Each end of a link is a guest in the
+// container of its node. Links that a scenario cannot have are left out, each for a reason. The
+// error is a *errs.Mistake.
 func FromClab(file string, text []byte, environment func(name string) (string, bool)) (_ []byte, left []string, err error) {
 	if at := templated(string(text)); at > 0 {
 		return nil, nil, errs.Errorf("%s:%d: this is a template ({{): import the topology that containerlab makes of it (containerlab deploy --export-rendered FILE)", file, at)
@@ -161,8 +163,8 @@ type labEnd struct {
 // addressed are the kinds whose configuration containerlab writes the addresses of links into.
 var addressed = []string{"nokia_srlinux", "srl", "arista_ceos", "ceos", "cisco_iol", "vyosnetworks_vyos"}
 
-// fields returns the fields of the guest with the addresses of the end, and why some are left out. No two ends have one
-// address.
+// fields returns the fields of the guest with the addresses of the end, and why some are left out.
+// No two ends have one address.
 func (e *labEnd) fields(taken map[string]bool) (own string, left []string) {
 	address := "address: none"
 	for _, a := range []struct {

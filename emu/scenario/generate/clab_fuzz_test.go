@@ -10,7 +10,8 @@ import (
 	"fabemu/emu/scenario/generate"
 )
 
-// FuzzClab: whatever a topology holds, FromClab reports a mistake or returns a scenario, in which a mistake may be found.
+// FuzzClab: whatever a topology holds, FromClab reports a mistake or returns a scenario, in which a
+// mistake may be found.
 func FuzzClab(f *testing.F) {
 	const topology = `name: tri
 prefix: ""

@@ -17,7 +17,8 @@ func environment(name string) (string, bool) {
 	return value, set
 }
 
-// Topologies of all features, and the scenarios that come of them, with the parts that are left out.
+// Topologies of all features, and the scenarios that come of them, with the parts that are left
+// out.
 func TestFromClab(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/clab/*.clab.yml")

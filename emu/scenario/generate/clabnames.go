@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// aliases are the rules by which containerlab makes the name of a device of the name that an interface has in the
-// operating system of a node, as the pages of the kinds in its documentation have them. A # is a number. The device is
-// eth and the number of the port with a shift; of a slot and a port, there are four ports in each slot.
+// aliases are the rules by which containerlab makes the name of a device of the name that an
+// interface has in the operating system of a node, as the pages of the kinds in its documentation
+// have them. A # is a number. The device is eth and the number of the port with a shift; of a slot
+// and a port, there are four ports in each slot.
 var aliases = []struct {
 	kinds, names string
 	shift        int
@@ -41,7 +42,8 @@ var aliases = []struct {
 	{"spirent_stc", "port#", 0},
 }
 
-// dashed are the rules of the kinds whose device has the numbers of the name: e1-2 for ethernet-1/2.
+// dashed are the rules of the kinds whose device has the numbers of the name: e1-2 for
+// ethernet-1/2.
 var dashed = map[string]*regexp.Regexp{
 	"nokia_srlinux": regexp.MustCompile(`^(?:ethernet-)([1-9]\d*(?:/[1-9]\d*){1,2})$`),
 	"nokia_srsim":   regexp.MustCompile(`^([1-9]\d*/(?:x[1-9]\d*/)?[1-9]\d*/(?:c[1-9]\d*/)?[1-9]\d*)$`),
@@ -50,8 +52,8 @@ var dashed = map[string]*regexp.Regexp{
 // numbered is the names of devices of the kinds in aliases.
 var numbered = regexp.MustCompile(`^eth[1-9][0-9]*$`)
 
-// device returns the name of the device that an interface of a node of a kind has in its container, or an error that
-// names the possible ones.
+// device returns the name of the device that an interface of a node of a kind has in its container,
+// or an error that names the possible ones.
 func device(kind, name string) (string, error) {
 	if kind == "srl" {
 		kind = "nokia_srlinux"
@@ -82,7 +84,8 @@ func device(kind, name string) (string, error) {
 	return name, nil
 }
 
-// portOf returns the number of the port in a name of a form; ok is false if the name has another form.
+// portOf returns the number of the port in a name of a form; ok is false if the name has another
+// form.
 func portOf(form, name string) (port int, ok bool) {
 	parts := strings.Split(form, "#")
 	for i, part := range parts {

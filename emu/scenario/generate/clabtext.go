@@ -17,10 +17,11 @@ var (
 	operated = regexp.MustCompile(`^(:?)([-=+?])(.*)$`)
 )
 
-// expand replaces the variables of a topology as containerlab does, before the text is YAML: $VAR, ${VAR}, ${VAR:-x},
-// ${VAR:=x}, ${VAR-x} and ${VAR=x}, ${VAR:+x} and ${VAR+x}, ${VAR:?x} and ${VAR?x}, as in a shell. $$ is a dollar
-// sign. A variable with neither a value nor a default stays as it is, and so does every other dollar sign, because
-// commands of nodes are full of them. An error names its line.
+// expand replaces the variables of a topology as containerlab does, before the text is YAML: $VAR,
+// ${VAR}, ${VAR:-x}, ${VAR:=x}, ${VAR-x} and ${VAR=x}, ${VAR:+x} and ${VAR+x}, ${VAR:?x} and
+// ${VAR?x}, as in a shell. $$ is a dollar sign. A variable with neither a value nor a default stays
+// as it is, and so does every other dollar sign, because commands of nodes are full of them. An
+// error names its line.
 func expand(text string, lookup func(name string) (string, bool)) (string, error) {
 	var out strings.Builder
 	n := 0

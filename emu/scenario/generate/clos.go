@@ -170,8 +170,8 @@ func railOptimised(o *Options, s *scheme) (values, error) {
 		"members": endpoints, "switches": append(switches, spines), "links": links, "lines": lines}, hosts), nil
 }
 
-// spread writes the links of n endpoints to so many leaves. Each has the same number, or one more or less, and leaves in
-// a row with the same number have a line together.
+// spread writes the links of n endpoints to so many leaves. Each has the same number, or one more
+// or less, and leaves in a row with the same number have a line together.
 func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []string) {
 	upTo := func(leaf int) int { return (n*leaf + leaves - 1) / leaves }
 	for at := 0; at < leaves; {
@@ -187,7 +187,8 @@ func spread(n, leaves int, line func(hosts, leaves [2]int) string) (lines []stri
 	return lines
 }
 
-// halves adds the two halves of the hosts, which send to each other, and how much of their links they get at least.
+// halves adds the two halves of the hosts, which send to each other, and how much of their links
+// they get at least.
 func (o *Options) halves(v values, hosts int) values {
 	v["half"], v["next"], v["last"] = hosts/2, hosts/2+1, hosts/2*2
 	if v["members"] == nil {

@@ -24,7 +24,8 @@ type scheme struct {
 // credit reports whether the links are links of InfiniBand.
 func (s *scheme) credit() bool { return s.Family == wire.InfiniBand }
 
-// Schemes returns the word for none, the algorithms that a file can have, and the schemes without an algorithm.
+// Schemes returns the word for none, the algorithms that a file can have, and the schemes without
+// an algorithm.
 func Schemes() (all []string) {
 	tables := scenario.BuiltIn()
 	for _, p := range tables.Presets() {
@@ -39,8 +40,8 @@ func Schemes() (all []string) {
 	return all
 }
 
-// schemeOf returns the scheme that the options name. The name of an algorithm stands for its first preset, unless the algorithm
-// belongs to several congestion points.
+// schemeOf returns the scheme that the options name. The name of an algorithm stands for its first
+// preset, unless the algorithm belongs to several congestion points.
 func schemeOf(o *Options) (*scheme, error) {
 	words := port.Credits.Words()
 	if o.FlowControl != "" && !slices.Contains(words, o.FlowControl) {
@@ -92,8 +93,8 @@ func schemeOf(o *Options) (*scheme, error) {
 	return s, nil
 }
 
-// SchemeOf returns a scheme, and the changes that put it in the place of the one that a scenario with a flow control
-// has: its algorithm, marking, telemetry, thresholds and transport.
+// SchemeOf returns a scheme, and the changes that put it in the place of the one that a scenario
+// with a flow control has: its algorithm, marking, telemetry, thresholds and transport.
 func SchemeOf(name string, control port.FlowControl) (scenario.Preset, []scenario.Set, error) {
 	s, err := schemeOf(&Options{Scheme: name, FlowControl: control.String()})
 	if err != nil {
@@ -130,8 +131,9 @@ func packetsIn(d unit.Duration, rate unit.Rate) int {
 	return int(math.Ceil(float64(d) / float64(rate.Serialise(packetBytes))))
 }
 
-// extent returns the start of the measurement and the end of the run. Each of the flows that share a link has
-// the time for 30 packets, of which the last 20 are measured. A scheme needs longer until rates are settled.
+// extent returns the start of the measurement and the end of the run. Each of the flows that share
+// a link has the time for 30 packets, of which the last 20 are measured. A scheme needs longer
+// until rates are settled.
 func (o *Options) extent(sharing int, s *scheme) (from, end unit.Duration) {
 	end = max(unit.Duration(30*sharing), 500)*slices.Min(o.Rates).Serialise(packetBytes) + 60*trip(o.Delays...)
 	if s.Acts || o.Traffic != "" { // with a workload all schemes run equally long
@@ -175,13 +177,14 @@ func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
 	return all
 }
 
-// buffer is how many packets a link of a tier holds: four, and those on the path of a credit, as far as a link grants.
+// buffer is how many packets a link of a tier holds: four, and those on the path of a credit, as
+// far as a link grants.
 func (o *Options) buffer(tier int) int {
 	return min(4+packetsIn(trip(o.Delays[tier]), o.Rates[tier]), mostBlocks/blocks)
 }
 
-// memory is how many kilobytes of memory the ports of a switch need in addition to the usual 300 for frames in flight when two
-// priorities are stopped, in hundreds; 0: none.
+// memory is how many kilobytes of memory the ports of a switch need in addition to the usual 300
+// for frames in flight when two priorities are stopped, in hundreds; 0: none.
 func (o *Options) memory() int {
 	longest := 0.0
 	for i, d := range o.Delays {
@@ -193,7 +196,8 @@ func (o *Options) memory() int {
 	return 300 + 100*int(math.Ceil(2*longest/100e3))
 }
 
-// link returns a link or links of a tier as an item of the list, with the fields that differ from the defaults.
+// link returns a link or links of a tier as an item of the list, with the fields that differ from
+// the defaults.
 func (o *Options) link(s *scheme, tier int, between string) string {
 	fields := ""
 	if o.Rates[tier] != o.Rates[0] {

@@ -6,6 +6,7 @@
 //
 // # Limitations
 //
-// An endpoint has one link; a host with several links is several endpoints. Torus and dragonfly are left out: their routes
-// without deadlock change the lane of a frame in flight, and switches keep it.
+// An endpoint has one link; a host with several links is several endpoints. Torus and dragonfly are
+// left out: their routes without deadlock change the lane of a frame in flight, and switches keep
+// it.
 package generate

@@ -16,8 +16,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Options give the size of a fabric, its links and its scheme against congestion. A field that is empty has the
-// default of the kind.
+// Options give the size of a fabric, its links and its scheme against congestion. A field that is
+// empty has the default of the kind.
 type Options struct {
 	// Name of the scenario (default: kind and size, such as incast-9).
 	Name string `flag:"name" group:"Scenario" arg:"NAME"`
@@ -33,21 +33,26 @@ type Options struct {
 	PerLeaf int `flag:"hosts-per-leaf" arg:"N" low:"0" high:"1000000"`
 	// Links of a host (default: 8).
 	Rails int `flag:"rails" arg:"N" low:"0" high:"1000000"`
-	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value holds for the tiers above too.
+	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value
+	// holds for the tiers above too.
 	Rates  []unit.Rate     `call:"rate"`  // 1 GB/s
 	Delays []unit.Duration `call:"delay"` // 1 ns
 	// Capacity down over capacity up, of the leaves and of the switches above them (default: 1,1).
 	Oversubscription []float64 `flag:"oversubscription" arg:"RATIO,..."`
 
-	// Flow control: credit (InfiniBand), or pause, pfc or none (Ethernet); default: credit, or pfc if the scheme needs Ethernet.
+	// Flow control: credit (InfiniBand), or pause, pfc or none (Ethernet); default: credit, or pfc
+	// if the scheme needs Ethernet.
 	FlowControl string `flag:"flow-control" group:"Links and traffic" arg:"WORD"`
-	// Congestion control with all that it needs: an algorithm such as dcqcn, or a preset (default: none).
+	// Congestion control with all that it needs: an algorithm such as dcqcn, or a preset (default:
+	// none).
 	Scheme string `flag:"scheme" arg:"NAME"`
-	// Instead of flows: messages among all endpoints, of a size or of web-search, hadoop or storage. Only Clos networks have it.
+	// Instead of flows: messages among all endpoints, of a size or of web-search, hadoop or
+	// storage. Only Clos networks have it.
 	Traffic string `flag:"traffic" arg:"SIZES"`
 	// Share of the rate of their links that messages take (default: 0.5).
 	Load float64 `flag:"load" arg:"SHARE"`
-	// In addition, at random instants, so many endpoints send 500 KB each to one, at 2 % of the rate of all links, as in HPCC's Fig. 11.
+	// In addition, at random instants, so many endpoints send 500 KB each to one, at 2 % of the
+	// rate of all links, as in HPCC's Fig. 11.
 	Incast int `flag:"incast" arg:"SENDERS" low:"0" high:"65535"`
 }
 
@@ -85,7 +90,8 @@ func Kinds() []Kind {
 	}
 }
 
-// Write returns the text of a scenario. The error names the unknown kind, or the limit that is broken.
+// Write returns the text of a scenario. The error names the unknown kind, or the limit that is
+// broken.
 func Write(kind string, o Options) ([]byte, error) {
 	var names []string
 	for _, k := range Kinds() {
@@ -167,12 +173,14 @@ func (k *Kind) text(o Options) ([]byte, error) {
 // usualLoad is the load of a workload that is not given.
 const usualLoad = 0.5
 
-// counted is how many transfers of a fabric count in figures: enough for p99.9, and for ten bands of sizes with a p99.
+// counted is how many transfers of a fabric count in figures: enough for p99.9, and for ten bands
+// of sizes with a p99.
 const counted = 1000
 
-// transfers returns the time until the largest transfer could have left, in which the fabric fills; the time without arrivals
-// at the end, in which as large ones can complete with the slowdown of a busy link several times over; and the end of the
-// run. In between, arrivals count for at least so long, and until there are enough of them.
+// transfers returns the time until the largest transfer could have left, in which the fabric fills;
+// the time without arrivals at the end, in which as large ones can complete with the slowdown of a
+// busy link several times over; and the end of the run. In between, arrivals count for at least so
+// long, and until there are enough of them.
 func (o *Options) transfers(sizes traffic.Sizes, least unit.Duration) (warm, drain, end unit.Duration) {
 	load := cmp.Or(o.Load, usualLoad)
 	gap := unit.Duration(float64(o.Rates[0].Serialise(unit.Size(sizes.Mean())+1)) / load)
@@ -181,7 +189,8 @@ func (o *Options) transfers(sizes traffic.Sizes, least unit.Duration) (warm, dra
 	return warm, drain, warm + rounded(max(least, 4*gap, gap*counted/unit.Duration(max(o.Endpoints, 1)))) + drain
 }
 
-// rounded returns a time of whole microseconds with two digits, or a little more, that is no shorter.
+// rounded returns a time of whole microseconds with two digits, or a little more, that is no
+// shorter.
 func rounded(d unit.Duration) unit.Duration {
 	round := unit.Microsecond
 	for 100*round < d {
@@ -316,14 +325,15 @@ func quoted(word string) string {
 //go:embed kinds.tmpl
 var kindsText string
 
-// kindTemplates are the texts of the scenarios, by kind. The template "KIND traffic" writes the flows and the claims
-// of a kind, and nothing else does.
+// kindTemplates are the texts of the scenarios, by kind. The template "KIND traffic" writes the
+// flows and the claims of a kind, and nothing else does.
 func kindTemplates() *template.Template {
 	functions := template.FuncMap{"names": names, "joined": joined}
 	return template.Must(template.New("").Funcs(functions).Parse(kindsText))
 }
 
-// names returns a range of names, quoted: "A[1-10]", or A1 for a single one. A suffix comes behind the number.
+// names returns a range of names, quoted: "A[1-10]", or A1 for a single one. A suffix comes behind
+// the number.
 func names(prefix string, low, high int, suffix ...string) string {
 	after := strings.Join(suffix, "")
 	if low == high {

@@ -116,8 +116,8 @@ func variants() map[string]struct {
 	}
 }
 
-// TestModelVariants: the golden files have fabrics with options. Their claims hold, and nothing is doubtful but where
-// dcqcn meets more flows than its defaults are for.
+// TestModelVariants: the golden files have fabrics with options. Their claims hold, and nothing is
+// doubtful but where dcqcn meets more flows than its defaults are for.
 func TestModelVariants(t *testing.T) {
 	for name, c := range variants() {
 		t.Run(name, func(t *testing.T) {
@@ -147,8 +147,8 @@ func TestModelVariants(t *testing.T) {
 	}
 }
 
-// TestSchemes: each kind is right with each preset of the tables, on the links that belong to it, and is named by the
-// name of the preset.
+// TestSchemes: each kind is right with each preset of the tables, on the links that belong to it,
+// and is named by the name of the preset.
 func TestSchemes(t *testing.T) {
 	tables := scenario.BuiltIn()
 	for _, k := range generate.Kinds() {

@@ -12,8 +12,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// The lines of an InfiniBand topology: a node with its identifier and its description, and a port with the other end of
-// its link.
+// The lines of an InfiniBand topology: a node with its identifier and its description, and a port
+// with the other end of its link.
 var (
 	netNode  = regexp.MustCompile(`^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*"([^"]*)")?`)
 	netPort  = regexp.MustCompile(`^\[(\d+)\](?:\([0-9a-fA-F]+\))?\s+"([^"]+)"\[(\d+)\](.*)$`)
@@ -44,8 +44,9 @@ type net struct {
 	links []netLink
 }
 
-// FromNet returns the scenario for an InfiniBand topology, as ibnetdiscover prints it and ibsim reads it. file is the name
-// of the text in messages. Each port of a channel adapter with several is an endpoint. The error is a *errs.Mistake.
+// FromNet returns the scenario for an InfiniBand topology, as ibnetdiscover prints it and ibsim
+// reads it. file is the name of the text in messages. Each port of a channel adapter with several
+// is an endpoint. The error is a *errs.Mistake.
 func FromNet(file string, text []byte) ([]byte, error) {
 	x, err := readNet(string(text))
 	if err != nil {
@@ -167,7 +168,8 @@ func readNet(text string) (*net, error) {
 	return x, nil
 }
 
-// ordered returns the links in an order in which the links of each node follow its ports, if there is such an order.
+// ordered returns the links in an order in which the links of each node follow its ports, if there
+// is such an order.
 func (x *net) ordered() (all []netLink) {
 	at := map[string][]int{} // by switch, its links by port; each port of a channel adapter is an endpoint
 	for i, l := range x.links {

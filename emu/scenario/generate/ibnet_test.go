@@ -11,8 +11,8 @@ import (
 	"errors"
 )
 
-// net is a topology of ibsim, with a channel adapter of two ports, descriptions that are no names, and links whose ports are not
-// in the order of the file.
+// net is a topology of ibsim, with a channel adapter of two ports, descriptions that are no names,
+// and links whose ports are not in the order of the file.
 const net = `
 Switch 4 "S1" # "leaf 1"
 [3] "H1"[1] # 4xEDR

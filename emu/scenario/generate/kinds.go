@@ -2,7 +2,8 @@ package generate
 
 import "math"
 
-// values are the values of a template of kinds.tmpl. sharing is the number of flows that share a link.
+// values are the values of a template of kinds.tmpl. sharing is the number of flows that share a
+// link.
 type values map[string]any
 
 func dumbbell(o *Options, _ *scheme) (values, error) {

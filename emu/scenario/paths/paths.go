@@ -63,8 +63,8 @@ func (g *Graph) connect() {
 	}
 }
 
-// Twin returns the first switch with links to the same switches as another one, such as the leaves of a pod: from a
-// switch without a link to the two, the first steps to both are the same.
+// Twin returns the first switch with links to the same switches as another one, such as the leaves
+// of a pod: from a switch without a link to the two, the first steps to both are the same.
 func (g *Graph) Twin(dst int) int {
 	if len(g.fixed) > 0 {
 		return dst

@@ -15,8 +15,8 @@ import (
 // Page is a page of the reference, Markdown in a file of docs/reference.
 type Page struct{ File, Text string }
 
-// Pages returns the reference of a language: a page for each section of a scenario, algorithm, marking scheme and
-// transport, and an index with the units.
+// Pages returns the reference of a language: a page for each section of a scenario, algorithm,
+// marking scheme and transport, and an index with the units.
 func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) []Page {
 	r := reference{objects: map[string]string{}, lists: map[string]string{"marking": "* none marks nothing.\n"},
 		names: map[string][]string{"marking": {"none"}}}
@@ -146,8 +146,8 @@ type section struct {
 	rows [][]string
 }
 
-// object returns the table of an object, and of the objects within it. Where it has all fields of an earlier one, or many
-// of them, it names these, and the table has the others.
+// object returns the table of an object, and of the objects within it. Where it has all fields of
+// an earlier one, or many of them, it names these, and the table has the others.
 func (r *reference) object(file, key string, of *param.Struct) string {
 	rows, link := rowsOf(of), fmt.Sprintf("[`%s`](%s)", strings.TrimSuffix(file, ".md"), file)
 	if key != "" {

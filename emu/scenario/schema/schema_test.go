@@ -318,8 +318,8 @@ A frame that straddles the start or end of the interval counts pro rata: on a li
 ` + quantitiesTable()
 }
 
-// TestInfiniBandDocument: docs/guide/infiniband.md has each parameter of Annex A10 that opensm.conf has, by both names
-// and with its default.
+// TestInfiniBandDocument: docs/guide/infiniband.md has each parameter of Annex A10 that opensm.conf
+// has, by both names and with its default.
 func TestInfiniBandDocument(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guide/infiniband.md")
 	if err != nil {

@@ -34,8 +34,8 @@ func arrays() []array {
 	}
 }
 
-// shardOfTask returns the shard of this process, which is a task of an array. of is the stated number of
-// shards, or 0.
+// shardOfTask returns the shard of this process, which is a task of an array. of is the stated
+// number of shards, or 0.
 func shardOfTask(of int, environment func(string) string) (index, shards int, err error) {
 	var mine []array
 	var names, set []string

@@ -127,8 +127,8 @@ func pickOne(id string, cells []Cell) ([]Cell, error) {
 
 // ParseShare reads which cells a call does: the ID of one, or a shard, "i/n", "auto" or
 // "auto/n", or all, if both are empty. auto takes the shard from the variables that a batch
-// system gives the tasks of an array, which environment looks up. Where these do not give the number
-// of tasks, n does.
+// system gives the tasks of an array, which environment looks up. Where these do not give the
+// number of tasks, n does.
 func ParseShare(cell, shard string, environment func(string) string) (s Share, err error) {
 	s.Cell = cell
 	if cell != "" {

@@ -49,8 +49,8 @@ type Directory struct {
 }
 
 // Claim takes a directory for a campaign, alone or together with other calls. A directory that has
-// files but no folder for cells is refused, except with Anew. Files that the campaign does not write
-// are never touched. An obstacle is a *errs.Mistake.
+// files but no folder for cells is refused, except with Anew. Files that the campaign does not
+// write are never touched. An obstacle is a *errs.Mistake.
 func Claim(path string, p *Plan, mode Mode) (*Directory, error) {
 	d := &Directory{path: path, plan: p, mode: mode}
 	if mode == Drawing && !d.begun() {
@@ -150,8 +150,9 @@ func (d *Directory) write(c *Cell, result any) error {
 	})
 }
 
-// Write writes a file of the campaign, as files.Write does. It writes it again if a call that tidies
-// up has removed the unfinished file: a call on another machine may not see that there are others.
+// Write writes a file of the campaign, as files.Write does. It writes it again if a call that
+// tidies up has removed the unfinished file: a call on another machine may not see that there are
+// others.
 func (d *Directory) Write(name string, write func(io.Writer) error) (err error) {
 	for range 3 {
 		if err = files.Write(filepath.Join(d.path, name), write); !errors.Is(err, fs.ErrNotExist) {

@@ -20,8 +20,8 @@ type Status struct {
 	Name        string // of the cell that was done last
 }
 
-// Do does cells that are not done yet, with Anew all of them, and returns the results of all, in their order.
-// The first error ends it, as the end of ctx does; finished cells stay.
+// Do does cells that are not done yet, with Anew all of them, and returns the results of all, in
+// their order. The first error ends it, as the end of ctx does; finished cells stay.
 func Do[T any](
 	ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error),
 ) ([]*T, error) {

@@ -26,7 +26,8 @@ type Loop struct {
 	Faults      []Fault       `json:"faults,omitempty"`
 }
 
-// Algorithms returns the reaction points of this program that take feedback, with their usual parameters.
+// Algorithms returns the reaction points of this program that take feedback, with their usual
+// parameters.
 func Algorithms() []*Subject {
 	var all []*Subject
 	for _, l := range rp.Algorithms() {
@@ -50,8 +51,8 @@ func algorithmOf(l rp.Algorithm) *Subject {
 		algorithm: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
-// pointsOf returns the maker of the congestion points of an algorithm. They have the name of the algorithm, or are ECM's,
-// on which E2CM is based.
+// pointsOf returns the maker of the congestion points of an algorithm. They have the name of the
+// algorithm, or are ECM's, on which E2CM is based.
 func pointsOf(algorithm string) func(cp.Site) (cp.Notifier, error) {
 	for _, p := range cp.Points() {
 		if p.Name == algorithm && p.Notifier != nil {

@@ -49,8 +49,8 @@ func (t *drawing) add(s bench.Start) {
 	t.last = s.At
 }
 
-// rates returns the rate of the starts and the set rate, in bits per second, for the middle of each part of
-// the time.
+// rates returns the rate of the starts and the set rate, in bits per second, for the middle of each
+// part of the time.
 func (t *drawing) rates() (at, started, set []float64) {
 	part := float64(t.c.Duration) / bins
 	for i := range bins {

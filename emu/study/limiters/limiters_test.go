@@ -83,8 +83,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A program that is asked again and puts its packet off fails the case, and the measurement continues. The
-// result has a probable cause; one without a fault has none.
+// A program that is asked again and puts its packet off fails the case, and the measurement
+// continues. The result has a probable cause; one without a fault has none.
 func TestCauses(t *testing.T) {
 	const rounds = `read x; echo limiter - mine; due=0; while read w t n; do case $w in
 next) if [ $t -lt $((due - 500)) ]; then echo $((due - 500)); elif [ $t -lt $due ]; then echo $due; else echo $t; fi;;

@@ -72,7 +72,8 @@ func (r *Result) page() *document.Page {
 	return p
 }
 
-// outcomeFirst returns the table as browsers show it: the last column comes first, so that a narrow window has it.
+// outcomeFirst returns the table as browsers show it: the last column comes first, so that a narrow
+// window has it.
 func outcomeFirst(t *document.Table) *document.Table {
 	last := len(t.Columns) - 1
 	columns := []int{last}

@@ -19,13 +19,13 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Replay hands a recording to a limiter or a reaction point, whose source always has a packet. A limiter
-// receives the recorded rates, and a reaction point the recorded feedback, at their instants. With
-// dilation 0 it runs on the virtual clock, else on the wall clock over sockets, where it takes this many times
-// the time of the recording.
+// Replay hands a recording to a limiter or a reaction point, whose source always has a packet. A
+// limiter receives the recorded rates, and a reaction point the recorded feedback, at their
+// instants. With dilation 0 it runs on the virtual clock, else on the wall clock over sockets,
+// where it takes this many times the time of the recording.
 //
-// A limiter on the virtual clock is judged as in any case of the bench. Otherwise the figures are reported
-// without a judgement, and only a program that breaks the protocol is at fault.
+// A limiter on the virtual clock is judged as in any case of the bench. Otherwise the figures are
+// reported without a judgement, and only a program that breaks the protocol is at fault.
 func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int64, o Options) (*Result, error) {
 	out := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	c := bench.Case{
@@ -139,8 +139,8 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	return out, nil
 }
 
-// pace runs a scenario whose link has the recorded rate, and whose source is paced by the limiter and a
-// reaction point.
+// pace runs a scenario whose link has the recorded rate, and whose source is paced by the limiter
+// and a reaction point.
 func (t *tape) pace(ctx context.Context, r *feedback.Recording, c rp.Controller, clock emu.Clock, dilation int64) (
 	*emu.Result, error) {
 	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
@@ -167,8 +167,8 @@ flows:
 	return emu.Run(ctx, s, o)
 }
 
-// feeder is a reaction point that hands recorded feedback to another one. Without another one, it has the
-// recorded rates itself.
+// feeder is a reaction point that hands recorded feedback to another one. Without another one, it
+// has the recorded rates itself.
 type feeder struct {
 	algorithm         rp.Controller
 	entries           []feedback.Entry

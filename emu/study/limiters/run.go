@@ -42,8 +42,8 @@ type Result struct {
 	Limiter string        `json:"limiter"`
 	Note    string        `json:"note,omitempty"`
 	Partial bool          `json:"partial,omitempty"` // it was ended early
-	// Verdict is the reason why not all cases were run, or the fault of a program in a replay. It is
-	// empty without one.
+	// Verdict is the reason why not all cases were run, or the fault of a program in a replay. It
+	// is empty without one.
 	Verdict string    `json:"verdict,omitempty"`
 	Cases   []Outcome `json:"cases"`
 	NotRun  []string  `json:"not_run,omitempty"` // names of the selected cases that were not run
@@ -64,13 +64,13 @@ func (r *Result) Timed() bool {
 	return !slices.ContainsFunc(r.Cases, func(o Outcome) bool { return !o.timed() })
 }
 
-// hopeless is the number of failed cases from the start on after which the rest is not run: waiting for
-// the program in each would take long.
+// hopeless is the number of failed cases from the start on after which the rest is not run: waiting
+// for the program in each would take long.
 const hopeless = 3
 
-// Run puts a limiter into cases. Where another program breaks the protocol, or does not answer, the case
-// fails, and the next case begins another process of it, or another connection. An error is a mistake of the
-// user.
+// Run puts a limiter into cases. Where another program breaks the protocol, or does not answer, the
+// case fails, and the next case begins another process of it, or another connection. An error is a
+// mistake of the user.
 func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	if s.algorithm != nil {
 		return runAlgorithm(ctx, s, o)
@@ -210,8 +210,8 @@ const (
 	tiny = 1000 * unit.BitPerSecond
 )
 
-// brief returns a case with about most packets, and a description of the change. It cuts the time of a
-// uniform case, and lowers the rates of others. With 0 there is no limit.
+// brief returns a case with about most packets, and a description of the change. It cuts the time
+// of a uniform case, and lowers the rates of others. With 0 there is no limit.
 func (c situation) brief(most int) (situation, string) {
 	if c.clock == mode.WallClock {
 		return c, ""

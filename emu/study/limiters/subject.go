@@ -42,8 +42,8 @@ func Ours() []*Subject {
 	}
 }
 
-// Named returns the limiters and reaction points of this program with these names, or all limiters without
-// names. Reaction points that take no feedback are only for a replay.
+// Named returns the limiters and reaction points of this program with these names, or all limiters
+// without names. Reaction points that take no feedback are only for a replay.
 func Named(names []string, replay bool) (out []*Subject, err error) {
 	if len(names) == 0 {
 		return Ours(), nil
@@ -93,8 +93,8 @@ func InProgram(p *program.Program) *Subject {
 	return s
 }
 
-// begins begins a case whose longest packet has a length. All its talks end with the context, or with a fault: a
-// case may have many of them, and
+// begins begins a case whose longest packet has a length. All its talks end with the context, or
+// with a fault: a case may have many of them, and
 // waiting for each would take long.
 func (s *Subject) begins(ctx context.Context, longest unit.Size) (within context.Context, done func()) {
 	within, done = context.WithCancel(ctx)
@@ -109,7 +109,8 @@ func (s *Subject) begins(ctx context.Context, longest unit.Size) (within context
 	return within, done
 }
 
-// ended ends the talks of a case. A mistake of the user is an error. The first fault of the program is a fault.
+// ended ends the talks of a case. A mistake of the user is an error. The first fault of the program
+// is a fault.
 func (s *Subject) ended() (fault *program.Fault, err error) {
 	if s.program == nil {
 		return nil, nil

@@ -11,8 +11,8 @@ import (
 	"fabemu/emu/study/limiters/bench"
 )
 
-// RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a limiter that
-// repeats measured starts, clock is the clock of that measurement.
+// RunCase puts a limiter of this program into a case of the caller's, on the virtual clock. For a
+// limiter that repeats measured starts, clock is the clock of that measurement.
 func RunCase(s *Subject, c bench.Case, clock mode.Clock) *Result {
 	t := draw(&c)
 	r := bench.Measure(s.New, c, t.add)
@@ -20,8 +20,8 @@ func RunCase(s *Subject, c bench.Case, clock mode.Clock) *Result {
 }
 
 // WriteTable writes results as a table in Markdown, a row for each limiter: how many cases pass on
-// each clock, the worst of measures at a steady rate and the largest burst of all cases. The notes below it
-// list the faults.
+// each clock, the worst of measures at a steady rate and the largest burst of all cases. The notes
+// below it list the faults.
 func WriteTable(table, notes io.Writer, results []*Result) error {
 	t := tableOf("", []string{"limiter", "virtual clock", "wall clock", "rate error over 1000 packets", "gaps", "largest burst, of the bytes allowed"})
 	t.Columns[1].Right, t.Columns[2].Right = false, false

@@ -26,8 +26,8 @@ func courseOf(c *fluid.BCNCourse, quantity string, i int) []float64 {
 	return map[string][][]float64{"queue": c.Queue, "rate": c.Rate}[quantity][i]
 }
 
-// bcnLot is the rate of a flow through one link of the parking lot over the rate of one through both, in
-// the end, with a rate unit in Mb/s.
+// bcnLot is the rate of a flow through one link of the parking lot over the rate of one through
+// both, in the end, with a rate unit in Mb/s.
 func bcnLot(ru float64) Quantity {
 	return computed(func() float64 {
 		c := fluid.Published(6)
@@ -69,8 +69,8 @@ func ascend(from [4]float64) *fluid.Ascent {
 	return must(fluid.Published(4).Ascend(from[:], 400*unit.Millisecond, odeStep))
 }
 
-// fall is the greatest fall of V below an earlier value, on the path from all ascents, as a share of its
-// rise.
+// fall is the greatest fall of V below an earlier value, on the path from all ascents, as a share
+// of its rise.
 func fall() float64 {
 	worst := 0.0
 	for _, from := range ascents {

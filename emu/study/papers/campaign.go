@@ -27,8 +27,8 @@ type Campaign struct {
 	plan    campaign.Plan
 }
 
-// NewCampaign plans the cells of the figures that Find returns for a name. With the ID of a cell it plans
-// only this cell.
+// NewCampaign plans the cells of the figures that Find returns for a name. With the ID of a cell it
+// plans only this cell.
 func NewCampaign(name, only string, o Options) (*Campaign, error) {
 	paper, figures, err := Find(name)
 	if err != nil {
@@ -59,8 +59,8 @@ func NewCampaign(name, only string, o Options) (*Campaign, error) {
 	return c, nil
 }
 
-// inputs names what the results of all runs depend on in addition to their scenarios: the program, the clock, and the
-// figures, which choose the measurements of a run.
+// inputs names what the results of all runs depend on in addition to their scenarios: the program,
+// the clock, and the figures, which choose the measurements of a run.
 func (o *Options) inputs(figures string) string {
 	link := emu.Carrier("")
 	if o.Clock == emu.WallClock {
@@ -73,8 +73,8 @@ func (o *Options) inputs(figures string) string {
 func (c *Campaign) Cells() []campaign.Cell { return c.plan.Cells }
 
 // Do does the cells of a share that are not done yet, and returns how many of the share are
-// void. When ctx is done, it stops and returns the error of ctx; finished cells stay. A mistake about the
-// share or the directory is a *emu.Mistake.
+// void. When ctx is done, it stops and returns the error of ctx; finished cells stay. A mistake
+// about the share or the directory is a *emu.Mistake.
 func (c *Campaign) Do(
 	ctx context.Context, dir string, share campaign.Share, progress func(campaign.Status),
 ) (void, cells int, err error) {
@@ -110,8 +110,8 @@ func (c *Campaign) Do(
 }
 
 // Draw makes a result of the cells that are done, has it written into the directory, and
-// returns the cells that are missing. If none is, it does the further seeds of claims near a bound. If all are, it writes nothing: the files that are there may be of
-// another reproduction.
+// returns the cells that are missing. If none is, it does the further seeds of claims near a bound.
+// If all are, it writes nothing: the files that are there may be of another reproduction.
 func (c *Campaign) Draw(ctx context.Context, dir string, write func(*Result) error) (missing []campaign.Cell, err error) {
 	d, err := campaign.Claim(dir, &c.plan, campaign.Drawing)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // Y. Zhu, M. Ghobadi, V. Misra, J. Padhye, "ECN or Delay: Lessons Learnt from Analysis of DCQCN
 // and TIMELY", CoNEXT 2016, with measurements by the simulators of both.
 
-// presetTable has the parameters of an algorithm that are not the same in all of its presets; empty: it has none.
+// presetTable has the parameters of an algorithm that are not the same in all of its presets;
+// empty: it has none.
 func presetTable(algorithm string) string {
 	all, algorithms := map[string]any{}, rp.Algorithms()
 	i := slices.IndexFunc(algorithms, func(l rp.Algorithm) bool { return l.Name == algorithm })

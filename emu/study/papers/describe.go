@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// whole makes the plots, claims and table of a figure. It reads words and scenarios, so that it runs only
-// where a figure is found, or run.
+// whole makes the plots, claims and table of a figure. It reads words and scenarios, so that it
+// runs only where a figure is found, or run.
 func (f *Figure) whole() {
 	if f.words == nil {
 		return
@@ -44,8 +44,8 @@ func (f *Figure) claims(s scope, list []claimWords, p *paperWords) {
 	}
 }
 
-// rows returns each row with the scopes of its items. Rows that follow one another with the same items
-// are taken together: all rows for the first item, then all for the second.
+// rows returns each row with the scopes of its items. Rows that follow one another with the same
+// items are taken together: all rows for the first item, then all for the second.
 func rows[T any](s scope, list []T, each func(*T) any) iter.Seq2[scope, *T] {
 	return func(yield func(scope, *T) bool) {
 		for rest := list; len(rest) > 0; {
@@ -68,8 +68,8 @@ func rows[T any](s scope, list []T, each func(*T) any) iter.Seq2[scope, *T] {
 
 func eachOf(c *claimWords) any { return c.Each }
 
-// claim makes the claim of a row. Reason, null result and seeds come from the row that has the ID of the
-// item itself, if there is one.
+// claim makes the claim of a row. Reason, null result and seeds come from the row that has the ID
+// of the item itself, if there is one.
 func (c *claimWords) claim(s scope, all []claimWords) Claim {
 	x := Claim{Value: s.quantity(c.Value), Unit: c.Unit, Null: c.Null}
 	fill := func(text string) string { return text }
@@ -122,8 +122,8 @@ func (f *Figure) checks(p *paperWords, names []string) {
 	}
 }
 
-// printed returns how a metric of a scenario's claim is printed: in the unit that the words give, or in
-// the unit of its quantity. Queues are counted in the paper's own unit.
+// printed returns how a metric of a scenario's claim is printed: in the unit that the words give,
+// or in the unit of its quantity. Queues are counted in the paper's own unit.
 func (p *paperWords) printed(metric string, given Unit) (scale float64, u Unit) {
 	switch of := unitOf(metric); {
 	case given != Plain:

@@ -73,8 +73,8 @@ func svg(t *testing.T, p Picture) []byte {
 	return b.Bytes()
 }
 
-// Each page is what the program writes of the paper's description and the figures on the page: with -update new words
-// need no runs. Its section about what differs names the claims that do.
+// Each page is what the program writes of the paper's description and the figures on the page: with
+// -update new words need no runs. Its section about what differs names the claims that do.
 func TestModelDocuments(t *testing.T) {
 	for _, d := range documents {
 		t.Run(d.paper.Name, func(t *testing.T) {
@@ -180,7 +180,8 @@ func (c *Claim) readBack(p *Paper, result, null, outcome string) ClaimResult {
 	return x
 }
 
-// read returns the figures that a cell prints: a value in the unit, its deviation, and of how many seeds how many are outside.
+// read returns the figures that a cell prints: a value in the unit, its deviation, and of how many
+// seeds how many are outside.
 func (u Unit) read(cell string) (value, deviation float64, outside, seeds int) {
 	number := func(text string) float64 {
 		switch v, err := strconv.ParseFloat(text, 64); {
@@ -247,8 +248,8 @@ func paperNamed(name string) *Paper {
 	return papers[slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == name })]
 }
 
-// The pages stay short: limits on the words of their claim tables, of other tables, and of the rest without pictures,
-// formulas and commands.
+// The pages stay short: limits on the words of their claim tables, of other tables, and of the rest
+// without pictures, formulas and commands.
 func TestWordsOfPages(t *testing.T) {
 	words, fence := map[string]int{}, false
 	for _, d := range documents {

@@ -235,8 +235,8 @@ func (s scope) call(name string, nodes []node) any {
 	return call(name, reflect.ValueOf(f), args)
 }
 
-// call calls a function of Go. A list among the last arguments of a variadic function stands for its
-// elements.
+// call calls a function of Go. A list among the last arguments of a variadic function stands for
+// its elements.
 func call(name string, f reflect.Value, args []any) any {
 	t := f.Type()
 	fixed := t.NumIn()
@@ -270,8 +270,8 @@ func flat(args []any) (all []any) {
 	return all
 }
 
-// as converts an argument. A text is the run of a scenario where a function wants a run. A number is a
-// quantity, an instant in ms of model time, or a count.
+// as converts an argument. A text is the run of a scenario where a function wants a run. A number
+// is a quantity, an instant in ms of model time, or a count.
 func as(name string, x any, to reflect.Type) reflect.Value {
 	v, number := x.(float64)
 	text, word := x.(string)
@@ -351,7 +351,8 @@ func (s scope) fill(text string) string {
 }
 
 // items returns the scopes of a row that stands for several: one for each item of a list. An item
-// is a mapping of names to values. {n: [1, 2]} is short for [{n: 1}, {n: 2}]; a text is an expression.
+// is a mapping of names to values. {n: [1, 2]} is short for [{n: 1}, {n: 2}]; a text is an
+// expression.
 func (s scope) items(each any) (all []scope) {
 	if each == nil {
 		return []scope{s}
@@ -365,7 +366,8 @@ func (s scope) items(each any) (all []scope) {
 	return s.over("", each)
 }
 
-// over returns a scope for each value of a list: a mapping of names to values, or the value of a name.
+// over returns a scope for each value of a list: a mapping of names to values, or the value of a
+// name.
 func (s scope) over(name string, list any) (all []scope) {
 	if text, ok := list.(string); ok {
 		list = s.eval(text)

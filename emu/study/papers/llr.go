@@ -10,9 +10,11 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The measurements of link layer retry that need instants: the counters of a run are sums to its end.
+// The measurements of link layer retry that need instants: the counters of a run are sums to its
+// end.
 
-// retryTimes are the instants at which the links of a node counted something, by the name of the counter (trace.Sink).
+// retryTimes are the instants at which the links of a node counted something, by the name of the
+// counter (trace.Sink).
 type retryTimes struct {
 	node int
 	at   map[string][]unit.Time
@@ -49,7 +51,8 @@ func within(at []unit.Time, from, to unit.Time) (n float64) {
 	return n
 }
 
-// meanwhile is how often a node counts something between the first times that it counts two other things.
+// meanwhile is how often a node counts something between the first times that it counts two other
+// things.
 func meanwhile(r Run, node, counter, first, last string) Quantity {
 	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {
 		if len(at[first]) == 0 || len(at[last]) == 0 {
@@ -59,8 +62,8 @@ func meanwhile(r Run, node, counter, first, last string) Quantity {
 	})
 }
 
-// instant is when a node counts something for the n-th time, in seconds of model time. It is not a number
-// when it does not.
+// instant is when a node counts something for the n-th time, in seconds of model time. It is not a
+// number when it does not.
 func instant(r Run, node, counter string, n int) Quantity {
 	return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 {
 		if len(at[counter]) < n {

@@ -181,8 +181,8 @@ func (c *CellResult) Mean() string {
 // Beside prints the notes next to the mean.
 func (c *CellResult) Beside() string { return strings.Join(c.beside(), " ") }
 
-// beside returns the notes in addition to the mean: half of its interval, unless it is 0, and the number of seeds
-// that have a value, unless all have.
+// beside returns the notes in addition to the mean: half of its interval, unless it is 0, and the
+// number of seeds that have a value, unless all have.
 func (c *CellResult) beside() (words []string) {
 	scale := c.column.Unit.scale()
 	half := scale * float64(c.Interval)

@@ -78,15 +78,16 @@ func functions() map[string]any {
 			return retryTimesOf(r, node, func(at map[string][]unit.Time) float64 { return within(at[counter], from, to) })
 		},
 
-		// How many times a packet fills the buffer of the trunk, and the share of these at which a packet of the victim is
-		// in it.
+		// How many times a packet fills the buffer of the trunk, and the share of these at which a
+		// packet of the victim is in it.
 		"timesFull": func(r Run, from unit.Time) Quantity {
 			return counted(r, from, func(c *census) float64 { return c.fills })
 		},
 		"victimInFull": func(r Run, from unit.Time) Quantity {
 			return counted(r, from, func(c *census) float64 { return c.withVictim / c.fills })
 		},
-		// How many packets of a group a marking event finds waiting, and how many of them leave marked for each event.
+		// How many packets of a group a marking event finds waiting, and how many of them leave
+		// marked for each event.
 		"waiting": func(r Run, from unit.Time, cause, group string) Quantity {
 			e, g := censusCauses[cause], censusGroups[group]
 			return counted(r, from, func(c *census) float64 { return c.events[e].waiting[g] / c.events[e].n })
@@ -95,7 +96,8 @@ func functions() map[string]any {
 			e, g := censusCauses[cause], censusGroups[group]
 			return counted(r, from, func(c *census) float64 { return c.marks[e][g] / c.events[e].n })
 		},
-		// The marked share of a group's packets over the marked share of another group's, for one cause of marks.
+		// The marked share of a group's packets over the marked share of another group's, for one
+		// cause of marks.
 		"preference": func(r Run, from unit.Time, cause, group, other string) Quantity {
 			e, g, o := censusCauses[cause], censusGroups[group], censusGroups[other]
 			return counted(r, from, func(c *census) float64 {
@@ -103,7 +105,8 @@ func functions() map[string]any {
 			})
 		},
 
-		// An effect in a design, the part of the variation that it explains, and the standard deviation of the errors.
+		// An effect in a design, the part of the variation that it explains, and the standard
+		// deviation of the errors.
 		"effect": func(k int, responses ...Quantity) Quantity {
 			return design(func(e effects) float64 { return e.q[k] }, responses)
 		},
@@ -125,8 +128,8 @@ func functions() map[string]any {
 		"bcnFall":       func() Quantity { return computed(fall) },
 		"bcnQuickening": func() Quantity { return computed(quickening) },
 
-		// The shares of marked packets at rest: by the closed form, by the equations, and of one flow by itself with marks
-		// at random; and where the queue comes to rest.
+		// The shares of marked packets at rest: by the closed form, by the equations, and of one
+		// flow by itself with marks at random; and where the queue comes to rest.
 		"closedShare": func(flows int) Quantity { return constant(must(restOf(flows).Closed())).in(metrics.Share()) },
 		"restShare":   func(flows int) Quantity { return constant(must(restOf(flows).Rest())).in(metrics.Share()) },
 		"aloneShare":  func(flows int) Quantity { return computed(func() float64 { return alone(flows) }).in(metrics.Share()) },
@@ -139,7 +142,8 @@ func functions() map[string]any {
 			return computed(func() float64 { return qcnStep().Mean(qcnStep().Queue, 300*unit.Millisecond, 500*unit.Millisecond) })
 		},
 
-		// Of the equations of a run: the mean queue in packets, its period in seconds, and its course.
+		// Of the equations of a run: the mean queue in packets, its period in seconds, and its
+		// course.
 		"tcpMean": func(r Run) Quantity {
 			solve := solveTCP(r)
 			return computed(func() float64 { return solve().mean })

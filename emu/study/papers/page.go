@@ -20,7 +20,8 @@ import (
 // WritePage writes report.html.
 func (r *Result) WritePage(w io.Writer) error { return r.page().WriteHTML(w) }
 
-// WriteText writes the claims for people, one row a claim and below it its reasons; tables; and the verdict.
+// WriteText writes the claims for people, one row a claim and below it its reasons; tables; and the
+// verdict.
 func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.page().WriteText(w, look) }
 
 // WriteMarkdown writes the claims and tables as a document, with the pictures at
@@ -132,7 +133,8 @@ func (r *Result) committed() string {
 	return fmt.Sprintf(" Of %d ranges: %s.", all, strings.Join(marked, ", "))
 }
 
-// section is the part of the report about a figure. number is its place among those that are compared; -1: it is not.
+// section is the part of the report about a figure. number is its place among those that are
+// compared; -1: it is not.
 func (f *FigureResult) section(number int) document.Section {
 	s := document.Section{Title: f.Title, Command: "fabemu reproduce " + f.Name, Source: f.Source, Text: f.Caption}
 	for i := range f.Pictures {
@@ -155,7 +157,8 @@ func (p *Picture) part() document.Part {
 	return document.Picture{Drawing: p.Figure, Name: p.Name, Title: p.Title}
 }
 
-// rowsOf returns the rows of claims. A claim of the section's source does not name it, nor the document on its page.
+// rowsOf returns the rows of claims. A claim of the section's source does not name it, nor the
+// document on its page.
 func rowsOf(claims []ClaimResult, section string) []summary.Row {
 	rows := make([]summary.Row, len(claims))
 	for i := range claims {
@@ -177,7 +180,8 @@ func rowsOf(claims []ClaimResult, section string) []summary.Row {
 	return rows
 }
 
-// joined has one row for claims with the same statement, range and outcome, with the IDs and values of all.
+// joined has one row for claims with the same statement, range and outcome, with the IDs and values
+// of all.
 func joined(rows []summary.Row) (all []summary.Row) {
 	for _, r := range rows {
 		i := slices.IndexFunc(all, func(o summary.Row) bool {
@@ -200,8 +204,8 @@ func joined(rows []summary.Row) (all []summary.Row) {
 	return all
 }
 
-// parts are the table of choices, a row a statement, and its note. A terminal has letters for the choices, and
-// describes them above.
+// parts are the table of choices, a row a statement, and its note. A terminal has letters for the
+// choices, and describes them above.
 func (t *TableResult) parts() []document.Part {
 	heads := append([]string{t.Title}, t.Columns...)
 	long, means := document.NewTable(t.Title, heads, nil), document.NewTable(t.Title, heads, nil)
@@ -280,8 +284,8 @@ func (m *MatrixResult) table() document.Part {
 	return t
 }
 
-// matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of it, which sorts by
-// column within the parts, or the commands that repeat the cells.
+// matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of
+// it, which sorts by column within the parts, or the commands that repeat the cells.
 func matrixHTML(name string, figures []*FigureResult) document.Part {
 	data := make([]matrixPart, len(figures))
 	for i, f := range figures {
@@ -300,8 +304,8 @@ type matrixPart struct {
 	Number int
 }
 
-// Order is the sort key of a cell: empty without a value, and behind all others where a level was never
-// reached.
+// Order is the sort key of a cell: empty without a value, and behind all others where a level was
+// never reached.
 func (c *CellResult) Order() string {
 	if c.Mean() == never {
 		return "1e300"

@@ -51,8 +51,8 @@ type Plot struct {
 }
 
 // Curve is a curve of a plot: either points, each a quantity, or the course of one
-// metric over the model time of a run, or a solution of equations. On the picture values are multiplied by
-// Scale, unless it is zero.
+// metric over the model time of a run, or a solution of equations. On the picture values are
+// multiplied by Scale, unless it is zero.
 type Curve struct {
 	Name   string
 	Scale  float64
@@ -145,8 +145,8 @@ type Row struct {
 	Cells []Quantity // by column
 }
 
-// Papers returns the papers whose figures can be had again. It does not read plots and claims of figures:
-// Find and Do read them.
+// Papers returns the papers whose figures can be had again. It does not read plots and claims of
+// figures: Find and Do read them.
 func Papers() []*Paper {
 	tables := scenario.BuiltIn()
 	read := papers()

@@ -18,8 +18,8 @@ var qcnStep = sync.OnceValue(func() *fluid.Course {
 	return must(fluid.Standard(10, 50*unit.Microsecond).Solve(500*unit.Millisecond, 5*unit.Microsecond))
 })
 
-// qcnCourse is the course of the queue in bytes, or of the rate of a source in bits per second, times
-// a scale.
+// qcnCourse is the course of the queue in bytes, or of the rate of a source in bits per second,
+// times a scale.
 func qcnCourse(quantity string, scale float64) solution {
 	return func() (x, y []float64) {
 		const steps = 20 // to a point

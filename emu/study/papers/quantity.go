@@ -192,7 +192,8 @@ func common(list ...Quantity) metrics.Unit {
 	return list[0].unit
 }
 
-// fold returns the function that computes a quantity from others. It has their unit, if all have the same.
+// fold returns the function that computes a quantity from others. It has their unit, if all have
+// the same.
 func fold(of func(values []float64) float64) func(list ...Quantity) Quantity {
 	return func(list ...Quantity) Quantity { return Combine(of, list...).in(common(list...)) }
 }

@@ -8,7 +8,8 @@ import (
 	"sync"
 )
 
-// Range says when the accepted range of a claim was committed, which scripts/ranges.py finds out from git.
+// Range says when the accepted range of a claim was committed, which scripts/ranges.py finds out
+// from git.
 type Range struct {
 	When   When   `json:"when"`             // empty: the claim is of no page
 	Commit string `json:"commit,omitempty"` // of the first result; Later: that changed the range
@@ -25,7 +26,8 @@ const (
 	Later    When = "after"    // the range was changed when a result was known
 )
 
-// rangesText has a row for each claim in docs/papers: its page and ID, the range, and what Range has.
+// rangesText has a row for each claim in docs/papers: its page and ID, the range, and what Range
+// has.
 //
 //go:embed words/ranges.csv
 var rangesText string

@@ -88,8 +88,8 @@ type RowResult struct {
 // statement returns the statement of a row, with its source.
 func (r *RowResult) statement() string { return strings.TrimPrefix(r.Source+": "+r.Says, ": ") }
 
-// heading is the start of a row in a table of choices: the statement, and the measurement where there is
-// one.
+// heading is the start of a row in a table of choices: the statement, and the measurement where
+// there is one.
 func (r *RowResult) heading() string {
 	return strings.TrimSuffix(r.statement()+" ("+r.Measured+")", " ()")
 }

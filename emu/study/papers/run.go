@@ -224,7 +224,8 @@ const defaultSeeds = 5
 // moreSeeds is how many times as many seeds a claim near a bound has.
 const moreSeeds = 3
 
-// sharpen measures again, over more seeds, claims whose means are near a bound of their ranges, whatever the outcome.
+// sharpen measures again, over more seeds, claims whose means are near a bound of their ranges,
+// whatever the outcome.
 func (b *batch) sharpen(ctx context.Context, figures []*Figure) error {
 	before := len(b.jobs)
 	if b.options.Clock == emu.WallClock || b.done < before { // on the wall clock there is one seed
@@ -250,8 +251,9 @@ func (b *batch) sharpen(ctx context.Context, figures []*Figure) error {
 	return b.run(ctx, b.jobs[before:])
 }
 
-// isNear reports whether a claim is a mean over seeds within two of their standard deviations of a bound. One that is
-// known to differ stays so, and no share is above 1, nor is what begins at 0 below.
+// isNear reports whether a claim is a mean over seeds within two of their standard deviations of a
+// bound. One that is known to differ stays so, and no share is above 1, nor is what begins at 0
+// below.
 func (b *batch) isNear(c *Claim) bool {
 	mean, deviation, n := b.value(&c.Value)
 	near := func(bound float64) bool { return math.Abs(mean-bound) < 2*deviation }
@@ -355,7 +357,8 @@ func (b *batch) take(j *job, o *outcome) {
 	b.done++
 }
 
-// watch makes the sinks of a job's leaves; watched has a function for each leaf that returns its number.
+// watch makes the sinks of a job's leaves; watched has a function for each leaf that returns its
+// number.
 func (j *job) watch() (watched []func() float64, all trace.Sink, err error) {
 	var built *fabric.Fabric
 	var list sinks

@@ -7,8 +7,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// A claim whose mean is near a bound is measured over three times as many seeds, unless it is known to differ; so is one
-// for which that is wanted. A bound that no share can pass is none.
+// A claim whose mean is near a bound is measured over three times as many seeds, unless it is known
+// to differ; so is one for which that is wanted. A bound that no share can pass is none.
 func TestMoreSeedsNearABound(t *testing.T) {
 	of := func(metric string) Quantity {
 		return Mean(Run{Scenario: "hpl2002/fig3b", Sets: []string{"model.duration=3ms"}, Seeds: true}, metric, 2*ms, 3*ms)

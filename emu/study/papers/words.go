@@ -12,8 +12,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// The words of the papers: PAPER.md introduces the figures, and PAPER.yaml has their captions, plots,
-// claims and tables.
+// The words of the papers: PAPER.md introduces the figures, and PAPER.yaml has their captions,
+// plots, claims and tables.
 //
 //go:embed words/*.md words/*.yaml
 var wordFiles embed.FS
@@ -82,10 +82,11 @@ type tableWords struct {
 	Rows        []claimWords
 }
 
-// claimWords is a claim in PAPER.yaml, or several: one for each item, or a row of a table. Its keys are the keys of expect
-// in a scenario, with Above or Below instead of an end of the range that the value may not reach. Without High the range
-// has no end. A row without a value is about a claim that is in a scenario, or about one item of another row: it has
-// Near, the null result, the unit, and why the claim differs over the seeds where the scenario's own seed does not.
+// claimWords is a claim in PAPER.yaml, or several: one for each item, or a row of a table. Its keys
+// are the keys of expect in a scenario, with Above or Below instead of an end of the range that the
+// value may not reach. Without High the range has no end. A row without a value is about a claim
+// that is in a scenario, or about one item of another row: it has Near, the null result, the unit,
+// and why the claim differs over the seeds where the scenario's own seed does not.
 type claimWords struct {
 	ID                  string
 	Each                any
@@ -115,7 +116,8 @@ type index struct {
 	Figures             []struct{ Name, Source, Title string }
 }
 
-// papers returns the papers of papers.yaml by name. The words of a paper are read with its first figure.
+// papers returns the papers of papers.yaml by name. The words of a paper are read with its first
+// figure.
 func papers() map[string]*Paper {
 	var list []index
 	load("papers.yaml", &list)

@@ -21,8 +21,8 @@ const (
 	OverviewName = "overview"   // of a picture
 )
 
-// Files returns the names of all files that WriteDir writes for figures. The first is ClaimsFile: where
-// it exists, the others are complete.
+// Files returns the names of all files that WriteDir writes for figures. The first is ClaimsFile:
+// where it exists, the others are complete.
 func Files(figures []*Figure) []string {
 	names := []string{ClaimsFile, TableFile, DocumentFile, PageFile}
 	for _, f := range figures {

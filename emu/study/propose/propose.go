@@ -12,7 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Proposal is the smallest dilation that this machine sustained for a scenario, and the trials that show it.
+// Proposal is the smallest dilation that this machine sustained for a scenario, and the trials that
+// show it.
 type Proposal struct {
 	Dilation  int64   `json:"dilation"`
 	Sustained bool    `json:"sustained"`  // false: no trial was; Dilation is the smallest of the best level that kept its pace, or the last
@@ -21,14 +22,14 @@ type Proposal struct {
 	Reason    string  `json:"reason"`     // sentences for people
 }
 
-// sensible is the highest dilation that is tried because frames are late. A disturbance that is longer than a packet time
-// there is another program's work, and does not end at a higher dilation.
+// sensible is the highest dilation that is tried because frames are late. A disturbance that is
+// longer than a packet time there is another program's work, and does not end at a higher dilation.
 const sensible = 1000
 
-// Dilation finds the smallest dilation that this machine sustains for a scenario with some options: Timing, Link, Placement,
-// Pin, NewStack, Schemes and Version count, and for parts on other hosts or started by hand the trials are in this process. It takes
-// some seconds and needs the machine for itself. A scenario with real guests, or one in which nothing is sent, is a
-// *errs.Mistake.
+// Dilation finds the smallest dilation that this machine sustains for a scenario with some options:
+// Timing, Link, Placement, Pin, NewStack, Schemes and Version count, and for parts on other hosts
+// or started by hand the trials are in this process. It takes some seconds and needs the machine
+// for itself. A scenario with real guests, or one in which nothing is sent, is a *errs.Mistake.
 func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Proposal, error) {
 	t, err := newTrials(ctx, s, o)
 	if err != nil {
@@ -45,7 +46,8 @@ func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Propos
 	return p, nil
 }
 
-// Sustains tries whether this machine sustains the dilation of a scenario. It is otherwise like Dilation.
+// Sustains tries whether this machine sustains the dilation of a scenario. It is otherwise like
+// Dilation.
 func Sustains(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Trial, error) {
 	t, err := newTrials(ctx, s, o)
 	if err != nil {
@@ -62,8 +64,9 @@ func ladder() (all []int64) {
 	return all
 }
 
-// search tries rising dilations until one is sustained. It leaves out those that the trial before shows to be too low, and
-// returns to them if it ends right above them, because a stall may have made that trial slow.
+// search tries rising dilations until one is sustained. It leaves out those that the trial before
+// shows to be too low, and returns to them if it ends right above them, because a stall may have
+// made that trial slow.
 func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
 	all := ladder()
 	var p Proposal

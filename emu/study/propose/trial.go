@@ -31,7 +31,8 @@ const tolerance = 0.05
 // paced reports whether the machine kept the pace.
 func (t *Trial) paced() bool { return float64(t.Achieved) <= float64(t.Dilation)*(1+tolerance) }
 
-// rank orders trials that are not sustained: those that kept their pace by level, and then the others.
+// rank orders trials that are not sustained: those that kept their pace by level, and then the
+// others.
 func (t *Trial) rank() int {
 	if !t.paced() {
 		return len(report.Levels())
@@ -91,7 +92,8 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 	return t, nil
 }
 
-// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes in this much wall time.
+// busiest returns where the busiest stretch of a scenario begins, as far as the virtual clock comes
+// in this much wall time.
 func (t *trials) busiest(s *scenario.Scenario, look time.Duration) (unit.Duration, error) {
 	c := &counter{length: max(stretch, s.Model.Duration/stretches+1)}
 	c.frames = make([]int64, s.Model.Duration/c.length+1)
@@ -123,7 +125,8 @@ func (c *counter) Record(e *trace.Event) {
 	}
 }
 
-// from returns a copy of a scenario that begins at an instant, without claims. A flow that runs there starts at once.
+// from returns a copy of a scenario that begins at an instant, without claims. A flow that runs
+// there starts at once.
 func from(s *scenario.Scenario, at unit.Duration) *scenario.Scenario {
 	out := *s
 	out.Expect = nil

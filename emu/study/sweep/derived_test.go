@@ -26,8 +26,9 @@ links: ["h[1-4] - S", r - S, S - T, T - q]
 flows: [{name: x, from: "h[1-4]", to: r}, {name: y, from: h1, to: q}]
 `
 
-// TestWhatIsDerivedDiffers: if algorithms take different shares of the memory, a sweep says so before it runs, and so does
-// the comparison of two runs. They say nothing about a value that is given.
+// TestWhatIsDerivedDiffers: if algorithms take different shares of the memory, a sweep says so
+// before it runs, and so does the comparison of two runs. They say nothing about a value that is
+// given.
 func TestWhatIsDerivedDiffers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lossless.yaml")
 	if err := os.WriteFile(file, []byte(lossless), 0o666); err != nil {

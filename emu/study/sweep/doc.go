@@ -17,7 +17,8 @@
 //
 // # Limitations
 //
-// A figure of a metric that the sweep no longer has stays in the directory. Values are as in --set, and are compared as
-// text: "1ms" and "1000us" differ. A value cannot contain a comma. If the scenario of one cell is invalid, so is the sweep,
-// and nothing is run. Axes are not coupled: each combination is a cell.
+// A figure of a metric that the sweep no longer has stays in the directory. Values are as in --set,
+// and are compared as text: "1ms" and "1000us" differ. A value cannot contain a comma. If the
+// scenario of one cell is invalid, so is the sweep, and nothing is run. Axes are not coupled: each
+// combination is a cell.
 package sweep

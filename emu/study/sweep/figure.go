@@ -104,7 +104,8 @@ func levels(cells []Cell) map[report.Level]int {
 	return count
 }
 
-// stamp returns the text in the corner of a figure: the verdicts, unless the clock is virtual and all are valid.
+// stamp returns the text in the corner of a figure: the verdicts, unless the clock is virtual and
+// all are valid.
 func (l *layout) stamp(cells []Cell) string {
 	count := levels(cells)
 	if count[report.Virtual] == len(cells) {
@@ -137,8 +138,8 @@ func sortByX(c *plot.Curve) {
 	}
 }
 
-// positions returns the X axis of a figure, and the positions of the values of an axis on it: numeric, if all are
-// different numbers with the same unit; else side by side, each with its name.
+// positions returns the X axis of a figure, and the positions of the values of an axis on it:
+// numeric, if all are different numbers with the same unit; else side by side, each with its name.
 func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	at = make(map[string]float64)
 	taken := make(map[float64]bool)

@@ -62,14 +62,16 @@ type Plan struct {
 	// Run the short version of the scenario, which its section short describes.
 	Short bool
 	Axes  []Axis // all settings, including single values; each path once
-	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the checks of the scenario).
+	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the
+	// checks of the scenario).
 	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
 	FromPs  int64    // the time of the metrics; both 0: all after the first fifth
 	ToPs    int64    // in picoseconds of model time
 	Clock   string   // "virtual" or "wall"
 	Link    string   // wall clock: "udp" (default) or "pipe"
 	Codec   bool     // virtual clock: frames go through their bytes
-	// Repeat each run with the seeds 1 to N: figures and means.csv show means and their 95 % intervals.
+	// Repeat each run with the seeds 1 to N: figures and means.csv show means and their 95 %
+	// intervals.
 	//
 	// The last axis has these seeds, whose runs are repetitions.
 	Seeds int `flag:"seeds" arg:"N" low:"2" high:"1000"`
@@ -80,12 +82,13 @@ type Plan struct {
 	schemes map[string]scenario.Preset // by the value of the axis Scheme
 }
 
-// Scheme is the path of an axis of schemes. A value is the name of a scheme, as in fabemu generate: each run has the
-// algorithm, the marking, the telemetry, the thresholds and the transport of its scheme.
+// Scheme is the path of an axis of schemes. A value is the name of a scheme, as in fabemu generate:
+// each run has the algorithm, the marking, the telemetry, the thresholds and the transport of its
+// scheme.
 const Scheme = "scheme"
 
-// ParseSchemes reads schemes as on the command line: NAME,NAME,... A comma before a space is part of a name, such as
-// "lipd, input".
+// ParseSchemes reads schemes as on the command line: NAME,NAME,... A comma before a space is part
+// of a name, such as "lipd, input".
 func ParseSchemes(lists []string) Axis {
 	a := Axis{Path: Scheme}
 	for _, list := range lists {
@@ -134,8 +137,8 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 	return sets, err
 }
 
-// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures show means over them, and the means
-// have a separate table.
+// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures show means over
+// them, and the means have a separate table.
 func (p *Plan) Repeat(n int) {
 	a := Axis{Path: "model.seed"}
 	for i := range n {
@@ -214,8 +217,8 @@ func (p *Plan) lay(only string) (*layout, error) {
 	return l, nil
 }
 
-// derivedApart names the watermarks that differ between cells although no cell sets them, each with the first
-// two cells between which it differs.
+// derivedApart names the watermarks that differ between cells although no cell sets them, each with
+// the first two cells between which it differs.
 func (l *layout) derivedApart() (all []string) {
 	var first *cell
 	reported := make(map[string]bool)

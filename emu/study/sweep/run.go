@@ -17,7 +17,8 @@ import (
 // Kind is the kind of campaign that a sweep is.
 const Kind = "sweep"
 
-// TableFile is the table of a sweep, with a row for each run. MeansFile has one row for all repetitions of a run.
+// TableFile is the table of a sweep, with a row for each run. MeansFile has one row for all
+// repetitions of a run.
 const (
 	TableFile = "sweep.csv"
 	MeansFile = "means.csv"
@@ -109,7 +110,8 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	return cells, l.drawAll(d, cells, &o.Style)
 }
 
-// undefined returns a warning for each undefined metric: in how many cells it is undefined, and why in the first of them.
+// undefined returns a warning for each undefined metric: in how many cells it is undefined, and why
+// in the first of them.
 func undefined(cells []Cell) (all []string) {
 	for _, k := range columns(cells) {
 		n, why := 0, ""
@@ -126,8 +128,8 @@ func undefined(cells []Cell) (all []string) {
 }
 
 // Draw writes the table and the figures of the finished cells into the directory, and
-// returns these cells and the missing ones. If all are missing, it writes nothing, because existing tables may
-// belong to another sweep. Mistakes are as in Run.
+// returns these cells and the missing ones. If all are missing, it writes nothing, because existing
+// tables may belong to another sweep. Mistakes are as in Run.
 func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaign.Cell, err error) {
 	l, err := p.lay("")
 	if err != nil {

@@ -28,7 +28,8 @@ func generated(t *testing.T, scheme string) string {
 	return file
 }
 
-// TestSchemes: whatever scheme a scenario has, replacing it gives the scenario that is generated for the new scheme.
+// TestSchemes: whatever scheme a scenario has, replacing it gives the scenario that is generated
+// for the new scheme.
 func TestSchemes(t *testing.T) {
 	schemes := []string{"dcqcn", "hpcc", "swift", "timely", "dctcp", "none", "timely patched"}
 	for _, base := range []string{"dcqcn connectx", "dctcp", "none"} {
@@ -60,7 +61,8 @@ func TestSchemes(t *testing.T) {
 	}
 }
 
-// TestUnfairSweeps: a comparison of schemes warns of what it does not change, and a field that is set overrides its scheme.
+// TestUnfairSweeps: a comparison of schemes warns of what it does not change, and a field that is
+// set overrides its scheme.
 func TestUnfairSweeps(t *testing.T) {
 	text, err := os.ReadFile(generated(t, "dcqcn"))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // slowdownsFile is the name of the slowdown figure of workloads, without its extension.
 const slowdownsFile = "slowdown"
 
-// drawSlowdowns writes the table of workload slowdowns over all seeds, and draws the p99 over flow size with a
-// curve for each combination. Without a workload it writes nothing.
+// drawSlowdowns writes the table of workload slowdowns over all seeds, and draws the p99 over flow
+// size with a curve for each combination. Without a workload it writes nothing.
 func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.Style) error {
 	var heads []string
 	for _, a := range l.apart() {

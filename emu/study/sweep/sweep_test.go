@@ -201,7 +201,8 @@ func TestOrderOfCells(t *testing.T) {
 	}
 }
 
-// A sweep that was interrupted and resumed has the same table as one that was not, and does nothing twice.
+// A sweep that was interrupted and resumed has the same table as one that was not, and does nothing
+// twice.
 func TestRunGoesOn(t *testing.T) {
 	p := windows(t, nil)
 	whole, broken := t.TempDir(), t.TempDir()
@@ -250,7 +251,8 @@ func TestRunAfterACallThatHadHardlyBegun(t *testing.T) {
 	}
 }
 
-// A directory with other files and no cells is refused, except with Force. Other files stay in any case.
+// A directory with other files and no cells is refused, except with Force. Other files stay in any
+// case.
 func TestRunLeavesWhatIsNotItsOwn(t *testing.T) {
 	p := windows(t, nil)
 	for _, foreign := range []string{"x", ".sweep.csv-a1", ".sweep.csv-", "sweep.csv", "cell/x"} {
@@ -298,8 +300,8 @@ func TestADirectoryThatLooksLikeAPattern(t *testing.T) {
 	}
 }
 
-// Everything on which the result of a cell depends changes the name of its file; a plan with more cells reuses
-// those of the smaller one.
+// Everything on which the result of a cell depends changes the name of its file; a plan with more
+// cells reuses those of the smaller one.
 func TestNamesOfCells(t *testing.T) {
 	p := windows(t, nil)
 	known := cellsOf(t, p)
@@ -508,8 +510,8 @@ func TestWriteTable(t *testing.T) {
 	}
 }
 
-// TestRepetitions: seeds are not an axis of a figure; the table has each run, and the means have a row for each window, with
-// the interval of their values.
+// TestRepetitions: seeds are not an axis of a figure; the table has each run, and the means have a
+// row for each window, with the interval of their values.
 func TestRepetitions(t *testing.T) {
 	dir := t.TempDir()
 	p := windows(t, func(p *Plan) {

@@ -97,9 +97,9 @@ func (p *Plan) groups(cells []Cell) (all []group) {
 	return all
 }
 
-// WriteMeans writes the means over repetitions as CSV, a row for each combination of the other axes: the values, the
-// number of seeds, and for each figure its mean, half of the mean's 95 % confidence interval, and for a check
-// the number of seeds that pass it. Void runs do not count.
+// WriteMeans writes the means over repetitions as CSV, a row for each combination of the other
+// axes: the values, the number of seeds, and for each figure its mean, half of the mean's 95 %
+// confidence interval, and for a check the number of seeds that pass it. Void runs do not count.
 func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	var head []string
 	for _, a := range p.apart() {

@@ -30,15 +30,16 @@ type Port struct {
 	Rate        unit.Rate
 }
 
-// Options select the frames of a run that are captured: the Request, and its consequences in the fabric.
+// Options select the frames of a run that are captured: the Request, and its consequences in the
+// fabric.
 type Options struct {
 	Request
 	// Ports are all ports of the fabric: the ends of wire i are the ports 2i and 2i+1.
 	Ports []Port
 	// Only, if not nil, selects the ports that are captured.
 	Only []bool
-	// Flows, if not nil, selects the flows whose frames are captured. Frames of no flow, as those for
-	// flow control, are left out then.
+	// Flows, if not nil, selects the flows whose frames are captured. Frames of no flow, as those
+	// for flow control, are left out then.
 	Flows map[uint32]bool
 	// Wall is true if the run keeps to the wall clock: the capture must not make it wait,
 	// and has a verdict at its end.
@@ -46,8 +47,9 @@ type Options struct {
 	// Apart is true if the nodes of a wall run live in other processes: the loop that reports
 	// frames here keeps no time, and waits.
 	Apart bool
-	// Faults, if not nil, returns the begins and ends of the faults of links from an instant on, by time, if there are
-	// others than at the last call, since events have come. New calls it, and then the driver's goroutine.
+	// Faults, if not nil, returns the begins and ends of the faults of links from an instant on, by
+	// time, if there are others than at the last call, since events have come. New calls it, and
+	// then the driver's goroutine.
 	Faults func(from unit.Time) (all []Fault, changed bool)
 	// Comment describes the run.
 	Comment string
@@ -164,10 +166,10 @@ func (c *Capture) work(do func()) {
 // captures reports whether a port is captured.
 func (c *Capture) captures(p int) bool { return c.options.Only == nil || c.options.Only[p] }
 
-// Records reports whether a frame is recorded at a port: a frame that controls its link or another one,
-// and that the port receives or sends. A frame counts where it takes effect on the link: data where it is
-// sent, with the credit or the pause that it must keep to, and a control frame where it is obeyed. So the
-// record of each port is all that is needed to prove that it kept the rules.
+// Records reports whether a frame is recorded at a port: a frame that controls its link or another
+// one, and that the port receives or sends. A frame counts where it takes effect on the link: data
+// where it is sent, with the credit or the pause that it must keep to, and a control frame where it
+// is obeyed. So the record of each port is all that is needed to prove that it kept the rules.
 func (c *Capture) Records(port int, control, received bool) bool {
 	return c.captures(port) && (c.options.Both || received == control || !c.captures(port^1))
 }
@@ -245,8 +247,8 @@ func (c *Capture) change(now unit.Time) {
 	}
 }
 
-// next returns the place for a frame of a port, with the frame in it. It returns nil if the frame is not
-// recorded, or if there is no place; then the frame is counted.
+// next returns the place for a frame of a port, with the frame in it. It returns nil if the frame
+// is not recorded, or if there is no place; then the frame is counted.
 func (c *Capture) next(port int, f *wire.Frame, body wire.Body, received bool) *item {
 	if !c.Records(port, f.Kind.Control(), received) {
 		return nil
@@ -358,7 +360,8 @@ func (c *Capture) keep(i *item) {
 	}
 }
 
-// advance writes the frames of the instant that has passed, and all begins and ends of faults up to another.
+// advance writes the frames of the instant that has passed, and all begins and ends of faults up to
+// another.
 func (c *Capture) advance(to unit.Time) {
 	for len(c.faults) > 0 && c.faults[0].At < to {
 		x := c.faults[0]
@@ -436,7 +439,8 @@ func (c *Capture) describe(e *trace.Event) {
 	h.comment(fmt.Appendf(c.note, " (flow %d, psn %d)", e.Flow, e.PSN))
 }
 
-// fateOf returns the fate on its link of the frame of an event, as the link with or without retry reports it.
+// fateOf returns the fate on its link of the frame of an event, as the link with or without retry
+// reports it.
 func fateOf(e *trace.Event) fault.Fate {
 	switch {
 	case e.Kind == trace.Drop && e.Reason() == trace.LostOnLink, e.Kind == trace.Retry && retry.Counter(e.A) == retry.LostOnLink:
@@ -468,7 +472,8 @@ func (c *Capture) stamp(model unit.Time, wall int64) int64 {
 	return int64(model) / 1000
 }
 
-// errorsOf are the errors at the receiver by the fate of a frame on its link: the beginning of a lost frame was not found.
+// errorsOf are the errors at the receiver by the fate of a frame on its link: the beginning of a
+// lost frame was not found.
 var errorsOf = [...]pcapng.LinkErrors{fault.Lost: pcapng.DelimiterError, fault.Corrupted: pcapng.CRCError}
 
 // release writes the frames of the instant that has passed.

@@ -44,8 +44,8 @@
 // "retry: lost-on-link", "retry: RX_BAD". The last check sequence of a corrupted frame is wrong,
 // unless the record is too short to have it.
 //
-// A capture may continue in another file (Options.Rotate). Each file can be read by itself. Its number
-// is in a comment of its section: "part 2".
+// A capture may continue in another file (Options.Rotate). Each file can be read by itself. Its
+// number is in a comment of its section: "part 2".
 //
 // The verdict of a run is in the statistics of the first interface, and in the comment of the
 // section if the file can be written to after its end.

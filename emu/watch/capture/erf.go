@@ -23,8 +23,8 @@ const (
 	linkSize = 64
 )
 
-// appendERF appends the header of an ERF record: time in ns, type, the fate of the packet on its link, the size of the
-// record without this header, and of the packet on the wire.
+// appendERF appends the header of an ERF record: time in ns, type, the fate of the packet on its
+// link, the size of the record without this header, and of the packet on the wire.
 func appendERF(b []byte, ns int64, kind byte, fate fault.Fate, size, wire int) []byte {
 	seconds, rest := uint64(ns/1e9), uint64(ns%1e9)
 	b = binary.LittleEndian.AppendUint64(b, seconds<<32|(rest<<32+5e8)/1e9)
@@ -39,7 +39,8 @@ func appendERF(b []byte, ns int64, kind byte, fate fault.Fate, size, wire int) [
 }
 
 // record appends a frame as in its link type, a data frame cut to snap bytes unless snap
-// is 0, and returns the length that it would have had uncut. The last check sequence of a corrupted frame is wrong.
+// is 0, and returns the length that it would have had uncut. The last check sequence of a corrupted
+// frame is wrong.
 func (c *Capture) record(b []byte, f *wire.Frame, body wire.Body, fate fault.Fate, ns int64) (_ []byte, length int) {
 	c.frame = f.AppendBody(c.frame[:0], body)
 	kept, size := c.frame, len(c.frame)

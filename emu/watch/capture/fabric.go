@@ -19,10 +19,10 @@ type Request struct {
 	To io.Writer // an io.WriterAt gets the verdict into its first block, too
 	// Capture only these ports (B:3), nodes, links and flows.
 	//
-	// A link or a direction of it ("trunk", "trunk.A-B") means the ports at its ends, or the one that sends. A
-	// name of both kinds is the name of a port, node or link. If ports are named, frames are captured there; if
-	// flows or their groups are named, their frames are captured. No name is everything. The names are written into
-	// the file.
+	// A link or a direction of it ("trunk", "trunk.A-B") means the ports at its ends, or the one
+	// that sends. A name of both kinds is the name of a port, node or link. If ports are named,
+	// frames are captured there; if flows or their groups are named, their frames are captured. No
+	// name is everything. The names are written into the file.
 	Filter []string `flag:"pcap-filter" group:"Capture" arg:"NAME,..." needs:"pcap"`
 	// Keep this many bytes of a data frame, and headers in any case; 0: all.
 	//
@@ -30,7 +30,8 @@ type Request struct {
 	Snap int `flag:"pcap-snap" arg:"BYTES" needs:"pcap" def:"128" low:"0" high:"65535"`
 	// Record each frame at both ends of its link.
 	//
-	// By default a frame is recorded once: data where it is sent, a control frame where it takes effect.
+	// By default a frame is recorded once: data where it is sent, a control frame where it takes
+	// effect.
 	Both bool `flag:"pcap-both" needs:"pcap"`
 	// Rotate, if not 0, is how many bytes a file may have, Options.Smallest at least. Then
 	// Next ends it and begins the next one; each can be read by itself.
@@ -51,8 +52,8 @@ const WallTime Time = "wall"
 const DefaultSnap = 128
 
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
-// process or in others; the comment describes the run. The driver's goroutine calls now for the scenario with the
-// events that have come so far.
+// process or in others; the comment describes the run. The driver's goroutine calls now for the
+// scenario with the events that have come so far.
 func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now func() *scenario.Scenario) (*Capture, error) {
 	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart}
 	if err := narrow(&o, f, q.Filter); err != nil {
@@ -83,8 +84,8 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now f
 	return New(q.To, o), nil
 }
 
-// faultsOf returns the begins and ends of the faults of links from an instant on, at the ports where they have an
-// effect. The changes of other events are events of ports.
+// faultsOf returns the begins and ends of the faults of links from an instant on, at the ports
+// where they have an effect. The changes of other events are events of ports.
 func faultsOf(f *fabric.Fabric, s *scenario.Scenario, from unit.Time) (all []Fault) {
 	for _, x := range s.Changes() {
 		e := &s.Events[x.Event]
@@ -124,7 +125,8 @@ func portsOf(f *fabric.Fabric) []Port {
 	return ports
 }
 
-// creditsOf returns the parameters of the credits of a link's virtual channels, for proofs; empty: it has none.
+// creditsOf returns the parameters of the credits of a link's virtual channels, for proofs; empty:
+// it has none.
 func creditsOf(f *fabric.Fabric, l *scenario.Link) string {
 	if l.FlowControl != port.ChannelCredits {
 		return ""

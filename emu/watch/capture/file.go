@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Smallest returns the least value of Rotate: the size of the start and the end of a file, and of one
-// record.
+// Smallest returns the least value of Rotate: the size of the start and the end of a file, and of
+// one record.
 func (o Options) Smallest() unit.Size {
 	c := &Capture{options: o, out: io.Discard, ids: make([]int, len(o.Ports))}
 	c.head()

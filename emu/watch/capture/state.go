@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// state is the state that the events of the nodes have reported so far. It belongs to the driver's goroutine, but for
-// all and ports, which stay as they are.
+// state is the state that the events of the nodes have reported so far. It belongs to the driver's
+// goroutine, but for all and ports, which stay as they are.
 type state struct {
 	all      []Port
 	ports    [][]int32            // by node and port: index of the port in the fabric; -1: there is none

@@ -1,7 +1,7 @@
-// Package feedback records the feedback of the source of a flow, with the times: the frames that its
-// reaction point took in, and the rates that its limiter was set to. Another limiter or reaction
-// point can take a recording (fabemu bench limiter --replay). The line protocol (package program)
-// has the same words for frames.
+// Package feedback records the feedback of the source of a flow, with the times: the frames that
+// its reaction point took in, and the rates that its limiter was set to. Another limiter or
+// reaction point can take a recording (fabemu bench limiter --replay). The line protocol (package
+// program) has the same words for frames.
 //
 // A recording is text, version 1. The head describes its origin, a key and a value a
 // line; then each line is an instant in picoseconds of model time and an entry:

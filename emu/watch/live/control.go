@@ -25,8 +25,8 @@ import (
 // SocketFile is the socket in the folder of the results of a run, at which its Control answers.
 const SocketFile = "fabemu.sock"
 
-// Control is the interface of a run for programs: HTTP with JSON. It answers with the state of the run and its
-// events, and makes changes.
+// Control is the interface of a run for programs: HTTP with JSON. It answers with the state of the
+// run and its events, and makes changes.
 //
 // On the wall clock it is an observer that asks for a snapshot on request (Request). Where it
 // observes nothing, it answers from the scenario and the progress of the run.
@@ -202,8 +202,8 @@ func (c *Control) End() {
 	c.set(x)
 }
 
-// next returns a state of an instant after the call, with all changes that were made before, or the last
-// one. Where the Control does not observe the run, it is the latest.
+// next returns a state of an instant after the call, with all changes that were made before, or the
+// last one. Where the Control does not observe the run, it is the latest.
 func (c *Control) next(ctx context.Context) (state, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -369,8 +369,8 @@ func (c *Control) serveChange(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// changeOf returns the event in the body of a request. A JSON object is an item of events without changes, because
-// YAML has JSON in it.
+// changeOf returns the event in the body of a request. A JSON object is an item of events without
+// changes, because YAML has JSON in it.
 func changeOf(body []byte) (change string, ok bool) {
 	if json.Unmarshal(body, &change) == nil {
 		return change, true

@@ -83,8 +83,8 @@ func TestButtonsAndCommands(t *testing.T) {
 	b.fine("422")
 }
 
-// TestAskedBeforeTheRun: a request that comes before the Control is an observer of the run is answered by the
-// first snapshot, not at the end of the run.
+// TestAskedBeforeTheRun: a request that comes before the Control is an observer of the run is
+// answered by the first snapshot, not at the end of the run.
 func TestAskedBeforeTheRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"))
@@ -124,8 +124,8 @@ func TestActiveFaultsOnThePage(t *testing.T) {
 	b.fine()
 }
 
-// TestLabelsOfRates: the label of a link has the rate of the moment that the page shows, and no rate where that is the one
-// of most links.
+// TestLabelsOfRates: the label of a link has the rate of the moment that the page shows, and no
+// rate where that is the one of most links.
 func TestLabelsOfRates(t *testing.T) {
 	c := sceneOf(t, "ethernet/pause-hol")
 	s := *c.fabric.Scenario

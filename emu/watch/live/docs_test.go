@@ -32,8 +32,8 @@ func resultsOf(t testing.TB, name string) *report.Dir {
 	return d
 }
 
-// TestModelPictureInDocs: the picture in docs is the page of the run that it names. Look at one that
-// has changed before you commit it.
+// TestModelPictureInDocs: the picture in docs is the page of the run that it names. Look at one
+// that has changed before you commit it.
 func TestModelPictureInDocs(t *testing.T) {
 	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 // Every is the wall time from one moment of a run to the next.
 const Every = 100 * time.Millisecond
 
-// lastingShare is the share of the time since the last moment for which a line must have been stopped
-// to count as waiting. With credit for a few packets a line stops for some packets' time again
-// and again, which is no congestion.
+// lastingShare is the share of the time since the last moment for which a line must have been
+// stopped to count as waiting. With credit for a few packets a line stops for some packets' time
+// again and again, which is no congestion.
 const lastingShare = 0.25
 
 // Observer shows a run to the pages of a server. It is an observe.Observer of the run in its scene.
@@ -96,8 +96,8 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	return m
 }
 
-// count adds to a moment how much lines and flows did since the one before. Where there are no newer
-// figures, it adds the old ones again.
+// count adds to a moment how much lines and flows did since the one before. Where there are no
+// newer figures, it adds the old ones again.
 func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End()}
 	for _, h := range c.hops {
@@ -167,8 +167,9 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	o.before = now
 }
 
-// endedOf returns the figures of the flows of a workload that have ended, of which there are n. Percentiles want all of
-// them, so they are computed again when there are a twentieth more, and at the end of the run.
+// endedOf returns the figures of the flows of a workload that have ended, of which there are n.
+// Percentiles want all of them, so they are computed again when there are a twentieth more, and at
+// the end of the run.
 func (o *Observer) endedOf(v *metrics.View, k int, n int64, last bool) WorkMoment {
 	x := &o.ended[k]
 	if n == 0 || last && n > x.n || n > x.n+x.n/20 {

@@ -203,8 +203,8 @@ func TestVoidIsRed(t *testing.T) {
 	}
 }
 
-// TestKnobs: what is followed can be changed, in the order of the clicks; what is wrong is said, and
-// what was done comes as lines to copy.
+// TestKnobs: what is followed can be changed, in the order of the clicks; what is wrong is said,
+// and what was done comes as lines to copy.
 func TestKnobs(t *testing.T) {
 	c, moments := congested(t)
 	var mu sync.Mutex
@@ -489,8 +489,8 @@ func TestMomentsAreSmall(t *testing.T) {
 	}
 }
 
-// TestKeepsLongRuns: of a run of many moments the page keeps some, all of the time, and stays at the
-// moment that it shows.
+// TestKeepsLongRuns: of a run of many moments the page keeps some, all of the time, and stays at
+// the moment that it shows.
 func TestKeepsLongRuns(t *testing.T) {
 	c := sceneOf(t, "hpl2002/fig3b")
 	moments := script(t, c, 2000)

@@ -107,8 +107,8 @@ func compare(t testing.TB, file string, got []byte) {
 	}
 }
 
-// TestModelPicturesTellApart: the comparison is loose, but sees that nothing is stopped any more, that
-// a part is not there, and that the colours are others.
+// TestModelPicturesTellApart: the comparison is loose, but sees that nothing is stopped any more,
+// that a part is not there, and that the colours are others.
 func TestModelPicturesTellApart(t *testing.T) {
 	c, moments := congested(t)
 	_, address := serve(t, c, moments, Options{Control: turning(func(string) error { return nil })})

@@ -126,8 +126,8 @@ func (r *results) moment(t unit.Time) *Moment {
 	return m
 }
 
-// stopped returns the cause that keeps a line at t, and the share of the time in which flow control did. The stops
-// of a source are in the series of its flows.
+// stopped returns the cause that keeps a line at t, and the share of the time in which flow control
+// did. The stops of a source are in the series of its flows.
 func (r *results) stopped(line int, t unit.Time) (Stop, Figure) {
 	c := r.scene
 	share := func(cause port.Block) Figure {

@@ -8,9 +8,9 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// TestModelResults: of the results of runs the page shows what the papers say: in Fig. 2 of HPL-2002-224
-// the trunk waits for the port to BC while the victim is active, and the victim with it; in the
-// ring all three wait for each other, from when that was found.
+// TestModelResults: of the results of runs the page shows what the papers say: in Fig. 2 of
+// HPL-2002-224 the trunk waits for the port to BC while the victim is active, and the victim with
+// it; in the ring all three wait for each other, from when that was found.
 func TestModelResults(t *testing.T) {
 	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
 	if err != nil {

@@ -51,7 +51,8 @@ func TestObserver(t *testing.T) {
 	var moments []*Moment
 	var root int
 	waits, victim := 0, 0
-	// The moments of a run are some of its instants, as the machine has time: few of them have the victim.
+	// The moments of a run are some of its instants, as the machine has time: few of them have the
+	// victim.
 	for begun := time.Now(); (waits == 0 || victim == 0) && time.Since(begun) < time.Minute; {
 		c, moments = shown(t, s, emu.Options{Clock: emu.VirtualClock})
 		line := func(name string) int { return slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == name }) }
@@ -107,8 +108,8 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// TestRunInBrowser: a run on the wall clock, seen from a browser, in which a knob is turned: the link
-// is down, what was done comes back, and the run has it in its results.
+// TestRunInBrowser: a run on the wall clock, seen from a browser, in which a knob is turned: the
+// link is down, what was done comes back, and the run has it in its results.
 func TestRunInBrowser(t *testing.T) {
 	s := runtest.Load(t, runtest.Text(t, "ethernet/pause-hol"), runtest.Sets(t, "wall.dilation=20000")...)
 	f, err := emu.Prepare(s)

@@ -79,8 +79,8 @@ type Work struct {
 	Collective bool   `json:"collective,omitempty"` // it has rounds
 }
 
-// WorkMoment is the state of a workload: numbers of flows, and of the ended ones the completion in seconds and the
-// slowdown. Null is not known.
+// WorkMoment is the state of a workload: numbers of flows, and of the ended ones the completion in
+// seconds and the slowdown. Null is not known.
 type WorkMoment struct {
 	Rate       Figure `json:"rate"` // bytes per second since the moment before
 	Ended      Figure `json:"ended"`
@@ -94,14 +94,16 @@ type WorkMoment struct {
 	Round      Figure `json:"round"` // seconds, of the last one
 }
 
-// Sizes is the slowdown of the flows of a workload by their sizes, in bands of equal numbers of flows.
+// Sizes is the slowdown of the flows of a workload by their sizes, in bands of equal numbers of
+// flows.
 type Sizes struct {
 	Each    int         `json:"each"`    // flows of a band
 	Borders []Figure    `json:"borders"` // bytes: the smallest flow, and the largest one of each band
 	Curves  [3][]Figure `json:"curves"`  // the median and the 95th and 99th percentile of each band
 }
 
-// setTransfers adds the figures of flows that have ended. Flows of one size have no picture by size.
+// setTransfers adds the figures of flows that have ended. Flows of one size have no picture by
+// size.
 func (x *WorkMoment) setTransfers(completion, slowdown *report.Spread, bands []report.SizeBand) {
 	x.Completion, x.Median, x.P99 = Figure(completion.P50), Figure(slowdown.P50), Figure(slowdown.P99)
 	if n := len(bands); n == 0 || bands[0].From == bands[n-1].To {
@@ -259,7 +261,8 @@ func (c *Scene) line(h fabric.Hop) int {
 	return -1
 }
 
-// labels returns the labels of links whose rate has changed, as they are at an instant. A pile of links keeps its label.
+// labels returns the labels of links whose rate has changed, as they are at an instant. A pile of
+// links keeps its label.
 func (c *Scene) labels(s *scenario.Scenario, now unit.Time) map[int]string {
 	rates := map[string]*scenario.Event{} // the latest by link
 	for i := range s.Events {

@@ -37,8 +37,8 @@ func sceneFrom(t testing.TB, src []byte) *Scene {
 }
 
 // script makes n moments of a scene: the lines named are stopped, the first by the second,
-// the second by the third, and so on, from a third of the time on; the last is the root. All else goes up and
-// down, the same each time.
+// the second by the third, and so on, from a third of the time on; the last is the root. All else
+// goes up and down, the same each time.
 func script(t testing.TB, c *Scene, n int, chains ...[]string) []*Moment {
 	t.Helper()
 	place := func(name string) int {

@@ -72,8 +72,8 @@ type Server struct {
 	counts Counts
 }
 
-// New makes a server for a scene, or without a page, only for programs, if that is nil. Its token is a new one
-// each time.
+// New makes a server for a scene, or without a page, only for programs, if that is nil. Its token
+// is a new one each time.
 func New(scene *Scene, o Options) (*Server, error) {
 	var b []byte
 	if scene != nil {
@@ -102,7 +102,8 @@ func (s *Server) Listen(address string) (page string, err error) {
 	return "http://" + s.listener.Address() + "/" + s.token + "/", nil
 }
 
-// Serve serves those who can connect to a listener, such as a socket of the file system, without a token.
+// Serve serves those who can connect to a listener, such as a socket of the file system, without a
+// token.
 func (s *Server) Serve(l net.Listener) {
 	s.begin(&http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,8 +142,8 @@ func (s *Server) Show(m *Moment) {
 	s.wake()
 }
 
-// End notifies all pages and programs, present and future, that no more moments come, with a line of text.
-// The first words are kept.
+// End notifies all pages and programs, present and future, that no more moments come, with a line
+// of text. The first words are kept.
 func (s *Server) End(words string) {
 	if s.options.Control != nil {
 		s.options.Control.End()

@@ -391,8 +391,8 @@ func TestManyReaders(t *testing.T) {
 	t.Logf("%+v; a moment took %v at most", n, longest)
 }
 
-// TestTooManyReaders: streams that are never read, or only at their begin, are as many as there may be at a time, and the
-// oldest of them gives way to each new request.
+// TestTooManyReaders: streams that are never read, or only at their begin, are as many as there may
+// be at a time, and the oldest of them gives way to each new request.
 func TestTooManyReaders(t *testing.T) {
 	c := sceneOf(t, "hpl2002/fig3b")
 	s, address := serve(t, c, nil, Options{})
@@ -427,8 +427,8 @@ func TestTooManyReaders(t *testing.T) {
 	}
 }
 
-// TestStrangersAreLetGo: who promises more than comes, with the token or without, and who takes nothing
-// of the little that there is, does not stay.
+// TestStrangersAreLetGo: who promises more than comes, with the token or without, and who takes
+// nothing of the little that there is, does not stay.
 func TestStrangersAreLetGo(t *testing.T) {
 	t.Parallel()
 	c := sceneOf(t, "hpl2002/fig3b")

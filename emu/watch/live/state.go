@@ -15,7 +15,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// State is a run at an instant. Pages, which read it in a Moment, and programs, which read it in a Status, see the same.
+// State is a run at an instant. Pages, which read it in a Moment, and programs, which read it in a
+// Status, see the same.
 type State struct {
 	ModelPs int64        `json:"model_ps"`
 	WallMs  int64        `json:"wall_ms"`
@@ -63,8 +64,8 @@ type CheckStatus struct {
 	Came   string         `json:"came,omitempty"` // the value as text, with its unit
 }
 
-// newState returns the part of a state that follows from a scenario, the storms and deadlocks that were found, the verdict,
-// and an instant.
+// newState returns the part of a state that follows from a scenario, the storms and deadlocks that
+// were found, the verdict, and an instant.
 func newState(changes []scenario.Change, storms []report.Storm, deadlocks []report.Deadlock, v *report.Verdict, now unit.Time) State {
 	x := State{ModelPs: int64(now), Verdict: v.Level, Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
 		Floor: Figure(v.Pace.FloorShare), Active: []ActiveFault{}}
@@ -126,7 +127,8 @@ func (x *State) decide(k *report.Check, decided bool) {
 	x.Checks = append(x.Checks, c)
 }
 
-// addRoots adds the roots of congestion trees. Those of several classes of one port can be alike, and are one.
+// addRoots adds the roots of congestion trees. Those of several classes of one port can be alike,
+// and are one.
 func (x *State) addRoots(f *fabric.Fabric, trees []observe.Tree) {
 	for i := range trees {
 		t := &trees[i]

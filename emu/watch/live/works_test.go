@@ -11,8 +11,9 @@ import (
 	"fabemu/emu/result/report"
 )
 
-// TestPageOfWorkloads: the page has a table for each workload, with its flows or its rounds, a chart of the open
-// flows, and the slowdown over their size; the last moment has the figures of the result.
+// TestPageOfWorkloads: the page has a table for each workload, with its flows or its rounds, a
+// chart of the open flows, and the slowdown over their size; the last moment has the figures of the
+// result.
 func TestPageOfWorkloads(t *testing.T) {
 	s := runtest.Load(t, `name: both
 model: {duration: 3ms}

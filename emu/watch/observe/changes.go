@@ -17,8 +17,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Changes makes changes of a run on the wall clock while it runs. The zero value is ready for the options of
-// one run; its methods may be called by any goroutine.
+// Changes makes changes of a run on the wall clock while it runs. The zero value is ready for the
+// options of one run; its methods may be called by any goroutine.
 type Changes struct {
 	mu   sync.Mutex // one at a time
 	hub  atomic.Pointer[Hub]
@@ -35,10 +35,10 @@ type pending struct {
 	result   chan error
 }
 
-// Apply makes a change: an item of events of the language, without its time, in braces or not, such as "link:
-// trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two events of the run as soon as its
-// loop has time. Apply returns the event with its time; Event.Text is its form in a scenario. A *errs.Mistake
-// explains why nothing was changed.
+// Apply makes a change: an item of events of the language, without its time, in braces or not, such
+// as "link: trunk, rate: 5Gb/s". It is checked as in a scenario, and happens between two events of
+// the run as soon as its loop has time. Apply returns the event with its time; Event.Text is its
+// form in a scenario. A *errs.Mistake explains why nothing was changed.
 //
 // If ctx is done first, nothing happens, and the error is the error of ctx.
 func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error) {
@@ -70,8 +70,8 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	return with.Events[len(with.Events)-1], nil
 }
 
-// Reroute makes routes and exceptions from lanes count from now on, as those with since do in a scenario. It is like Apply
-// otherwise.
+// Reroute makes routes and exceptions from lanes count from now on, as those with since do in a
+// scenario. It is like Apply otherwise.
 func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route, lanes []scenario.LaneRule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

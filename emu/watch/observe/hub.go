@@ -35,8 +35,9 @@ type Run struct {
 	Changes   *Changes // may be nil
 }
 
-// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The loop of the run
-// writes the sample; wanted shows its owner: the loop while it is set, the hub's goroutine otherwise.
+// Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The loop
+// of the run writes the sample; wanted shows its owner: the loop while it is set, the hub's
+// goroutine otherwise.
 type Hub struct {
 	run      Run
 	nodes    []drive.Node
@@ -442,8 +443,8 @@ func (h *Hub) judge(s *Snapshot) {
 	}
 }
 
-// Scenario returns the scenario of the run, with the changes so far. The hub's goroutine may call it, and the
-// goroutine of the run once it has ended.
+// Scenario returns the scenario of the run, with the changes so far. The hub's goroutine may call
+// it, and the goroutine of the run once it has ended.
 func (h *Hub) Scenario() *scenario.Scenario {
 	if c := h.run.Changes; c != nil {
 		if s := c.done.Load(); s != nil {
@@ -456,8 +457,9 @@ func (h *Hub) Scenario() *scenario.Scenario {
 // patience is how long a run that has ended waits for its observers.
 const patience = 2 * time.Second
 
-// Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers get the last
-// snapshot, if they take it within two seconds. Stop returns warnings about observers, and their panics.
+// Stop ends the hub of a run that has ended at an instant, whose collector is closed. Observers get
+// the last snapshot, if they take it within two seconds. Stop returns warnings about observers, and
+// their panics.
 func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Record, w *deadlock.Watch) (warnings []string, err error) {
 	h.halt()
 	select {

@@ -26,8 +26,8 @@ type Listener struct {
 	busy      *host.Strangers // connections whose request is being answered
 }
 
-// Listen listens at an address, host:port. Port 0 is a free one. An empty host is the loopback; "0.0.0.0" and
-// "[::]" are all addresses.
+// Listen listens at an address, host:port. Port 0 is a free one. An empty host is the loopback;
+// "0.0.0.0" and "[::]" are all addresses.
 func Listen(address string) (*Listener, error) {
 	at, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -45,9 +45,9 @@ const (
 	mostHead      = 8 << 10         // bytes before the body of a request
 	headTime      = 5 * time.Second // in which a request has come, with its body
 	idleTime      = 2 * time.Minute // for which a connection waits for another request
-	// tookNothing is how long a client may take none of the bytes sent to it. Then its connection breaks, even
-	// if the kernel has room for more. It is longer than the live page's own limit, so that the page counts the
-	// client.
+	// tookNothing is how long a client may take none of the bytes sent to it. Then its connection
+	// breaks, even if the kernel has room for more. It is longer than the live page's own limit, so
+	// that the page counts the client.
 	tookNothing = 7 * time.Second
 )
 
@@ -67,9 +67,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 // connection is the key of the connection of a request in its context.
 type connection struct{}
 
-// Server returns a server of HTTP for this listener. It refuses requests that name another host. Of the requests that
-// are being answered it keeps the newest: readers that take nothing, or watch forever, keep no other out. A connection whose request was not passed to Admit may have to give way to a newer one,
-// so handlers pass each request that they mean to answer.
+// Server returns a server of HTTP for this listener. It refuses requests that name another host. Of
+// the requests that are being answered it keeps the newest: readers that take nothing, or watch
+// forever, keep no other out. A connection whose request was not passed to Admit may have to give
+// way to a newer one, so handlers pass each request that they mean to answer.
 func (l *Listener) Server(h http.Handler) *http.Server {
 	guard := func(w http.ResponseWriter, r *http.Request) {
 		if !l.allows(r.Host) {
@@ -118,9 +119,9 @@ func (l *Listener) Address() string {
 	return net.JoinHostPort(host, port)
 }
 
-// allows reports whether host, with or without a port, is a name of this machine. Addresses in numbers always
-// are: a stranger's page can make its own name resolve to this machine (DNS rebinding), but then the browser
-// sends that name.
+// allows reports whether host, with or without a port, is a name of this machine. Addresses in
+// numbers always are: a stranger's page can make its own name resolve to this machine (DNS
+// rebinding), but then the browser sends that name.
 func (l *Listener) allows(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

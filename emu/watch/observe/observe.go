@@ -20,8 +20,8 @@ import (
 
 // An Observer receives snapshots of a run.
 type Observer interface {
-	// Observe receives one snapshot after another, on a goroutine of the observer's own. The snapshot, with
-	// everything it points to, belongs to the observer until Observe returns.
+	// Observe receives one snapshot after another, on a goroutine of the observer's own. The
+	// snapshot, with everything it points to, belongs to the observer until Observe returns.
 	Observe(*Snapshot)
 }
 
@@ -35,13 +35,15 @@ func (f Func) Observe(s *Snapshot) { f(s) }
 type Request struct {
 	Name     string // for messages; without a name there is no warning of missed snapshots
 	Observer Observer
-	// Every is the wall time from one snapshot to the next, at least. Default: 200 ms; at least 10 ms.
+	// Every is the wall time from one snapshot to the next, at least. Default: 200 ms; at least 10
+	// ms.
 	Every time.Duration
-	// Ask, if not nil, takes the place of Every: each value that it yields asks for one snapshot, of a later
-	// instant. So an idle observer costs the run nothing. The last snapshot comes unasked.
+	// Ask, if not nil, takes the place of Every: each value that it yields asks for one snapshot,
+	// of a later instant. So an idle observer costs the run nothing. The last snapshot comes
+	// unasked.
 	Ask <-chan struct{}
-	// Events are the kinds of events that snapshots contain. Kinds that each frame causes, such as trace.Start,
-	// are many: a snapshot has room for EventRoom events.
+	// Events are the kinds of events that snapshots contain. Kinds that each frame causes, such as
+	// trace.Start, are many: a snapshot has room for EventRoom events.
 	Events []trace.Kind
 }
 
@@ -92,8 +94,8 @@ type Snapshot struct {
 	Silent    []pace.Silent       // parts in other processes that do not answer
 	Adapters  []guest.Adapter     // of guests, at Now; their PFC frames up to Figures.End
 
-	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has P99 and Max
-	// alone, in T. Level is empty where it is not known before the end.
+	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has
+	// P99 and Max alone, in T. Level is empty where it is not known before the end.
 	Level   report.Level
 	Reason  string
 	Verdict report.Figures

@@ -15,7 +15,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A run that has waited for an observer in vain blames that observer, and none that has seen the end.
+// A run that has waited for an observer in vain blames that observer, and none that has seen the
+// end.
 func TestWhoIsStillBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runtest.Short(t, "ethernet/pfc-hol", "3ms")

@@ -13,8 +13,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a priority; 0 where
-// flow control has no classes.
+// Output is a direction of a link, for one class of frames: a virtual lane, or with PFC a priority;
+// 0 where flow control has no classes.
 type Output struct {
 	Hop   fabric.Hop
 	Class uint8
@@ -102,8 +102,8 @@ func (w *waiting) sources(flows []metrics.FlowState) {
 	}
 }
 
-// follow adds switches without records of frames: the states of their ports, and the next outputs of the flows
-// that cross them.
+// follow adds switches without records of frames: the states of their ports, and the next outputs
+// of the flows that cross them.
 func (w *waiting) follow(ports func(fabric.Hop) *metrics.PortState, flows []metrics.FlowState) {
 	for i := range flows {
 		f := &w.fabric.Flows[i]
@@ -147,7 +147,8 @@ func (w *waiting) list(stalls []Stall) []Stall {
 	return stalls
 }
 
-// Trees finds the roots of stalls, which are in the order of the wires, and the stalls that wait for each.
+// Trees finds the roots of stalls, which are in the order of the wires, and the stalls that wait
+// for each.
 func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []Tree) {
 	at := map[Output]int{}
 	for i := range stalls {

@@ -86,7 +86,8 @@ func fabrics(t *testing.T) map[string]*scenario.Scenario {
 	}
 }
 
-// Frames that a fault has lost are counted by their reason; a run without faults has no such counter.
+// Frames that a fault has lost are counted by their reason; a run without faults has no such
+// counter.
 func TestFaultsAreCounted(t *testing.T) {
 	const name = "fabemu_fault_dropped_packets"
 	s := fabrics(t)["ethernet"]

@@ -15,12 +15,12 @@ import (
 // ContentType is the type of the text, from the specification of OpenMetrics 1.0.
 const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-// family is metrics of one name. Of the kinds, a counter only grows, and an info has the value 1; the names of their
-// samples end with "_total" and "_info".
+// family is metrics of one name. Of the kinds, a counter only grows, and an info has the value 1;
+// the names of their samples end with "_total" and "_info".
 type family struct{ name, kind, help string }
 
-// familiesText has a line for each family: its name, its kind, and its description. {links drops} is the description of a
-// quantity of links.
+// familiesText has a line for each family: its name, its kind, and its description. {links drops}
+// is the description of a quantity of links.
 //
 //go:embed families.txt
 var familiesText string

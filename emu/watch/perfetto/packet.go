@@ -172,7 +172,8 @@ func (p *packets) Event(e *event) {
 	p.write()
 }
 
-// head appends the common fields of packets. The first packet begins the sequence in which names are interned.
+// head appends the common fields of packets. The first packet begins the sequence in which names
+// are interned.
 func (p *packets) head(b []byte) []byte {
 	flags := uint64(stateNeeded)
 	if !p.begun {

@@ -109,8 +109,8 @@ func TestTracesOfRuns(t *testing.T) {
 	}
 }
 
-// TestFaultsInTraces: each fault is a slice from its start to its end, a storm that a watchdog has found too, and
-// other events are instants. A window has the parts of the faults that lie in it.
+// TestFaultsInTraces: each fault is a slice from its start to its end, a storm that a watchdog has
+// found too, and other events are instants. A window has the parts of the faults that lie in it.
 func TestFaultsInTraces(t *testing.T) {
 	const text = `name: x
 model: {duration: 3ms}

@@ -151,7 +151,8 @@ func (t *Trace) Record(e *trace.Event) {
 	}
 }
 
-// Close ends the trace of a run that ended at an instant, with the changes of its scenario by events.
+// Close ends the trace of a run that ended at an instant, with the changes of its scenario by
+// events.
 func (t *Trace) Close(at unit.Time, changes []scenario.Change) error {
 	if !t.opened && at >= t.q.From {
 		t.open()
@@ -164,8 +165,8 @@ func (t *Trace) Close(at unit.Time, changes []scenario.Change) error {
 	return t.out.Close()
 }
 
-// changes writes the events of the scenario up to an instant: faults as slices from their begin to their end,
-// the faults of one object on their own track, and other events as instants.
+// changes writes the events of the scenario up to an instant: faults as slices from their begin to
+// their end, the faults of one object on their own track, and other events as instants.
 func (t *Trace) changes(all []scenario.Change, end unit.Time) {
 	if len(all) == 0 {
 		return
@@ -405,7 +406,8 @@ func (t *Trace) set(e *trace.Event, c *counter, v int64, node int32, unit string
 	}
 }
 
-// waiting returns the cause of waiting that a stall reports; empty where there is none, or the line itself shows it.
+// waiting returns the cause of waiting that a stall reports; empty where there is none, or the line
+// itself shows it.
 func waiting(e *trace.Event) string {
 	switch b := port.Block(e.A); b {
 	case port.Open, port.Idle, port.LinkBusy:

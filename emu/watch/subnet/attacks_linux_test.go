@@ -94,8 +94,8 @@ func listen(t *testing.T) *subnet.Server {
 	return v
 }
 
-// Datagrams with a wrong size, a wrong magic number or a foreign name are refused and counted, and a client
-// that keeps to the protocol is served.
+// Datagrams with a wrong size, a wrong magic number or a foreign name are refused and counted, and
+// a client that keeps to the protocol is served.
 func TestForgedDatagrams(t *testing.T) {
 	v := listen(t)
 	c, taken := dial(t, v.Name(), os.Getpid())

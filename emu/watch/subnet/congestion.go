@@ -22,8 +22,8 @@ const (
 	cctBlocks         = 255                    // ControlTableCap
 	ccTick            = 1024 * unit.Nanosecond // of time stamps
 	portsInBlock      = 32                     // of SwitchPortCongestionSetting
-	// libumad2sim passes on the first 224 bytes of a MAD: 11 of the 13 events of the CongestionLog of a channel adapter, and 12 of the
-	// 15 of a switch.
+	// libumad2sim passes on the first 224 bytes of a MAD: 11 of the 13 events of the CongestionLog
+	// of a channel adapter, and 12 of the 15 of a switch.
 	adapterLog, switchLog = 11, 12
 )
 
@@ -47,7 +47,8 @@ type congestion struct {
 	marking  scenario.CCAMarking
 }
 
-// beginCongestion sets the congestion control of a node to that of the scenario; without CCA all is 0.
+// beginCongestion sets the congestion control of a node to that of the scenario; without CCA all
+// is 0.
 func (s *Subnet) beginCongestion(i int) {
 	n := &s.nodes[i]
 	c, d := &n.cc, n.cc.setting[:]
@@ -133,7 +134,8 @@ func maskOf(b []byte) cp.PortMask {
 	return cp.NoPorts
 }
 
-// asMarking returns the marking that SwitchCongestionSetting and SwitchPortCongestionSetting describe.
+// asMarking returns the marking that SwitchCongestionSetting and SwitchPortCongestionSetting
+// describe.
 func (c *congestion) asMarking() (m scenario.CCAMarking) {
 	d, ports := c.setting[:], []cp.PortSetting{}
 	for k, e := range c.ports {
@@ -150,8 +152,9 @@ func (c *congestion) asMarking() (m scenario.CCAMarking) {
 	return m
 }
 
-// asControl returns the control that CACongestionSetting and the table describe for a service level. A CCTI_Min above the
-// limit becomes the limit. Without an increase, the timer has no effect.
+// asControl returns the control that CACongestionSetting and the table describe for a service
+// level. A CCTI_Min above the limit becomes the limit. Without an increase, the timer has no
+// effect.
 func (c *congestion) asControl(sl uint8) scenario.CCAControl {
 	e, p := c.setting[4+8*int(sl):], c.source
 	entries := make([]string, c.limit+1)
@@ -163,7 +166,8 @@ func (c *congestion) asControl(sl uint8) scenario.CCAControl {
 	return scenario.CCAControl{CCAParams: p}
 }
 
-// Congested returns the events by which the run follows changes of congestion control since the last call.
+// Congested returns the events by which the run follows changes of congestion control since the
+// last call.
 func (s *Subnet) Congested() (events []scenario.Event) {
 	for i := range s.nodes {
 		if c := &s.nodes[i].cc; c.changed && s.nodes[i].isSwitch {
@@ -208,7 +212,8 @@ func (s *Subnet) congestionInfo(at place, _, r *mad) uint16 {
 	return statusOK
 }
 
-// congestionKey serves CongestionKeyInfo. It hides a key that is protected from those that do not know it.
+// congestionKey serves CongestionKeyInfo. It hides a key that is protected from those that do not
+// know it.
 func (s *Subnet) congestionKey(at place, m, r *mad) uint16 {
 	k, d := &s.nodes[at.node].cc.key, m.data()
 	if m.sets() {
@@ -317,7 +322,8 @@ func (s *Subnet) timeStamp(_ place, _, r *mad) uint16 {
 // stamp returns a model time as a time stamp.
 func (s *Subnet) stamp(t unit.Time) uint32 { return uint32(unit.Duration(t) / ccTick) }
 
-// congestionLog serves CongestionLog: of a channel adapter, flows at the trigger threshold, and of a switch, packets that it has marked.
+// congestionLog serves CongestionLog: of a channel adapter, flows at the trigger threshold, and of
+// a switch, packets that it has marked.
 func (s *Subnet) congestionLog(at place, _, r *mad) uint16 {
 	n, d := &s.nodes[at.node], r[32:]
 	c := &n.cc
@@ -356,7 +362,8 @@ func (s *Subnet) congestionLog(at place, _, r *mad) uint16 {
 	return statusOK
 }
 
-// logCongestion notes the packets that switches have marked, and the entries that the reaction points of flows have made.
+// logCongestion notes the packets that switches have marked, and the entries that the reaction
+// points of flows have made.
 func (s *Subnet) logCongestion(v *metrics.View) {
 	for i := range s.nodes {
 		if c := &s.nodes[i].cc; s.nodes[i].isSwitch {

@@ -11,7 +11,8 @@ import (
 // attrCounters is PortCounters.
 const attrCounters = 0x12
 
-// Observe receives the results of the run from which the counters are computed, and the states of its ports.
+// Observe receives the results of the run from which the counters are computed, and the states of
+// its ports.
 func (s *Subnet) Observe(v *metrics.View, states []metrics.PortState) {
 	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
 	s.states = append(s.states[:0], states...)
@@ -79,7 +80,8 @@ func byLevel(kind int) (all []counter) {
 	return all
 }
 
-// counters are the counters by attribute. Those that the fabric cannot have, such as errors and multicast, are 0, and not here.
+// counters are the counters by attribute. Those that the fabric cannot have, such as errors and
+// multicast, are 0, and not here.
 var counters = map[uint16][]counter{
 	attrCounters: {
 		{14, 16, 6, func(t *tally) uint64 { return uint64(t.drops) }},
@@ -90,7 +92,8 @@ var counters = map[uint16][]counter{
 		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
 		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, // unicast
 	},
-	// Annex A10: PortRcvConCtrl, PortSLRcvFECN and PortSLRcvBECN where flows end, PortXmitConCtrl where frames are marked.
+	// Annex A10: PortRcvConCtrl, PortSLRcvFECN and PortSLRcvBECN where flows end, PortXmitConCtrl
+	// where frames are marked.
 	0x31: {{4, 32, 0, marked(0, 0, serviceLevels)}, {8, 32, 1, marked(1, 0, serviceLevels)}},
 	0x32: byLevel(0),
 	0x33: byLevel(1),

@@ -14,15 +14,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// This file has management in-band: MADs as packets on VL15, which the nodes of a model carry (assemble.Management).
+// This file has management in-band: MADs as packets on VL15, which the nodes of a model carry
+// (assemble.Management).
 
 const (
 	// longestUp is the model time within which a manager must bring the subnet up.
 	longestUp = unit.Time(10 * unit.Second)
 	// react is how long model time stands still for a client to react to a MAD, in wall time.
 	react = time.Millisecond
-	// mostAsked is how many requests of clients are remembered at once, and mostRecorded how many packets and decisions are
-	// kept for a repetition of the run.
+	// mostAsked is how many requests of clients are remembered at once, and mostRecorded how many
+	// packets and decisions are kept for a repetition of the run.
 	mostAsked, mostRecorded = 4096, 1 << 20
 )
 
@@ -86,7 +87,8 @@ func (s *Subnet) lost() {
 	}
 }
 
-// InBand is the management of a server whose packets cross the links of a model (assemble.Management).
+// InBand is the management of a server whose packets cross the links of a model
+// (assemble.Management).
 type InBand struct {
 	*Server
 	bodies  *wire.Bodies
@@ -105,7 +107,8 @@ type decision struct {
 // InBand returns the management of a run.
 func (v *Server) InBand() *InBand { return &InBand{Server: v} }
 
-// Repeat returns management that sends and decides as this has, or nil if that was too much to record.
+// Repeat returns management that sends and decides as this has, or nil if that was too much to
+// record.
 func (b *InBand) Repeat() assemble.Management {
 	if max(len(b.decided), len(b.sent)) > mostRecorded {
 		return nil
@@ -113,8 +116,8 @@ func (b *InBand) Repeat() assemble.Management {
 	return &InBand{Server: b.Server, sent: b.sent, decided: b.decided, repeats: true}
 }
 
-// Begin is given the bodies of a model's frames. In a repetition it returns the packets to send, with empty MADs, because what was
-// decided about them is recorded.
+// Begin is given the bodies of a model's frames. In a repetition it returns the packets to send,
+// with empty MADs, because what was decided about them is recorded.
 func (b *InBand) Begin(bodies *wire.Bodies) []drive.Change {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,8 +197,8 @@ func (b *InBand) wait(most time.Duration) bool {
 	return false
 }
 
-// up waits until a manager has brought the subnet up in-band. It runs a model without flows, whose time passes only while MADs are
-// on the way, so clients take no model time.
+// up waits until a manager has brought the subnet up in-band. It runs a model without flows, whose
+// time passes only while MADs are on the way, so clients take no model time.
 func (b *InBand) up(ctx context.Context) error {
 	f, err := assemble.Quiet(b.subnet.fabric, assemble.Schemes{Management: b}, nil)
 	if err != nil {

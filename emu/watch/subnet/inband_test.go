@@ -32,8 +32,9 @@ subnet: {in-band: true}
 // errDone ends a stepped run.
 var errDone = errors.New("done")
 
-// carried runs the model of the row, with its flow or without, and with management in-band: first is called before the first event, and each before every
-// other one. It returns the time of the last event, and the events.
+// carried runs the model of the row, with its flow or without, and with management in-band: first
+// is called before the first event, and each before every other one. It returns the time of the
+// last event, and the events.
 func carried(t *testing.T, flows bool, first func(send func(int, *subnet.Packet)), each func(*subnet.Subnet) error, changes ...drive.Change) (unit.Time, *log) {
 	t.Helper()
 	f, err := fabric.Build(runtest.Load(t, row))
@@ -73,8 +74,9 @@ type log []trace.Event
 
 func (l *log) Record(e *trace.Event) { *l = append(*l, *e) }
 
-// A directed-route SMP and its answer take, for each link, the time of their 290 bytes and the propagation, and the delay of each
-// switch that passes them on or answers. They wait for the two flow control packets with which the link begins.
+// A directed-route SMP and its answer take, for each link, the time of their 290 bytes and the
+// propagation, and the delay of each switch that passes them on or answers. They wait for the two
+// flow control packets with which the link begins.
 func TestModelInBandLatency(t *testing.T) {
 	for hops := 1; hops <= 4; hops++ {
 		t.Run(fmt.Sprint(hops), func(t *testing.T) {
@@ -193,7 +195,8 @@ func (l *log) of(kind trace.Kind) (all []trace.Event) {
 	return all
 }
 
-// MADs take the bandwidth that they need: a flow that fills a link delivers less by the bytes of the MADs there.
+// MADs take the bandwidth that they need: a flow that fills a link delivers less by the bytes of
+// the MADs there.
 func TestModelInBandBandwidth(t *testing.T) {
 	sent := func(outstanding int) (data, mads, others int64) {
 		var send func(int, *subnet.Packet)

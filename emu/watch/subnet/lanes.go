@@ -18,7 +18,8 @@ func (p *portInfo) several() bool { return p.info[37]>>4 > 1 }
 // link returns the link at a port, which is not a management port.
 func (s *Subnet) link(p *portInfo) *scenario.Link { return s.fabric.Wires[p.wire].Link }
 
-// usual returns a block of SLtoVLMappingTable, for frames from a port, or of VLArbitrationTable, before a manager sets it.
+// usual returns a block of SLtoVLMappingTable, for frames from a port, or of VLArbitrationTable,
+// before a manager sets it.
 func (s *Subnet) usual(at place, attr uint16, block int) (b [64]byte) {
 	n, p, from := &s.nodes[at.node], s.at(at), ""
 	if p.wire < 0 || !p.several() {
@@ -44,8 +45,8 @@ func (s *Subnet) usual(at place, attr uint16, block int) (b [64]byte) {
 	return b
 }
 
-// laneMap returns the mapping of service levels for frames from a port, 0 at an endpoint, to an output. Lanes above OperVLs
-// drop packets.
+// laneMap returns the mapping of service levels for frames from a port, 0 at an endpoint, to an
+// output. Lanes above OperVLs drop packets.
 func (s *Subnet) laneMap(out place, in int) scenario.LaneMap {
 	b, texts := s.block(out, attrSLtoVL, in), make([]string, port.ServiceLevels)
 	for sl := range texts {
@@ -58,7 +59,8 @@ func (s *Subnet) laneMap(out place, in int) scenario.LaneMap {
 	return scenario.LaneMap(strings.Join(texts, ","))
 }
 
-// weights returns the entries of the low table of VL arbitration, from block 1 on, or of the high one, from block 3 on.
+// weights returns the entries of the low table of VL arbitration, from block 1 on, or of the high
+// one, from block 3 on.
 func (s *Subnet) weights(out place, first int) scenario.LaneWeights {
 	var texts []string
 	for block := range 2 {
@@ -133,8 +135,9 @@ const mostQueries = 64
 // untold is the service level of a path of which the manager has no record.
 const untold = -1
 
-// Levels asks the manager for the service levels of the paths of flows whose sl is 0, and of their ACKs whose ack-sl is.
-// Call it again until it returns "", else what it waits for. Without a manager the flows keep theirs.
+// Levels asks the manager for the service levels of the paths of flows whose sl is 0, and of their
+// ACKs whose ack-sl is. Call it again until it returns "", else what it waits for. Without a
+// manager the flows keep theirs.
 func (s *Subnet) Levels() (why string) {
 	asked := map[[2]int]bool{}
 	want := func(src, dst int, open bool) {

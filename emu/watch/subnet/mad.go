@@ -8,8 +8,8 @@ const (
 	controlSize = 80  // struct sim_ctl
 )
 
-// A Packet is a MAD with its addresses, as libumad2sim sends it: dlid, slid, dqp, sqp, status, length, and the MAD.
-// The addresses are in network byte order, each at the start of its field.
+// A Packet is a MAD with its addresses, as libumad2sim sends it: dlid, slid, dqp, sqp, status,
+// length, and the MAD. The addresses are in network byte order, each at the start of its field.
 type Packet [packetSize]byte
 
 // Offsets in a Packet.
@@ -82,8 +82,9 @@ func (m *mad) client() int     { return int(be.Uint16(m[8:])) }
 func (m *mad) id() uint64      { return be.Uint64(m[8:]) }
 func (m *mad) setClient(c int) { be.PutUint16(m[8:], uint16(c)) }
 
-// hop moves the hop pointer of a directed-route SMP at the node where it begins, or where it has come in by a port (14.2.2). It
-// returns the port by which the SMP leaves. ends reports that it is for this node.
+// hop moves the hop pointer of a directed-route SMP at the node where it begins, or where it has
+// come in by a port (14.2.2). It returns the port by which the SMP leaves. ends reports that it is
+// for this node.
 func (m *mad) hop(in int, begins bool) (out int, ends bool) {
 	at := &m[6]
 	switch {
@@ -160,7 +161,8 @@ var attributes = map[[2]uint16]attribute{
 	{classCC, 0x18}:              {onAll, false, (*Subnet).timeStamp},
 }
 
-// serve executes a MAD at the agent of a place. ok is false if the agent must not answer, because the key is wrong.
+// serve executes a MAD at the agent of a place. ok is false if the agent must not answer, because
+// the key is wrong.
 func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
 	from, to, class, on := 64, len(m), m.class(), byte(onAdapters)
 	if s.nodes[at.node].isSwitch {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// WriteNet writes the topology as ibnetdiscover prints it, without what a manager has set, so that ibsim can read it
-// too.
+// WriteNet writes the topology as ibnetdiscover prints it, without what a manager has set, so that
+// ibsim can read it too.
 func (s *Subnet) WriteNet(w io.Writer) error {
 	id := func(i int) string {
 		return fmt.Sprintf("%c-%016x", "HS"[s.nodes[i].nodeType()-1], guid(i, 0))

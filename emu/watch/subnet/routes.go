@@ -19,8 +19,8 @@ func (s *Subnet) Node(name string) (int, bool) {
 	return i, known
 }
 
-// Missing returns what the fabric still lacks for its flows to start: an active link, or a route. It is empty if nothing
-// is missing.
+// Missing returns what the fabric still lacks for its flows to start: an active link, or a route.
+// It is empty if nothing is missing.
 func (s *Subnet) Missing() string {
 	for w := range s.fabric.Wires {
 		for _, end := range s.ends(w) {
@@ -76,8 +76,8 @@ func (s *Subnet) duplicates() (all []string, nodes map[int]bool) {
 	return all, nodes
 }
 
-// Scenario returns the scenario of the fabric with the forwarding tables as its routes, the lanes and the service levels of
-// paths, and with the links disabled that a manager has disabled.
+// Scenario returns the scenario of the fabric with the forwarding tables as its routes, the lanes
+// and the service levels of paths, and with the links disabled that a manager has disabled.
 func (s *Subnet) Scenario() *scenario.Scenario {
 	now := *s.fabric.Scenario
 	now.Routes, now.Routing.Paths, now.Managed = nil, scenario.Shortest, true
@@ -125,8 +125,8 @@ func (s *Subnet) Rerouted() (routes []scenario.Route) {
 	return routes
 }
 
-// Switched returns the events that make the links follow what managers have disabled, or enabled and activated, since
-// the last call.
+// Switched returns the events that make the links follow what managers have disabled, or enabled
+// and activated, since the last call.
 func (s *Subnet) Switched() (events []string) {
 	carries := byte(stateActive)
 	if s.inBand { // the MADs that make it active cross it
@@ -149,8 +149,8 @@ func (s *Subnet) Switched() (events []string) {
 	return events
 }
 
-// Link records whether the fabric keeps a wire down. It ignores changes that managers have caused. The ports of a link
-// that comes up wait for a manager.
+// Link records whether the fabric keeps a wire down. It ignores changes that managers have caused.
+// The ports of a link that comes up wait for a manager.
 func (s *Subnet) Link(wire int, down bool) {
 	if s.lifted[wire] = s.lifted[wire] && down; s.cut[wire] || s.lifted[wire] || s.down[wire] == down {
 		return

@@ -36,10 +36,11 @@ const (
 	ctlData     = 16 // offset of the data
 	mostClients = 64
 	sendTime    = time.Second // how long a client may accept no MAD
-	// A client that sends more than perSecond MADs in a second, after the first burst of them, is slowed to that.
+	// A client that sends more than perSecond MADs in a second, after the first burst of them, is
+	// slowed to that.
 	perSecond, burst = 10_000, 20_000
-	// settled is how long forwarding tables must not change before the run adopts them, because a manager sets many blocks: from one
-	// tick to the next.
+	// settled is how long forwarding tables must not change before the run adopts them, because a
+	// manager sets many blocks: from one tick to the next.
 	settled = 50 * time.Millisecond
 )
 
@@ -198,7 +199,8 @@ func (v *Server) Close() {
 	v.wg.Wait()
 }
 
-// receive reads a datagram of exactly the size of b from a client of this user. ok is false for any other.
+// receive reads a datagram of exactly the size of b from a client of this user. ok is false for any
+// other.
 func (v *Server) receive(c *net.UnixConn, b []byte) (from string, pid int, ok bool, err error) {
 	big := make([]byte, len(b)+1)
 	n, addr, pid, user, err := host.ReadCredentials(c, big)
@@ -348,8 +350,8 @@ func (v *Server) serve(slot int) {
 // name returns the name of a client's socket for MADs.
 func (c *client) name() string { return "in" + strconv.FormatUint(uint64(c.id), 10) }
 
-// Wait returns when all ports are active, all switches have routes to all endpoints, and the manager has told the service
-// levels of paths, or with an error that says what is missing.
+// Wait returns when all ports are active, all switches have routes to all endpoints, and the
+// manager has told the service levels of paths, or with an error that says what is missing.
 func (v *Server) Wait(ctx context.Context) error {
 	if v.subnet.fabric.Scenario.Subnet.InBand {
 		return v.InBand().up(ctx)
@@ -387,8 +389,8 @@ func (v *Server) Scenario() *scenario.Scenario {
 	return v.subnet.Scenario()
 }
 
-// Follow makes the run follow changes of forwarding tables, and the disabling and enabling of ports, from its first
-// snapshot on. If c is nil, it does not.
+// Follow makes the run follow changes of forwarding tables, and the disabling and enabling of
+// ports, from its first snapshot on. If c is nil, it does not.
 func (v *Server) Follow(c *observe.Changes) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

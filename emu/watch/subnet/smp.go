@@ -18,7 +18,8 @@ const linearCap, multicastCap, pkeyCap = 0xC000, 1024, 64
 // capSM is a bit of CapabilityMask, in its last byte.
 const capSM = 1 << 1
 
-// lanes are link speeds: the data rate of a lane, and the codes in LinkSpeedActive and LinkSpeedExtActive.
+// lanes are link speeds: the data rate of a lane, and the codes in LinkSpeedActive and
+// LinkSpeedExtActive.
 var lanes = [...]struct {
 	name            string
 	rate            unit.Rate
@@ -48,8 +49,8 @@ func (p *portInfo) setSpeed(r unit.Rate) {
 	}
 }
 
-// begin sets PortInfo to its values before a manager starts: the link is up, and its state is Initialize. The LID is the
-// one in the run's frames; a manager keeps it.
+// begin sets PortInfo to its values before a manager starts: the link is up, and its state is
+// Initialize. The LID is the one in the run's frames; a manager keeps it.
 func (p *portInfo) begin(s *Subnet, i, number int) {
 	n, d, rate := &s.fabric.Nodes[i], &p.info, unit.Rate(8e9)
 	if p.wire >= 0 {
@@ -91,7 +92,8 @@ func (p *portInfo) setState(state, physical byte) {
 // nodeType returns the NodeType of a node: channel adapter or switch.
 func (n *node) nodeType() byte { return byte(2 - n.base) }
 
-// writable are the bits of PortInfo that Set stores. States, and fields in which 0 means no change, are handled separately.
+// writable are the bits of PortInfo that Set stores. States, and fields in which 0 means no change,
+// are handled separately.
 var writable = [64]byte{
 	0: 255, 1: 255, 2: 255, 3: 255, 4: 255, 5: 255, 6: 255, 7: 255, // M_Key
 	8: 255, 9: 255, 10: 255, 11: 255, 12: 255, 13: 255, 14: 255, 15: 255, // GIDPrefix

@@ -57,7 +57,8 @@ type attached struct {
 	sm bool // it is the subnet manager at this node
 }
 
-// request is a request of a client that awaits an answer: one in-band, or an SMP that was passed on to another client.
+// request is a request of a client that awaits an answer: one in-band, or an SMP that was passed on
+// to another client.
 type request struct {
 	Packet
 	to    int // the client that is to answer; -1: an agent
@@ -94,7 +95,8 @@ type portInfo struct {
 	zero     map[[2]int]uint64 // by attribute and field, the values of its counters at their reset
 }
 
-// New returns the management side of a fabric whose ports a manager must bring up. All links must be InfiniBand.
+// New returns the management side of a fabric whose ports a manager must bring up. All links must
+// be InfiniBand.
 func New(f *fabric.Fabric) (*Subnet, error) {
 	if len(f.Nodes) > mostLID {
 		return nil, errs.Errorf("%d nodes: a subnet has %d unicast LIDs", len(f.Nodes), mostLID)
@@ -135,7 +137,8 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	return s, nil
 }
 
-// guid returns the GUID of a port; that of port 0 is that of the node. Its company identifier is a local one.
+// guid returns the GUID of a port; that of port 0 is that of the node. Its company identifier is a
+// local one.
 func guid(node, port int) uint64 { return 0x02FABE<<40 | uint64(node+1)<<8 | uint64(port) }
 
 // at returns the port at a place.
@@ -195,8 +198,8 @@ func (s *Subnet) manager(node int) int {
 	return -1
 }
 
-// trap sends a notice of a node to its subnet manager, if there is one: its type and number, where its details have the LID, and
-// the CapabilityMask of trap 144.
+// trap sends a notice of a node to its subnet manager, if there is one: its type and number, where
+// its details have the LID, and the CapabilityMask of trap 144.
 func (s *Subnet) trap(i int, kind byte, number uint16, atLID int, mask []byte) {
 	var p Packet
 	m, lid := p.mad(), s.own(i).info[16:18]
@@ -248,12 +251,13 @@ func (s *Subnet) changed(i int) {
 
 func (s *Subnet) notice(i int) { s.trap(i, 1, 128, 10, nil) } // urgent
 
-// mostTries is how many times an SMP is sent to a client that does not answer. Drivers of channel adapters do the same, and
-// libumad2sim does not. OpenSM relies on it: it ignores SMInfo requests until it has discovered its own port, and never asks twice.
+// mostTries is how many times an SMP is sent to a client that does not answer. Drivers of channel
+// adapters do the same, and libumad2sim does not. OpenSM relies on it: it ignores SMInfo requests
+// until it has discovered its own port, and never asks twice.
 const mostTries = 4
 
-// Repeat sends the traps again that no manager has acknowledged, and the SMPs that no client has answered. Call it about once a
-// second.
+// Repeat sends the traps again that no manager has acknowledged, and the SMPs that no client has
+// answered. Call it about once a second.
 func (s *Subnet) Repeat() {
 	for id, r := range s.asked {
 		if r.to < 0 {
@@ -315,7 +319,8 @@ func (s *Subnet) Outbox() []Delivery {
 
 func (s *Subnet) send(client int, p *Packet) { s.out = append(s.out, Delivery{client, *p}) }
 
-// Handle handles a packet from a client. The answer, and the MADs that it causes, are in the Outbox.
+// Handle handles a packet from a client. The answer, and the MADs that it causes, are in the
+// Outbox.
 func (s *Subnet) Handle(client int, p *Packet) {
 	c := s.clients[client]
 	if c == nil {
@@ -358,7 +363,8 @@ func (s *Subnet) refuse(id uint64) {
 	s.send(client, &r.Packet)
 }
 
-// post sends a packet from a place. It reports whether it arrives where it is taken in, and its answer too.
+// post sends a packet from a place. It reports whether it arrives where it is taken in, and its
+// answer too.
 func (s *Subnet) post(at place, p *Packet) bool {
 	if s.inBand {
 		return s.launch(at, p)
@@ -367,7 +373,8 @@ func (s *Subnet) post(at place, p *Packet) bool {
 	return ok && s.arrive(to, p)
 }
 
-// arrive takes in a packet at the node for which it is. It reports whether the packet needs no answer, or is answered.
+// arrive takes in a packet at the node for which it is. It reports whether the packet needs no
+// answer, or is answered.
 func (s *Subnet) arrive(at place, p *Packet) bool {
 	m, to := p.mad(), -1
 	agent := m.smp() && m.attribute() != attrSMInfo && m.method() != methodTrap || m.class() == classPerf || m.class() == classCC
@@ -446,8 +453,9 @@ func (s *Subnet) lead(at place, lid uint16, m *mad) (place, bool) {
 // Results of next.
 const here, nowhere = 0, -1
 
-// next returns the port by which a MAD leaves the node where it begins, or where it has come in by a port; here: it is for
-// that node. Only switches pass MADs on, over links that are up. Links that carry data must be active.
+// next returns the port by which a MAD leaves the node where it begins, or where it has come in by
+// a port; here: it is for that node. Only switches pass MADs on, over links that are up. Links that
+// carry data must be active.
 func (s *Subnet) next(at place, lid uint16, m *mad, begins bool) int {
 	n, out, least := &s.nodes[at.node], 1, byte(stateInit)
 	if m == nil || !m.smp() {

@@ -127,8 +127,8 @@ func ask(t testing.TB, s *subnet.Subnet, p *subnet.Packet) (status uint16, data 
 	return be.Uint16(m[4:]) &^ 0x8000, m[64:]
 }
 
-// The answers of agents. A status is as in 13.4.7: 4 class or version, 8 method, 12 method with attribute, 28 value; ffff
-// means no answer.
+// The answers of agents. A status is as in 13.4.7: 4 class or version, 8 method, 12 method with
+// attribute, 28 value; ffff means no answer.
 func TestAnswers(t *testing.T) {
 	const get, set = 1, 2
 	for _, x := range []struct {
@@ -282,7 +282,8 @@ func gmp(lid uint16, class, method byte, attribute uint16, modifier uint32, chan
 	return p
 }
 
-// A manager sends a trap to another one, as OpenSM does if it has the higher priority, and is told that it came.
+// A manager sends a trap to another one, as OpenSM does if it has the higher priority, and is told
+// that it came.
 func TestTrapOfAManager(t *testing.T) {
 	s := open(t)
 	trap := gmp(10, 1, 5, 2, 0, nil)
@@ -305,8 +306,8 @@ func TestTrapOfAManager(t *testing.T) {
 	}
 }
 
-// A manager that does not answer an SMInfo is asked again, four times in all, because OpenSM ignores requests at its start. Then the
-// request is returned with ETIMEDOUT. An answer ends that.
+// A manager that does not answer an SMInfo is asked again, four times in all, because OpenSM
+// ignores requests at its start. Then the request is returned with ETIMEDOUT. An answer ends that.
 func TestManagerThatIsSlow(t *testing.T) {
 	for _, answers := range []bool{false, true} {
 		s := open(t)
@@ -344,8 +345,8 @@ func TestManagerThatIsSlow(t *testing.T) {
 	}
 }
 
-// Congestion control (Annex A10): LID 10 is endpoint h11, which has a flow, and LID 1 a switch, both without congestion control
-// at first. What Set changes is read back, and becomes events.
+// Congestion control (Annex A10): LID 10 is endpoint h11, which has a flow, and LID 1 a switch,
+// both without congestion control at first. What Set changes is read back, and becomes events.
 func TestCongestionControl(t *testing.T) {
 	const get, set = 1, 2
 	s := open(t)
@@ -504,7 +505,8 @@ func TestEthernetHasNoSubnet(t *testing.T) {
 	}
 }
 
-// The tables of lanes before and after a manager sets them, and the lanes of the run that follow: 28 is an invalid value.
+// The tables of lanes before and after a manager sets them, and the lanes of the run that follow:
+// 28 is an invalid value.
 func TestLanes(t *testing.T) {
 	s := manage(t, buildWith(t, `, lanes: {max-vls: 4, vlarb-high: "3:9"}`))
 	fill := func(p *subnet.Packet, data ...byte) *subnet.Packet {
@@ -559,7 +561,8 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// Whatever a client sends, or comes by a link, the agents answer or refuse it: nothing panics, and at most one packet is returned.
+// Whatever a client sends, or comes by a link, the agents answer or refuse it: nothing panics, and
+// at most one packet is returned.
 func FuzzHandle(f *testing.F) {
 	for _, p := range []*subnet.Packet{
 		request(0x81, 1, 0x11, 0), request(0x81, 1, 0x10, 0, 1, 2), request(0x81, 2, 0x15, 1, 1), request(0x81, 2, 0x19, 0, 1),

@@ -120,8 +120,9 @@ func (v *site) sweep(t testing.TB, args ...string) {
 	}
 }
 
-// OpenSM brings up several fabrics. ibnetdiscover then sees the scenario, node by node and link by link, with the LIDs of
-// the run's frames. Its output is a scenario with the same fabric. MADs may cross the links.
+// OpenSM brings up several fabrics. ibnetdiscover then sees the scenario, node by node and link by
+// link, with the LIDs of the run's frames. Its output is a scenario with the same fabric. MADs may
+// cross the links.
 func TestOpenSM(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibnetdiscover")
 	text, err := builtin.Read("hpl2002/fig2")
@@ -129,7 +130,8 @@ func TestOpenSM(t *testing.T) {
 		t.Fatal(err)
 	}
 	fig2 := runtest.Load(t, string(text))
-	// With sl: 1 nobody asks opensm for a path while it ends, when libumad2sim may wait for its own thread.
+	// With sl: 1 nobody asks opensm for a path while it ends, when libumad2sim may wait for its own
+	// thread.
 	inBand := runtest.Load(t, strings.Replace(torus, "packet: 2048B", "packet: 2048B, sl: 1", 1)+"subnet: {in-band: true}\n")
 	inBand.Name += "-in-band"
 	for _, s := range []*scenario.Scenario{fig2, fatTree(t, 128), runtest.Load(t, torus), inBand} {
@@ -184,7 +186,8 @@ var (
 	seenPort = regexp.MustCompile(`^\[(\d+)\](?:\([0-9a-f]+\))?\s+"[^"]+"\[(\d+)\](?:\([0-9a-f]+\))?\s+#(?: lid (\d+) lmc 0)? "([^"]+)"(?: lid \d+)? (\d+x\w+)`)
 )
 
-// picture returns the content of the output of ibnetdiscover: a line for each node and port, sorted.
+// picture returns the content of the output of ibnetdiscover: a line for each node and port,
+// sorted.
 func picture(t testing.TB, text string, lids bool) string {
 	t.Helper()
 	var all []string
@@ -239,7 +242,8 @@ func hopOf(f *fabric.Fabric, node int32, out uint16) string {
 	return fmt.Sprintf("[%d] -> [%d] %d", out+1, to.Port+1, f.Nodes[to.Node].LID)
 }
 
-// tablesOf reads the forwarding tables of all switches with dump_fts: by name of the switch and LID, the number of the port.
+// tablesOf reads the forwarding tables of all switches with dump_fts: by name of the switch and
+// LID, the number of the port.
 func (v *site) tablesOf(t *testing.T) map[string]map[wire.LID]int {
 	all, name := map[string]map[wire.LID]int{}, ""
 	for line := range strings.Lines(v.run(t, "", "dump_fts")) {
@@ -256,9 +260,9 @@ func (v *site) tablesOf(t *testing.T) map[string]map[wire.LID]int {
 	return all
 }
 
-// The forwarding tables of a routing engine are the routes of the run: the frames of flows between all pairs take the path that
-// the tables show, which dump_fts reads from the switches. ibtracert shows the same for some pairs, and with the tag soak for all
-// pairs of 128 endpoints.
+// The forwarding tables of a routing engine are the routes of the run: the frames of flows between
+// all pairs take the path that the tables show, which dump_fts reads from the switches. ibtracert
+// shows the same for some pairs, and with the tag soak for all pairs of 128 endpoints.
 func TestModelPathsOfEngines(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibtracert", "dump_fts")
 	for engine, endpoints := range map[string]int{"minhop": 16, "updn": 16, "ftree": 128, "dor": 16} {
@@ -346,8 +350,8 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// A subnet manager that dies in the middle of a sweep frees its slot, and the next one brings the subnet up. If two run at
-// once, one becomes the master.
+// A subnet manager that dies in the middle of a sweep frees its slot, and the next one brings the
+// subnet up. If two run at once, one becomes the master.
 func TestManagersThatDie(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "sminfo")
 	v := serve(t, fatTree(t, 128))
@@ -360,8 +364,9 @@ func TestManagersThatDie(t *testing.T) {
 	first.Process.Kill()
 	first.Wait()
 	v.sweep(t)
-	// The first manager may hand over to the second while that still discovers the subnet, and both stand by then: OpenSM asks the
-	// other for its state every 10 s, and after five such times it becomes the master.
+	// The first manager may hand over to the second while that still discovers the subnet, and both
+	// stand by then: OpenSM asks the other for its state every 10 s, and after five such times it
+	// becomes the master.
 	options := filepath.Join(v.dir, "managers.conf")
 	if err := os.WriteFile(options, []byte("sminfo_polling_timeout 500\npolling_retry_number 2\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -379,7 +384,8 @@ func TestManagersThatDie(t *testing.T) {
 	runtest.Await(t, "the manager of the higher priority is the master, and the other stands by", func() bool {
 		time.Sleep(200 * time.Millisecond)
 		other := v.fabric.Scenario.Endpoints[9].Name
-		// On a busy machine sminfo may hang at its end, because libumad2sim frees a mutex that its thread still uses.
+		// On a busy machine sminfo may hang at its end, because libumad2sim frees a mutex that its
+		// thread still uses.
 		low, _ := v.command(other, "timeout", "5", "sminfo", lids[0]).CombinedOutput()
 		high, _ := v.command(other, "timeout", "5", "sminfo", lids[1]).CombinedOutput()
 		return bytes.Contains(low, []byte("SMINFO_STANDBY")) && bytes.Contains(high, []byte("SMINFO_MASTER"))

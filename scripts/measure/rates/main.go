@@ -1,11 +1,13 @@
-// Command rates compares rates and queues over time of fabemu with those of htsim, whose programs scripts/peers.sh
-// rates builds: one flow, two flows and an incast of sixteen with HPCC, Swift and DCTCP. It draws both on one
-// scale and prints the means of all phases, and the effect of each changed rule.
+// Command rates compares rates and queues over time of fabemu with those of htsim, whose programs
+// scripts/peers.sh rates builds: one flow, two flows and an incast of sixteen with HPCC, Swift and
+// DCTCP. It draws both on one scale and prints the means of all phases, and the effect of each
+// changed rule.
 //
 //	rates FABEMU PROGRAMS OUT
 //
-// PROGRAMS has htsim with changed rules: hpcc-0 is its HPCC as published, hpcc-3 has the first three rules changed. OUT
-// gets the pictures htsim-SCHEME-rates.svg and htsim-SCHEME-queues.svg, and htsim.md with the table for the document.
+// PROGRAMS has htsim with changed rules: hpcc-0 is its HPCC as published, hpcc-3 has the first
+// three rules changed. OUT gets the pictures htsim-SCHEME-rates.svg and htsim-SCHEME-queues.svg,
+// and htsim.md with the table for the document.
 package main
 
 import (
@@ -26,7 +28,8 @@ import (
 	"fabemu/emu/result/plot"
 )
 
-// scheme is a congestion control in both programs, as in schemes.yaml. Times are in us, rates in Gb/s, packets in bytes.
+// scheme is a congestion control in both programs, as in schemes.yaml. Times are in us, rates in
+// Gb/s, packets in bytes.
 type scheme struct {
 	Name, Title string
 	Line        float64
@@ -60,8 +63,8 @@ type run struct {
 	later int         // how many steps its phases lie later
 }
 
-// row is the runs of one program with one set of rules, by situation: one, or several with other starts. A situation
-// that did not end has none.
+// row is the runs of one program with one set of rules, by situation: one, or several with other
+// starts. A situation that did not end has none.
 type row struct {
 	name string
 	runs [][]*run
@@ -91,7 +94,8 @@ func main() {
 	}
 }
 
-// beside runs a scheme in both programs, draws it, prints its tables, and returns its rows of the document's table.
+// beside runs a scheme in both programs, draws it, prints its tables, and returns its rows of the
+// document's table.
 func beside(s *scheme, fabemu, programs, out string) (string, error) {
 	var all []row
 	for i := range s.Rules + 1 {
@@ -264,8 +268,8 @@ func (s *scheme) mean(runs []*run, of quantity, phase [2]float64) (mean float64)
 	return mean
 }
 
-// phases returns the table of means by phase, and the rows of the document's table: the last phase of each situation,
-// and of two flows the rate of the second.
+// phases returns the table of means by phase, and the rows of the document's table: the last phase
+// of each situation, and of two flows the rate of the second.
 func (s *scheme) phases(ours, theirs row) (table, document string) {
 	var b, d strings.Builder
 	fmt.Fprintf(&b, "| %s | time (ms) | mean of | htsim | fabemu | difference |\n|---|---|---|---:|---:|---:|\n", s.Title)
@@ -312,8 +316,8 @@ func (s *scheme) end(r *run) (end float64) {
 	return end
 }
 
-// switched returns the table of rules that were changed: means of each situation's last phase, and the rate of the
-// second of two flows.
+// switched returns the table of rules that were changed: means of each situation's last phase, and
+// the rate of the second of two flows.
 func (s *scheme) switched(all []row) string {
 	table := make([]string, len(all)+2)
 	table[0], table[1] = fmt.Sprintf("| %s, %% of the link and queue |", s.Title), "|---|"

@@ -11,7 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Between estimates the frame-hops of a run from the load that flows offer, and from the answers of their transports.
+// Between estimates the frame-hops of a run from the load that flows offer, and from the answers of
+// their transports.
 func TestModelHopsBetweenDomains(t *testing.T) {
 	for name, x := range map[string]struct {
 		control string // flow control

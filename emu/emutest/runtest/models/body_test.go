@@ -401,8 +401,8 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 	}
 }
 
-// Bodies are in a capture of whole frames, and Wireshark, without the add-on, shows them as the packets of IPv4 that they
-// are; so does fabemu dump, where the frames are cut too.
+// Bodies are in a capture of whole frames, and Wireshark, without the add-on, shows them as the
+// packets of IPv4 that they are; so does fabemu dump, where the frames are cut too.
 func TestModelBodiesInACapture(t *testing.T) {
 	for _, kind := range bodiedKinds[1:3] {
 		t.Run(kind.name, func(t *testing.T) {

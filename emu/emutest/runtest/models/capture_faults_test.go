@@ -14,8 +14,9 @@ import (
 	"fabemu/emu/watch/capture/pcapng"
 )
 
-// TestModelFaultsInCaptures: each fault that lasts has its start and its end in the comments of a capture, at the
-// ports that have it, also one that ends after the last frame; so has a storm that a watchdog finds.
+// TestModelFaultsInCaptures: each fault that lasts has its start and its end in the comments of a
+// capture, at the ports that have it, also one that ends after the last frame; so has a storm that
+// a watchdog finds.
 func TestModelFaultsInCaptures(t *testing.T) {
 	for _, o := range map[string]emu.Options{
 		"virtual": {Clock: emu.VirtualClock}, "wall": {Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOff},
@@ -53,7 +54,8 @@ events:
 	}
 }
 
-// commentsOf returns the comments of the records of a capture that are no frames and no drops, each with its time and its port.
+// commentsOf returns the comments of the records of a capture that are no frames and no drops, each
+// with its time and its port.
 func commentsOf(t *testing.T, capture []byte) (all []string) {
 	t.Helper()
 	r, err := pcapng.NewReader(bytes.NewReader(capture))

@@ -35,7 +35,8 @@ programs: [{name: client, at: 1ms, on: h1, run: send h2 %dKB}]
 `
 
 // TestModelBodiesStayWithTheirFrames: in a capture of whole frames each frame of a host has its
-// body, and a frame that has none is padded with zeros, whatever the place in the queue held before.
+// body, and a frame that has none is padded with zeros, whatever the place in the queue held
+// before.
 func TestModelBodiesStayWithTheirFrames(t *testing.T) {
 	random := unit.NewRandom(36, 1)
 	between := func(low, high int) int { return low + int(random.Below(uint64(high-low))) }

@@ -54,8 +54,9 @@ func TestModelCCA(t *testing.T) {
 	}
 }
 
-// Events at 10 ms give switches and flows other parameters, or congestion control that they did not have. The rates then
-// are those of a run that has had them from the start, and not those of a run without the events.
+// Events at 10 ms give switches and flows other parameters, or congestion control that they did not
+// have. The rates then are those of a run that has had them from the start, and not those of a run
+// without the events.
 func TestModelCCAFromEvents(t *testing.T) {
 	rates := func(events string, sets ...string) [3]float64 {
 		t.Helper()

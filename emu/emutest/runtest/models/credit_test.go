@@ -49,8 +49,9 @@ expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 
 	}
 }
 
-// The counters of credits, by SAI's names. In cbfc/rate both channels starve: they use all of their credits, 120 and
-// 300 of 256 bytes, and never more. An update that was sent has come, or is in flight: for 50 µs, 0.64 µs apart.
+// The counters of credits, by SAI's names. In cbfc/rate both channels starve: they use all of their
+// credits, 120 and 300 of 256 bytes, and never more. An update that was sent has come, or is in
+// flight: for 50 µs, 0.64 µs apart.
 func TestCountersOfCredits(t *testing.T) {
 	s, err := emu.Open("cbfc/rate")
 	if err != nil {

@@ -50,10 +50,11 @@ func faulted(t *testing.T, text string, faults ...string) (*emu.Result, map[stri
 	return r, drops
 }
 
-// Loss of 1 in 1000 with go-back-N. A lost packet is followed by the packets of a round trip, until its NAK
-// has come: W packets are sent for nothing. One that is lost when it is retransmitted has no NAK, since the
-// destination sends only one, and waits for the timeout of T packets: the share of the link with new packets
-// is (1-p) / (1 - p + p (W + p T)). The range is 2 % of that; without effect of the loss the share is 1.
+// Loss of 1 in 1000 with go-back-N. A lost packet is followed by the packets of a round trip, until
+// its NAK has come: W packets are sent for nothing. One that is lost when it is retransmitted has
+// no NAK, since the destination sends only one, and waits for the timeout of T packets: the share
+// of the link with new packets is (1-p) / (1 - p + p (W + p T)). The range is 2 % of that; without
+// effect of the loss the share is 1.
 func TestModelGoodputOfGoBackN(t *testing.T) {
 	const (
 		p, timeout = 0.001, 400.0                    // us
@@ -84,9 +85,10 @@ flows:
 	}
 }
 
-// "Credit with a lost FCP heals at the next": the receiver repeats flow control packets at least every
-// the interval resend, so a flow whose flow control packets were all lost for a time continues so soon after
-// it. With another interval it takes longer, so it is the interval that heals.
+// "Credit with a lost FCP heals at the next": the receiver repeats flow control packets at least
+// every the interval resend, so a flow whose flow control packets were all lost for a time
+// continues so soon after it. With another interval it takes longer, so it is the interval that
+// heals.
 func TestModelLostCreditHealsAtTheNextPacket(t *testing.T) {
 	for _, resend := range []float64{50, 400} { // us
 		text := fmt.Sprintf(`
@@ -123,8 +125,8 @@ measure: {window: 10us}
 	}
 }
 
-// A PAUSE that is lost, late, or ignored has a consequence: frames find no room. They are counted apart, and
-// break no promise. Without the fault nothing is lost.
+// A PAUSE that is lost, late, or ignored has a consequence: frames find no room. They are counted
+// apart, and break no promise. Without the fault nothing is lost.
 func TestModelLostPauseIsNamed(t *testing.T) {
 	t.Run("partitioned", func(t *testing.T) { lostPause(t, fmt.Sprintf(star, "3ms")) })
 	t.Run("pooled", func(t *testing.T) {
@@ -217,11 +219,11 @@ func (l *lossAt) Record(e *trace.Event) {
 	}
 }
 
-// Each CNM to one of two sources is lost in turn, from the 1st to the 20th. QCN's reaction point has no other
-// way to learn of congestion, but the congestion point continues to sample, and the timer ends fast recovery
-// after 5 cycles: no later than that after the loss the queue is around its equilibrium again, within half
-// and twice Qeq on average, and the link is busy. If all CNMs are lost the queue is as long as PAUSE lets it
-// be, which the range excludes.
+// Each CNM to one of two sources is lost in turn, from the 1st to the 20th. QCN's reaction point
+// has no other way to learn of congestion, but the congestion point continues to sample, and the
+// timer ends fast recovery after 5 cycles: no later than that after the loss the queue is around
+// its equilibrium again, within half and twice Qeq on average, and the link is busy. If all CNMs
+// are lost the queue is as long as PAUSE lets it be, which the range excludes.
 func TestModelEachLostCNMIsRecoveredFrom(t *testing.T) {
 	const qeq, timer, end = 33e3, 1.0, 30.0 // bytes, ms, ms
 	text := `
@@ -273,9 +275,10 @@ func (f *fullest) Record(e *trace.Event) {
 	}
 }
 
-// A port with half its buffer: two senders at one output, which keep the memory of their inputs between the
-// watermarks. In half of it they are stopped earlier, with their headroom, so that the fullest input fits, nothing
-// is lost, and the line stays busy. Without the fault the input takes more than half.
+// A port with half its buffer: two senders at one output, which keep the memory of their inputs
+// between the watermarks. In half of it they are stopped earlier, with their headroom, so that the
+// fullest input fits, nothing is lost, and the line stays busy. Without the fault the input takes
+// more than half.
 func TestModelHalfOfTheMemory(t *testing.T) {
 	for _, tc := range []struct{ name, control, sharing string }{
 		{"PFC", "pfc", "partitioned"}, {"PAUSE", "pause", "partitioned"}, {"PFC in a pool", "pfc", "pooled"},
@@ -303,10 +306,10 @@ func TestModelHalfOfTheMemory(t *testing.T) {
 	}
 }
 
-// With credit a buffer of n packets lets n packets through in a round trip, so half of it is half of the rate. The
-// credit that the sender has stays valid: nothing is lost and no promise broken as the buffer becomes smaller. The
-// round trip is 40us there and back, the packet, and the flow control packet; the ranges are 3 %, and without the
-// fault the rates would be equal.
+// With credit a buffer of n packets lets n packets through in a round trip, so half of it is half
+// of the rate. The credit that the sender has stays valid: nothing is lost and no promise broken as
+// the buffer becomes smaller. The round trip is 40us there and back, the packet, and the flow
+// control packet; the ranges are 3 %, and without the fault the rates would be equal.
 func TestModelHalfOfTheCredit(t *testing.T) {
 	r, drops := faulted(t, `
 name: credit
@@ -328,9 +331,9 @@ measure: {window: 50us}
 	}
 }
 
-// The rate of a trunk falls to a tenth while switch S is kept near its high watermark, at instants that are one
-// to a hundred steps of 123 ns apart: with the watermark that leaves the headroom of 10 Gb/s nothing is lost, since the
-// way back is longer than a frame.
+// The rate of a trunk falls to a tenth while switch S is kept near its high watermark, at instants
+// that are one to a hundred steps of 123 ns apart: with the watermark that leaves the headroom of
+// 10 Gb/s nothing is lost, since the way back is longer than a frame.
 func TestModelLowerRateOverrunsNothing(t *testing.T) {
 	for step := range 100 {
 		r, drops := faulted(t, strings.NewReplacer("100ns", "5us", "200KB per port", "50KB per port, high: 34250B").Replace(fmt.Sprintf(star, "200us"))+
@@ -341,8 +344,9 @@ func TestModelLowerRateOverrunsNothing(t *testing.T) {
 	}
 }
 
-// A fault that loses or corrupts frames, and has hit none by the end, is a warning; one that has hit a frame is none, nor
-// is one that begins later. A fault in one direction is not hit by frames of the other.
+// A fault that loses or corrupts frames, and has hit none by the end, is a warning; one that has
+// hit a frame is none, nor is one that begins later. A fault in one direction is not hit by frames
+// of the other.
 func TestModelFaultsThatHitNothingAreWarnings(t *testing.T) {
 	text := fmt.Sprintf(star, "1ms")
 	for fault, want := range map[string]string{

@@ -56,7 +56,8 @@ func TestModelTelemetryOnBothClocks(t *testing.T) {
 	}
 }
 
-// Telemetry has room for five switches, on the path there; its ACK collects none on the return path.
+// Telemetry has room for five switches, on the path there; its ACK collects none on the return
+// path.
 func TestModelTelemetryOfFiveHops(t *testing.T) {
 	s := runtest.Load(t, `name: far
 model: {duration: 200us}
@@ -88,8 +89,9 @@ flows: [{name: f, from: a, to: b}]
 	}
 }
 
-// Packets that turn back in front of a link that has gone down pass more switches than telemetry has room for. Each such
-// ACK counts, its telemetry does not: it is refused, and `refused` has the number. Telemetry that does not turn back has none.
+// Packets that turn back in front of a link that has gone down pass more switches than telemetry
+// has room for. Each such ACK counts, its telemetry does not: it is refused, and `refused` has the
+// number. Telemetry that does not turn back has none.
 func TestModelTelemetryOfTooManyHops(t *testing.T) {
 	const text = `name: back
 model: {duration: 600us}

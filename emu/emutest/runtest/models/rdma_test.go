@@ -26,7 +26,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// verbs is a host with software RoCEv2: it sends as much as its window permits, and acknowledges what comes.
+// verbs is a host with software RoCEv2: it sends as much as its window permits, and acknowledges
+// what comes.
 type verbs struct {
 	own     netip.Addr
 	to      netip.Addr // not valid: it only answers
@@ -201,8 +202,8 @@ func roceOf(t *testing.T, r *emu.Result, name string) *guest.RoCECounts {
 	return nil
 }
 
-// CNPs end in the adapter of the host to which they go. Without a notification point there are marks and no CNPs, and
-// nothing slows down.
+// CNPs end in the adapter of the host to which they go. Without a notification point there are
+// marks and no CNPs, and nothing slows down.
 func TestModelVerbsNotified(t *testing.T) {
 	for _, c := range []struct {
 		control string
@@ -251,7 +252,8 @@ func TestModelVerbsNotified(t *testing.T) {
 	}
 }
 
-// A host that opens more queue pairs than its adapter has places for is bounded and counted, and others continue.
+// A host that opens more queue pairs than its adapter has places for is bounded and counted, and
+// others continue.
 func TestModelVerbsOfManyPairs(t *testing.T) {
 	hosts, r := verbsRun(t, "20ms", "{algorithm: dcqcn}", 10_000, emu.Options{})
 	one, _ := verbsRun(t, "20ms", "{algorithm: dcqcn}", 1, emu.Options{})
@@ -264,8 +266,8 @@ func TestModelVerbsOfManyPairs(t *testing.T) {
 	}
 }
 
-// Stock Wireshark shows each frame as RoCEv2, CE behind the switch and ECT in front of it. Its ICRC is right: so say dump and
-// a computation of the test's own.
+// Stock Wireshark shows each frame as RoCEv2, CE behind the switch and ECT in front of it. Its ICRC
+// is right: so say dump and a computation of the test's own.
 func TestModelVerbsInACapture(t *testing.T) {
 	var file bytes.Buffer
 	_, r := verbsRun(t, "5ms", "{algorithm: dcqcn}", 1, emu.Options{Capture: &emu.Capture{To: &file, Filter: []string{"root", "s1 - S"}}})

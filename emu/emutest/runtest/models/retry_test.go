@@ -24,8 +24,8 @@ faults:
   - {name: noise, link: "*", corruption: 0.005, burst: 4}
 `
 
-// Retry is below any flow control, which sees a link that loses nothing: no frame of a flow, and none of flow
-// control, is reported as lost; all come once and in order, and no promise is broken.
+// Retry is below any flow control, which sees a link that loses nothing: no frame of a flow, and
+// none of flow control, is reported as lost; all come once and in order, and no promise is broken.
 func TestRetryBelowFlowControl(t *testing.T) {
 	for _, c := range []struct{ control, kind, more string }{
 		{"pfc", "kind: output-queued, memory: 1MB", ""},
@@ -61,8 +61,8 @@ func TestRetryBelowFlowControl(t *testing.T) {
 	}
 }
 
-// On InfiniBand both a flow control packet and an ACK can be due while the link is busy: a node that looked at
-// the past one again and again never ended.
+// On InfiniBand both a flow control packet and an ACK can be due while the link is busy: a node
+// that looked at the past one again and again never ended.
 func TestRetryGoesOnWithCredits(t *testing.T) {
 	s := runtest.Load(t, `
 name: both-ways

@@ -11,9 +11,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Two senders at one output keep the memory of their inputs at the high watermark, so the fullest input follows a
-// change of it: it has the watermark and no more than the headroom of the link, which is below 4 KB with frames of
-// 1500 bytes, 100 ns of flight and 10 Gb/s. Nothing is lost, and the line stays busy.
+// Two senders at one output keep the memory of their inputs at the high watermark, so the fullest
+// input follows a change of it: it has the watermark and no more than the headroom of the link,
+// which is below 4 KB with frames of 1500 bytes, 100 ns of flight and 10 Gb/s. Nothing is lost, and
+// the line stays busy.
 func TestModelQueuesFollowTheWatermarks(t *testing.T) {
 	const headroom = 4000
 	for _, tc := range []struct{ name, control, sharing string }{
@@ -56,8 +57,9 @@ func TestModelWatermarksOutlastARestart(t *testing.T) {
 	}
 }
 
-// A switch receives a watchdog that forwards, while the switch behind it is full and stops it. Its frames then overrun the
-// other one, which has promised nothing to a sender that ignores it: they are lost, and no promise is broken.
+// A switch receives a watchdog that forwards, while the switch behind it is full and stops it. Its
+// frames then overrun the other one, which has promised nothing to a sender that ignores it: they
+// are lost, and no promise is broken.
 func TestModelWatchdogOverrunsThePeer(t *testing.T) {
 	r, drops := faulted(t, `
 name: overrun
@@ -79,8 +81,9 @@ events:
 	}
 }
 
-// The watchdog of TestModelPFCWatchdog, which comes or changes before the storm or in it: its new parameters alone decide
-// what becomes of the traffic. A change of the action in the storm ends the one storm and finds another.
+// The watchdog of TestModelPFCWatchdog, which comes or changes before the storm or in it: its new
+// parameters alone decide what becomes of the traffic. A change of the action in the storm ends the
+// one storm and finds another.
 func TestModelWatchdogChanges(t *testing.T) {
 	const (
 		slow  = "{detection: 5ms, restoration: 5ms, poll: 200us}"

@@ -98,8 +98,8 @@ func TestModelSilenceAfterALoss(t *testing.T) {
 	}
 }
 
-// A source that does not know of what was delivered, and retransmits it forever, is silent since the last packet
-// came, and not since it began to retransmit.
+// A source that does not know of what was delivered, and retransmits it forever, is silent since
+// the last packet came, and not since it began to retransmit.
 func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
 	s, err := emu.Open("../random/testdata/fabrics/silent-late.yaml")
 	if err != nil {
@@ -112,8 +112,8 @@ func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
 	}
 }
 
-// A silence that has ended is explained by the link that flow control stopped meanwhile, and not by what a rate
-// limiter did at its source.
+// A silence that has ended is explained by the link that flow control stopped meanwhile, and not by
+// what a rate limiter did at its source.
 func TestModelSilenceBehindAStorm(t *testing.T) {
 	s, err := emu.Open("roce/ecn")
 	if err != nil {

@@ -37,8 +37,8 @@ flows:
 `, runtest.Sets(t, more[1:]...)...)
 }
 
-// Where the fabric drops frames TCP retransmits them, and all of a transfer arrives; nothing is a violation;
-// what is reported of it is what is counted.
+// Where the fabric drops frames TCP retransmits them, and all of a transfer arrives; nothing is a
+// violation; what is reported of it is what is counted.
 func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 	for _, recovery := range []string{"reno", "newreno", "sack"} {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []")

@@ -8,11 +8,12 @@ import (
 	"fabemu/emu/emutest/runtest"
 )
 
-// watched is the fabric of the plan for the basic test of the PFC watchdog, with all its times divided by
-// 1000: a detection of 400 µs, a restoration of 2 ms, polls each 200 µs.
+// watched is the fabric of the plan for the basic test of the PFC watchdog, with all its times
+// divided by 1000: a detection of 400 µs, a restoration of 2 ms, polls each 200 µs.
 //
-// The plan: "storm on egress from 0 to T_storm; traffic 1 from T_restore/2 for T_storm; traffic 2 from
-// T_restore + T_poll + T_storm for 1 s". In addition to it there is traffic of another priority all the time.
+// The plan: "storm on egress from 0 to T_storm; traffic 1 from T_restore/2 for T_storm; traffic 2
+// from T_restore + T_poll + T_storm for 1 s". In addition to it there is traffic of another
+// priority all the time.
 func watched(dog, storm string, stormed float64) string {
 	const restore, poll = 2.0, 0.2
 	first, second := restore/2, restore+poll+stormed
@@ -41,11 +42,12 @@ events:
 `, dog, first, first+stormed, second, second+1, storm)
 }
 
-// Each row states how much of its traffic each flow delivers: all of it, or nothing. "T_storm > T_detect +
-// T_poll: the watchdog triggers on that priority; all of traffic 1 dropped; all of traffic 2 received."
-// "T_storm < T_detect: not triggered; all of both received." With the action drop, "frames received on that
-// priority group" are dropped too: they come from C, which is in the storm (back). Without a watchdog nothing
-// is dropped, so that the rows with a drop differ from the null result.
+// Each row states how much of its traffic each flow delivers: all of it, or nothing. "T_storm >
+// T_detect + T_poll: the watchdog triggers on that priority; all of traffic 1 dropped; all of
+// traffic 2 received." "T_storm < T_detect: not triggered; all of both received." With the action
+// drop, "frames received on that priority group" are dropped too: they come from C, which is in the
+// storm (back). Without a watchdog nothing is dropped, so that the rows with a drop differ from the
+// null result.
 func TestModelPFCWatchdog(t *testing.T) {
 	const times = "detection: 400us, restoration: 2ms, poll: 200us"
 	storm := func(more string, d float64) string {
@@ -92,8 +94,8 @@ func TestModelPFCWatchdog(t *testing.T) {
 	}
 }
 
-// A deadlock is a storm that does not end by itself. The watchdog breaks it: frames are lost, and counted,
-// and the flows go on. Without it, or with one that only reports, nothing comes any more.
+// A deadlock is a storm that does not end by itself. The watchdog breaks it: frames are lost, and
+// counted, and the flows go on. Without it, or with one that only reports, nothing comes any more.
 func TestModelWatchdogBreaksADeadlock(t *testing.T) {
 	ring := strings.Replace(runtest.Text(t, "ethernet/ring-deadlock"), "flow-control: pause", "flow-control: pfc", 1)
 	for _, tc := range []struct {

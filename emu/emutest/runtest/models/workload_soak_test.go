@@ -10,14 +10,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The mean slowdown under sharing for distributions with a long tail, which want long runs of small packets.
+// The mean slowdown under sharing for distributions with a long tail, which want long runs of small
+// packets.
 func TestModelMeanSlowdownOfSharingLong(t *testing.T) {
 	meanSlowdown(t, "hadoop", 100, 0.5, 20, 8*unit.Second)
 	meanSlowdown(t, "web-search", 250, 0.5, 20, 10*unit.Second)
 }
 
-// Of a hundred sets of ten seeds, the 95 % intervals of the p99 of 90 to 98 contain the p99 of a run that is a hundred times as
-// long as all seeds of a set together.
+// Of a hundred sets of ten seeds, the 95 % intervals of the p99 of 90 to 98 contain the p99 of a
+// run that is a hundred times as long as all seeds of a set together.
 func TestModelIntervalsOfP99Cover(t *testing.T) {
 	const text = `name: covered
 model: {duration: %v, seed: %d}

@@ -14,8 +14,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// slow is a link on which a round trip is longer than sixty segments take, and whose connections have a first window of
-// ten segments that are acknowledged one by one.
+// slow is a link on which a round trip is longer than sixty segments take, and whose connections
+// have a first window of ten segments that are acknowledged one by one.
 const slow = `name: slow
 model: {duration: 10ms}
 defaults:
@@ -26,8 +26,9 @@ links: [h1 - h2]
 workload: [{name: x, over: "h[1-2]", transfers: %s}]
 `
 
-// slowly runs transfers of so many segments from h1 to h2 that arrive so many microseconds after the start, one after the
-// other. It returns how long each takes, the time of a segment on the link, its way and a round trip.
+// slowly runs transfers of so many segments from h1 to h2 that arrive so many microseconds after
+// the start, one after the other. It returns how long each takes, the time of a segment on the
+// link, its way and a round trip.
 func slowly(t *testing.T, at []int, segments []int) (took []unit.Duration, segment, way, trip unit.Duration) {
 	var table strings.Builder
 	table.WriteString("at,from,to,bytes\n")
@@ -55,10 +56,10 @@ func slowly(t *testing.T, at []int, segments []int) (took []unit.Duration, segme
 	return took, line(4096), way, line(4096) + line(wire.TCPOverhead) + 2*way
 }
 
-// "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK received that cumulatively acknowledges new
-// data" (RFC 5681, section 3.1): with an ACK for each segment the windows are 10, 20 and 40 segments, and each leaves back
-// to back, a round trip after the one before. Alone in the fabric a transfer takes exactly that long: there is no
-// handshake.
+// "During slow start, a TCP increments cwnd by at most SMSS bytes for each ACK received that
+// cumulatively acknowledges new data" (RFC 5681, section 3.1): with an ACK for each segment the
+// windows are 10, 20 and 40 segments, and each leaves back to back, a round trip after the one
+// before. Alone in the fabric a transfer takes exactly that long: there is no handshake.
 func TestModelSlowStartOfTransfer(t *testing.T) {
 	for _, test := range []struct{ segments, trips, last int }{{1, 0, 1}, {10, 0, 10}, {11, 1, 1}, {30, 1, 20}, {31, 2, 1}, {70, 2, 40}} {
 		took, segment, way, trip := slowly(t, []int{100}, []int{test.segments})
@@ -68,8 +69,8 @@ func TestModelSlowStartOfTransfer(t *testing.T) {
 	}
 }
 
-// Each transfer has its own connection: it begins with the initial window, however soon it follows another one to the same
-// destination.
+// Each transfer has its own connection: it begins with the initial window, however soon it follows
+// another one to the same destination.
 func TestModelTransferBeginsWithInitialWindow(t *testing.T) {
 	took, segment, way, trip := slowly(t, []int{100, 600, 3000}, []int{70, 54, 54})
 	for i, want := range []unit.Duration{2*trip + 40*segment + way, 2*trip + 24*segment + way, 2*trip + 24*segment + way} {
@@ -79,8 +80,8 @@ func TestModelTransferBeginsWithInitialWindow(t *testing.T) {
 	}
 }
 
-// No transfer waits for another one to the same destination: one of a segment, which arrives while the first window of a
-// large one leaves, waits for the link alone, for at most a segment.
+// No transfer waits for another one to the same destination: one of a segment, which arrives while
+// the first window of a large one leaves, waits for the link alone, for at most a segment.
 func TestModelTransferOverTCPWaitsForNoOther(t *testing.T) {
 	took, segment, way, _ := slowly(t, []int{100, 101}, []int{700, 1})
 	if small := took[0]; small < segment+way || small > 2*segment+way { // it ends first
@@ -94,10 +95,10 @@ var lossy = []string{
 	"defaults.flow.transport.min-rto=200us", "defaults.flow.transport.delayed-ack=20us",
 }
 
-// Where switches drop, each transfer over TCP ends once, with each of its bytes. Segments that come again are counted
-// at the transfer whose bytes they have. In all they are between half and twice the lost frames: lost ACKs do not
-// come again, and a timeout repeats segments that had come. A connection whose first segment was lost waits for the first
-// timeout.
+// Where switches drop, each transfer over TCP ends once, with each of its bytes. Segments that come
+// again are counted at the transfer whose bytes they have. In all they are between half and twice
+// the lost frames: lost ACKs do not come again, and a timeout repeats segments that had come. A
+// connection whose first segment was lost waits for the first timeout.
 func TestModelTransfersOverTCPThatLoseSegments(t *testing.T) {
 	r := runWorkload(t, rough, true, append(lossy, "model.duration=20ms", "defaults.flow.transport.initial-window=20", "workload.in.load=0.3")...)
 	lost, again := lostAndAgain(t, r, func(bytes int64) int64 { return bytes/900 + 1 })

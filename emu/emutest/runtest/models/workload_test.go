@@ -35,9 +35,9 @@ func runWorkload(t *testing.T, text string, codec bool, sets ...string) *emu.Res
 	return r
 }
 
-// One transfer that has the fabric for itself takes exactly as long as the closed form says, on ways of each length,
-// over fast and slow links, by each transport, for one packet, for many, and for a rest. Without the closed form's
-// first packet, or its slowest link, the two would differ.
+// One transfer that has the fabric for itself takes exactly as long as the closed form says, on
+// ways of each length, over fast and slow links, by each transport, for one packet, for many, and
+// for a rest. Without the closed form's first packet, or its slowest link, the two would differ.
 func TestModelTransferAloneHasSlowdownOne(t *testing.T) {
 	const text = `name: alone
 model: {duration: 20ms}
@@ -96,8 +96,9 @@ func chain(rates []string) string {
 	return "switches:\n" + switches.String() + "links:\n" + links.String()
 }
 
-// A run takes as much memory for a thousand million transfers as for ten thousand, whenever they arrive, and the transfers
-// that end are the same. If each that waits took but a byte, the second run would take a gigabyte more.
+// A run takes as much memory for a thousand million transfers as for ten thousand, whenever they
+// arrive, and the transfers that end are the same. If each that waits took but a byte, the second
+// run would take a gigabyte more.
 func TestModelWaitingTransfersTakeNoMemory(t *testing.T) {
 	const text = `name: many
 model: {duration: 200us}
@@ -135,15 +136,17 @@ workload: [{name: web, over: "h[1-3]", size: 100B, count: %d, %s}]
 	}
 }
 
-// At a link that flows share in equal parts the mean slowdown is 1/(1 - load), whatever the distribution of their sizes is
-// (M/G/1 with processor sharing; L. Kleinrock, "Queueing Systems", volume 2, section 4.4), if flows are large compared with
-// packets: here they have 100 to 300. First come, first served would give 1.5 at half the load.
+// At a link that flows share in equal parts the mean slowdown is 1/(1 - load), whatever the
+// distribution of their sizes is (M/G/1 with processor sharing; L. Kleinrock, "Queueing Systems",
+// volume 2, section 4.4), if flows are large compared with packets: here they have 100 to 300.
+// First come, first served would give 1.5 at half the load.
 func TestModelMeanSlowdownOfSharing(t *testing.T) {
 	meanSlowdown(t, "100KB:0 300KB:100", 1000, 0.5, 10, 800*unit.Millisecond)
 	meanSlowdown(t, "100KB:0 300KB:100", 1000, 0.8, 10, 2*unit.Second)
 }
 
-// meanSlowdown is that test for one distribution and one size of packets, over the flows of some seeds.
+// meanSlowdown is that test for one distribution and one size of packets, over the flows of some
+// seeds.
 func meanSlowdown(t *testing.T, sizes string, packet int, load float64, number int, duration unit.Duration) {
 	const text = `name: sharing
 model: {duration: %v, seed: %d}
@@ -181,8 +184,9 @@ workload:
   - {name: in, over: "h[2-7]", pattern: incast, size: 20KB, load: 0.1, stop: 4ms}
 `
 
-// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets were retransmitted. Each
-// transfer has ended once, with each of its bytes, and no more than most packets of one were retransmitted.
+// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets
+// were retransmitted. Each transfer has ended once, with each of its bytes, and no more than most
+// packets of one were retransmitted.
 func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lost, again int64) {
 	t.Helper()
 	for _, d := range r.Drops {
@@ -212,8 +216,8 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 	}
 }
 
-// Arrivals of the warm-up load the fabric and are in no figure, none arrive in the drain, and the run ends when all have
-// ended: of a workload, of a table and of flows with sizes.
+// Arrivals of the warm-up load the fabric and are in no figure, none arrive in the drain, and the
+// run ends when all have ended: of a workload, of a table and of flows with sizes.
 func TestModelWarmUpAndDrain(t *testing.T) {
 	const text = `name: span
 model: {duration: 10ms}
@@ -263,7 +267,8 @@ expect:
 	}
 }
 
-// Transfers that wait for a source are counted: of 40 that arrive at once two are open, and each that ends lets one in.
+// Transfers that wait for a source are counted: of 40 that arrive at once two are open, and each
+// that ends lets one in.
 func TestModelTransfersThatWait(t *testing.T) {
 	const text = `name: waiting
 model: {duration: 1ms}
@@ -290,8 +295,9 @@ expect:
 	}
 }
 
-// An ACK that comes after its source has gone back acknowledges the packets that the source has sent before. Here each ACK
-// comes when fifteen packets of the next round are out, and without that the source would go back forever.
+// An ACK that comes after its source has gone back acknowledges the packets that the source has
+// sent before. Here each ACK comes when fifteen packets of the next round are out, and without that
+// the source would go back forever.
 func TestModelAckOfPacketsBeforeGoingBack(t *testing.T) {
 	const text = `name: short
 model: {duration: 10ms}
@@ -337,8 +343,8 @@ workload:
   - {name: sum, over: "h[1-%[1]d]", collective: all-reduce, size: 4MB, count: 3, compute: 50us}
 `
 
-// A ring all-reduce of n ranks takes 2(n-1) steps, each as long as a chunk takes alone, to 1 %; ACKs, which share the
-// lines, are few here. If ranks did not wait for
+// A ring all-reduce of n ranks takes 2(n-1) steps, each as long as a chunk takes alone, to 1 %;
+// ACKs, which share the lines, are few here. If ranks did not wait for
 // one another it would take a step or two.
 func TestModelRingAllReduce(t *testing.T) {
 	for _, n := range []int{2, 3, 8, 13} {
@@ -360,7 +366,8 @@ func TestModelRingAllReduce(t *testing.T) {
 	}
 }
 
-// Each operation by each algorithm comes to its end, on InfiniBand and on Ethernet without ACKs too.
+// Each operation by each algorithm comes to its end, on InfiniBand and on Ethernet without ACKs
+// too.
 func TestModelCollectives(t *testing.T) {
 	for _, c := range []string{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "barrier", "all-reduce:halving-doubling", "all-to-all:shift"} {
 		kind, algorithm, _ := strings.Cut(c, ":")
@@ -385,7 +392,8 @@ func TestModelGoal(t *testing.T) {
 	if len(ended) != 8 || len(open) > 0 {
 		t.Fatalf("%d messages, %d on their way", len(ended), len(open))
 	}
-	// Rank 1 computes for 20 µs before it sends a micro-batch on, rank 2 for 20 and 40 µs before it sends the gradient.
+	// Rank 1 computes for 20 µs before it sends a micro-batch on, rank 2 for 20 and 40 µs before it
+	// sends the gradient.
 	if gap := ended[2].Arrived.Sub(ended[0].Ended); gap != 20*unit.Microsecond {
 		t.Errorf("rank 1 sends %v after it has received", gap)
 	}
@@ -414,8 +422,9 @@ var transports = map[string][]string{
 	"rocev2":     nil,
 }
 
-// A message goes to the receive with its tag, also where messages come in another order than the receives are in, over
-// each transport. Rank 0 sends tag 2 first; if it went to the first receive, rank 1 would answer after 10 µs.
+// A message goes to the receive with its tag, also where messages come in another order than the
+// receives are in, over each transport. Rank 0 sends tag 2 first; if it went to the first receive,
+// rank 1 would answer after 10 µs.
 func TestModelMessagesMatchByTag(t *testing.T) {
 	const program = `num_ranks 2
 rank 0 {
@@ -443,7 +452,8 @@ rank 1 {
 	}
 }
 
-// A send ends when its packet is acknowledged, and without ACKs when its last packet begins to leave.
+// A send ends when its packet is acknowledged, and without ACKs when its last packet begins to
+// leave.
 func TestModelWhenSendsEnd(t *testing.T) {
 	const program = `num_ranks 2
 rank 0 {
@@ -466,7 +476,8 @@ rank 1 { recv 1b from 0 tag 1; recv 1b from 0 tag 2 }`
 	}
 }
 
-// A receive without a send, and a send without a receive: the result names the ranks, the tags and the lines.
+// A receive without a send, and a send without a receive: the result names the ranks, the tags and
+// the lines.
 func TestModelRanksThatWait(t *testing.T) {
 	const program = `num_ranks 4
 rank 0 { send 8b to 1 tag 7 }
@@ -521,7 +532,8 @@ rank 1 { calc 1 }`)
 	}
 }
 
-// Another goroutine takes the figures of a workload while the run runs, and the last ones are those of the result.
+// Another goroutine takes the figures of a workload while the run runs, and the last ones are those
+// of the result.
 func TestModelWorkloadIsObserved(t *testing.T) {
 	text := rough + `expect:
   - {id: open, metric: web.open, during: [0ms, 1ms], low: 0, high: 1000}
@@ -547,8 +559,8 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 	}
 }
 
-// The memory of a run does not grow with its length, but for the first pages of transfers that have ended: those of the
-// short run are in memory, and most of the long one in a file.
+// The memory of a run does not grow with its length, but for the first pages of transfers that have
+// ended: those of the short run are in memory, and most of the long one in a file.
 func TestModelMemoryOfLongWorkload(t *testing.T) {
 	const text = `name: long
 model: {duration: 10ms}
@@ -597,7 +609,8 @@ func curves(t *testing.T, dir, kind string) map[string]int {
 	return all
 }
 
-// The results of 32 hosts and 5 ms take less than 5 MB; with chosen curves the table and the picture have these alone.
+// The results of 32 hosts and 5 ms take less than 5 MB; with chosen curves the table and the
+// picture have these alone.
 func TestModelSizeOfResults(t *testing.T) {
 	for chosen, links := range map[string]int{"": 96, "web, leaf1-spine[1-2], h[1-8]-*": 10} {
 		var sets []string
@@ -669,7 +682,8 @@ func TestModelSizeOfResults(t *testing.T) {
 	}
 }
 
-// A thousand hosts are one workload: there is no flow for each of their million pairs, and each of them sends.
+// A thousand hosts are one workload: there is no flow for each of their million pairs, and each of
+// them sends.
 func TestModelThousandHosts(t *testing.T) {
 	const text = `name: thousand
 model: {duration: 50us}

@@ -116,8 +116,8 @@ func compare(text string) (wrong []string) {
 	return wrong
 }
 
-// divided runs a scenario with several numbers of domains and loops, with a log, with a digest only, and without: neither
-// changes log, digest, figures and curves.
+// divided runs a scenario with several numbers of domains and loops, with a log, with a digest
+// only, and without: neither changes log, digest, figures and curves.
 func divided(text string) (wrong []string) {
 	s, err := scenario.Load("random.yaml", []byte(text), nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // ring, maybe with two links between two of them, whatever routing, fixed routes that are
 // not the shortest, endpoints, all kinds of traffic until 300 µs, congestion points whose
 // notifications are as large as the data, and things that happen until 400 µs and are over
-// then, but for a link that stays down; and faults. What is in flight has the rest of the 20 ms to arrive.
-// Each node, link, flow, route and event has its own line.
+// then, but for a link that stays down; and faults. What is in flight has the rest of the 20 ms to
+// arrive. Each node, link, flow, route and event has its own line.
 func randomFabric(seed uint64) string {
 	r := unit.NewRandom(seed, 7)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
@@ -162,8 +162,8 @@ func randomFabric(seed uint64) string {
 	return text + randomFaults(seed, links, endpoints, switches, control, at)
 }
 
-// randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all else. They
-// are over at 400 µs.
+// randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all
+// else. They are over at 400 µs.
 func randomFaults(seed uint64, links []string, endpoints, switches int, control string, at []int) string {
 	r := unit.NewRandom(seed, 8)
 	below := func(n int) int { return int(r.Below(uint64(n))) }

@@ -17,10 +17,10 @@ import (
 // dividedFabrics is how many random fabrics are divided among domains and loops.
 const dividedFabrics = 2000
 
-// TestSoakFabrics examines random fabrics, with random faults, each in all ways there are: for FABEMU_MINUTES, or
-// FABEMU_FABRICS of them where that is given, from the seed FABEMU_SEED on, which is printed. A fabric that is at fault is
-// made as small as it can be and written next to the others that TestModelKeptFabrics runs:
-// commit it with the repair.
+// TestSoakFabrics examines random fabrics, with random faults, each in all ways there are: for
+// FABEMU_MINUTES, or FABEMU_FABRICS of them where that is given, from the seed FABEMU_SEED on,
+// which is printed. A fabric that is at fault is made as small as it can be and written next to the
+// others that TestModelKeptFabrics runs: commit it with the repair.
 func TestSoakFabrics(t *testing.T) {
 	number := func(name string, def uint64) uint64 {
 		text := os.Getenv(name)

@@ -16,8 +16,8 @@ type Cutter struct {
 	count  int // packets so far
 }
 
-// Cut begins with b, a packet behind a header of virtual networks. The Cutter keeps b until Next returns 0. The
-// error is about a header that cannot be.
+// Cut begins with b, a packet behind a header of virtual networks. The Cutter keeps b until Next
+// returns 0. The error is about a header that cannot be.
 func (c *Cutter) Cut(b []byte) error {
 	c.packet = nil
 	if len(b) <= HeaderSize {
@@ -68,8 +68,8 @@ func (c *Cutter) large(p []byte, kind byte, tcp, size int) error {
 	return nil
 }
 
-// Next writes the next packet into b, and returns its length; 0: there is none. It cuts off the end of a packet
-// that is longer than b.
+// Next writes the next packet into b, and returns its length; 0: there is none. It cuts off the end
+// of a packet that is longer than b.
 func (c *Cutter) Next(b []byte) int {
 	p, l := c.packet, &c.at
 	if len(p) == 0 {

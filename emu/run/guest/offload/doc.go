@@ -1,10 +1,10 @@
-// Package offload does for guests the tasks of a network card: it cuts large segments of TCP into packets
-// and completes their checksums (Cutter), and joins packets of a connection into large segments (Joiner).
-// So one system call moves many packets, and the fabric carries the packets of the wire, with
-// whole checksums. It is pure: it has no clock and no device.
+// Package offload does for guests the tasks of a network card: it cuts large segments of TCP into
+// packets and completes their checksums (Cutter), and joins packets of a connection into large
+// segments (Joiner). So one system call moves many packets, and the fabric carries the packets of
+// the wire, with whole checksums. It is pure: it has no clock and no device.
 //
-// A packet comes from a device, and goes into one, behind the header of virtual networks (VIRTIO 1.2,
-// 5.1.6, in the form of Linux's TUN devices: 10 bytes in the byte order of the machine).
+// A packet comes from a device, and goes into one, behind the header of virtual networks (VIRTIO
+// 1.2, 5.1.6, in the form of Linux's TUN devices: 10 bytes in the byte order of the machine).
 //
 // # Limitations
 //
@@ -16,8 +16,8 @@ import "encoding/binary"
 // HeaderSize is the length of the header of virtual networks, in bytes.
 const HeaderSize = 10
 
-// MaxSize is the greatest length of a packet behind that header, in bytes: of IP, behind a header of
-// Ethernet with a tag.
+// MaxSize is the greatest length of a packet behind that header, in bytes: of IP, behind a header
+// of Ethernet with a tag.
 const MaxSize = HeaderSize + ethernetSize + 4 + 1<<16 - 1
 
 // Values in the header of virtual networks (VIRTIO 1.2, 5.1.6).
@@ -44,8 +44,8 @@ type offsets struct {
 	v6            bool
 }
 
-// ipOf returns the offset of the header of IP: 0, or behind the header of Ethernet and its tag. It may lie behind
-// the end of the packet.
+// ipOf returns the offset of the header of IP: 0, or behind the header of Ethernet and its tag. It
+// may lie behind the end of the packet.
 func ipOf(p []byte, ethernet bool) int {
 	switch {
 	case !ethernet:

@@ -48,9 +48,9 @@ const (
 	flagFIN, flagPSH, flagACK, flagCWR = 0x01, 0x08, 0x10, 0x80
 )
 
-// sumOf returns the sum of RFC 1071 of b and a sum before it, without the final complement. An odd byte at the
-// end counts as the high byte of a word. It adds words in the byte order of the machine, since the order of
-// bytes in a sum is their order in the words (RFC 1071, 2 B).
+// sumOf returns the sum of RFC 1071 of b and a sum before it, without the final complement. An odd
+// byte at the end counts as the high byte of a word. It adds words in the byte order of the
+// machine, since the order of bytes in a sum is their order in the words (RFC 1071, 2 B).
 func sumOf(b []byte, before uint16) uint16 {
 	var sum, carry uint64
 	for len(b) >= 64 {

@@ -35,7 +35,8 @@ type segment struct {
 	since int64   // instant of the first
 }
 
-// Add takes a packet at an instant: it is kept, or written behind all that were kept of its connection.
+// Add takes a packet at an instant: it is kept, or written behind all that were kept of its
+// connection.
 func (j *Joiner) Add(p []byte, now int64) {
 	l, ok := j.offsetsOf(p)
 	var s *segment
@@ -98,8 +99,8 @@ func (j *Joiner) Oldest() (since int64, any bool) {
 	return since, any
 }
 
-// offsetsOf returns the offsets of a packet of TCP, with data 0 for any other. ok: it has nothing but data
-// that follow other data, and right checksums, so that it can be joined.
+// offsetsOf returns the offsets of a packet of TCP, with data 0 for any other. ok: it has nothing
+// but data that follow other data, and right checksums, so that it can be joined.
 func (j *Joiner) offsetsOf(p []byte) (l offsets, ok bool) {
 	l.ip = ipOf(p, j.Ethernet)
 	var payload int
@@ -143,8 +144,8 @@ func (j *Joiner) segmentOf(p []byte, l *offsets) *segment {
 	return nil
 }
 
-// takes reports whether a packet of the connection may follow: all its headers equal the headers of the
-// first packet, but for lengths, numbers and checksums.
+// takes reports whether a packet of the connection may follow: all its headers equal the headers of
+// the first packet, but for lengths, numbers and checksums.
 func (s *segment) takes(p []byte, l *offsets) bool {
 	first, size := s.b[HeaderSize:], len(p)-l.data
 	a, b := tcpHeader(first[s.l.tcp:s.l.data]), tcpHeader(p[l.tcp:l.data])

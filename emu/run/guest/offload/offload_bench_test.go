@@ -8,8 +8,8 @@ import (
 	"github.com/google/gopacket/layers"
 )
 
-// BenchmarkCut cuts a large segment into packets in place, and in addition to it by the layers of gopacket, which are used again. The
-// packets are the same.
+// BenchmarkCut cuts a large segment into packets in place, and in addition to it by the layers of
+// gopacket, which are used again. The packets are the same.
 func BenchmarkCut(b *testing.B) {
 	const size = 1448
 	s, buf := shapes[0], make([]byte, 2000)
@@ -58,8 +58,9 @@ func BenchmarkCut(b *testing.B) {
 	})
 }
 
-// BenchmarkJoin joins the packets of a large segment, and in addition to it reads them with the layers of gopacket and proves their
-// checksums, which is the part of the work that gopacket could do.
+// BenchmarkJoin joins the packets of a large segment, and in addition to it reads them with the
+// layers of gopacket and proves their checksums, which is the part of the work that gopacket could
+// do.
 func BenchmarkJoin(b *testing.B) {
 	const size = 1448
 	packets := cutAll(b, false, shapes[0].large(b, nil, random(40*size), size))

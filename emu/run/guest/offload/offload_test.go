@@ -57,7 +57,8 @@ func (s shape) packet(t testing.TB, change func(*layers.IPv4, *layers.TCP), payl
 	return slices.Clone(b.Bytes())
 }
 
-// large returns a large segment as a kernel hands it over: without the length and the checksums of its pieces.
+// large returns a large segment as a kernel hands it over: without the length and the checksums of
+// its pieces.
 func (s shape) large(t testing.TB, change func(*layers.IPv4, *layers.TCP), payload []byte, size int) []byte {
 	p := s.packet(t, change, payload)
 	c := Cutter{Ethernet: s.ethernet}
@@ -110,7 +111,8 @@ func random(n int) []byte {
 	return b
 }
 
-// The packets of a large segment are those that a kernel without segmentation would send: byte for byte.
+// The packets of a large segment are those that a kernel without segmentation would send: byte for
+// byte.
 func TestCut(t *testing.T) {
 	const size = 1448
 	for _, s := range shapes {
@@ -197,7 +199,8 @@ func newJoined(t testing.TB, ethernet bool) *joined {
 	return g
 }
 
-// Packets that were cut from a large segment are joined to it again, and another Cutter makes the same packets of them.
+// Packets that were cut from a large segment are joined to it again, and another Cutter makes the
+// same packets of them.
 func TestJoinIsTheReverseOfCut(t *testing.T) {
 	const size = 1448
 	for _, s := range shapes {
@@ -336,7 +339,8 @@ func TestJoinOfManyConnections(t *testing.T) {
 	}
 }
 
-// FuzzCut: no bytes from a device make it panic, and the result is as long as what went in, headers aside.
+// FuzzCut: no bytes from a device make it panic, and the result is as long as what went in, headers
+// aside.
 func FuzzCut(f *testing.F) {
 	for _, s := range shapes {
 		f.Add(s.large(f, nil, random(3000), 1448), s.ethernet)

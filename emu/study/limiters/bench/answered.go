@@ -8,8 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Answered returns a maker of congestion points for an algorithm whose destinations answer marks (rp.Marks). The
-// points mark packets of a queue that is too long, and send the answers as notifications.
+// Answered returns a maker of congestion points for an algorithm whose destinations answer marks
+// (rp.Marks). The points mark packets of a queue that is too long, and send the answers as
+// notifications.
 func Answered(algorithm rp.Algorithm) func(cp.Site) (cp.Notifier, error) {
 	return func(cp.Site) (cp.Notifier, error) { return &answered{algorithm, map[uint32]rp.Answerer{}}, nil }
 }

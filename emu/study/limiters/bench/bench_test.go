@@ -10,8 +10,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A bucket as deep as a packet is not found at fault. The other limiters of the product are tested by package
-// limitertest, and its reaction points by package limiters.
+// A bucket as deep as a packet is not found at fault. The other limiters of the product are tested
+// by package limitertest, and its reaction points by package limiters.
 func TestFiguresOfABucketOfAPacket(t *testing.T) {
 	for _, c := range bench.Cases() {
 		r := bench.Measure(func(r unit.Rate) node.RateLimiter { return node.NewTokenBucket(r, 1500) }, c, nil)

@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Case is a situation for rate limiters: the rates that feedback sets, the times with a packet, and the
-// times at which the link is held.
+// Case is a situation for rate limiters: the rates that feedback sets, the times with a packet, and
+// the times at which the link is held.
 type Case struct {
 	Name string // such as "steady/700Mbps"
 	Doc  string // its purpose, in one sentence
@@ -80,8 +80,9 @@ const (
 	gbps unit.Rate = 1e9
 )
 
-// Cases returns the cases for rate limiters on the virtual clock. Each finds a bug that no other case finds; the
-// matrix in testdata has the bugs. Two cases are there for their figures: steady/700Mbps and step/up.
+// Cases returns the cases for rate limiters on the virtual clock. Each finds a bug that no other
+// case finds; the matrix in testdata has the bugs. Two cases are there for their figures:
+// steady/700Mbps and step/up.
 func Cases() []Case {
 	steady := func(r unit.Rate) Case {
 		return Case{
@@ -158,7 +159,8 @@ func repeated(steps []Step) (out []Step) {
 	return out
 }
 
-// storm returns n random rates up to most, in random distances around apart, and a last one that stays.
+// storm returns n random rates up to most, in random distances around apart, and a last one that
+// stays.
 func storm(seed uint64, n int, apart unit.Duration, most, last unit.Rate) []Step {
 	random := unit.NewRandom(seed, 0)
 	steps := []Step{{0, most}}
@@ -184,8 +186,8 @@ func holds(seed uint64, end unit.Time, apart, longest unit.Duration) []Span {
 	}
 }
 
-// longer returns spans of growing length with a fixed time between them, and the end of the time after the
-// last.
+// longer returns spans of growing length with a fixed time between them, and the end of the time
+// after the last.
 func longer(between unit.Time, shortest, longest unit.Duration) (spans []Span, end unit.Time) {
 	at := between
 	for d := shortest; d < longest; d += d / 3 {

@@ -44,8 +44,8 @@ type grained struct {
 // fewSigns are too few durations for a cause.
 const fewSigns = 50
 
-// gap records a gap between packets, where another one is wanted. Where the link has moved the packet before,
-// the instant is whole and not the gap.
+// gap records a gap between packets, where another one is wanted. Where the link has moved the
+// packet before, the instant is whole and not the gap.
 func (s *signs) gap(now unit.Time, gap, wanted unit.Duration, r unit.Rate) {
 	for i, g := range grains {
 		if x := &s.gaps[i]; wanted%g.d != 0 {
@@ -96,11 +96,13 @@ func (g *grained) merge(o grained) {
 	g.of, g.whole = of, whole
 }
 
-// most reports whether nine of ten durations are whole, and enough for a cause: the line moves some starts.
+// most reports whether nine of ten durations are whole, and enough for a cause: the line moves some
+// starts.
 func (g *grained) most() bool { return g.of >= fewSigns && g.whole*10 >= g.of*9 }
 
-// Causes returns the probable causes of the faults of a limiter in some cases. It takes the measurements in
-// only the cases with a fault: a limiter with a coarse clock is right where it keeps its promise.
+// Causes returns the probable causes of the faults of a limiter in some cases. It takes the
+// measurements in only the cases with a fault: a limiter with a coarse clock is right where it
+// keeps its promise.
 func Causes(cases []*Report) (all []Cause) {
 	var s signs
 	for _, r := range cases {

@@ -1,6 +1,6 @@
-// Package bench measures rate limiters and reaction points. It puts them into cases, each a situation that
-// has gone wrong in practice. It reports the error of their rates, their bursts, their delay of
-// reaction and their fairness.
+// Package bench measures rate limiters and reaction points. It puts them into cases, each a
+// situation that has gone wrong in practice. It reports the error of their rates, their bursts,
+// their delay of reaction and their fairness.
 //
 //	for _, c := range bench.Cases() {
 //		r := bench.Measure(mine.New, c, nil)
@@ -16,10 +16,10 @@
 //
 // # Limitations
 //
-// Reaction points are measured on the virtual clock only, each with its own limiter. Groups of flows
-// and answers to probes need a scenario.
+// Reaction points are measured on the virtual clock only, each with its own limiter. Groups of
+// flows and answers to probes need a scenario.
 //
-// Cases on the virtual clock and loops have their own sources. Endpoints of package node cannot send
-// packets of 20 or 9000 bytes in turn, cannot ask a limiter again before its instant, and do not
-// check the contract of a reaction point at random instants.
+// Cases on the virtual clock and loops have their own sources. Endpoints of package node cannot
+// send packets of 20 or 9000 bytes in turn, cannot ask a limiter again before its instant, and do
+// not check the contract of a reaction point at random instants.
 package bench

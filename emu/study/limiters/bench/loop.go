@@ -14,10 +14,10 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Loop is a situation for reaction points. Sources send packets of 1500 bytes, each under a reaction point of
-// its own. They share a bottleneck behind a queue, and the queue sends them feedback. A full queue holds
-// the sources, as PAUSE does, so no packet is lost. Frames that reaction points send themselves are lost:
-// probes are not answered.
+// Loop is a situation for reaction points. Sources send packets of 1500 bytes, each under a
+// reaction point of its own. They share a bottleneck behind a queue, and the queue sends them
+// feedback. A full queue holds the sources, as PAUSE does, so no packet is lost. Frames that
+// reaction points send themselves are lost: probes are not answered.
 type Loop struct {
 	Name string
 	Doc  string // its purpose, in one sentence
@@ -77,8 +77,8 @@ func Loops() []Loop {
 // NewController returns a new reaction point for a site.
 type NewController func(site rp.Site) rp.Controller
 
-// LoopReport holds the measurements of a loop. Shares are measured in the end: the last quarter of the time,
-// or 50 ms.
+// LoopReport holds the measurements of a loop. Shares are measured in the end: the last quarter of
+// the time, or 50 ms.
 type LoopReport struct {
 	Loop        string
 	Starts      int     // of packets
@@ -115,9 +115,9 @@ const (
 	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
 )
 
-// MeasureController puts reaction points into a loop on the virtual clock. Points makes the congestion
-// points whose notifications reach them. If points is nil, they receive ACKs, which echo the marks of a
-// queue that is too long.
+// MeasureController puts reaction points into a loop on the virtual clock. Points makes the
+// congestion points whose notifications reach them. If points is nil, they receive ACKs, which echo
+// the marks of a queue that is too long.
 func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
 	err error) {
 	p := &loop{l: &l, random: unit.NewRandom(0, 2),

@@ -151,9 +151,9 @@ func (free) Next(now unit.Time, _ unit.Size) unit.Time { return now }
 func (free) Sent(unit.Time, unit.Size)                 {}
 func (free) SetRate(unit.Time, unit.Rate)              {}
 
-// Each planted bug is found by a case, and no right design is blamed by any. A case that finds only bugs that other
-// cases find too is not worth its time: each case has its own bug, except two that are there for their figures.
-// The matrix is in testdata.
+// Each planted bug is found by a case, and no right design is blamed by any. A case that finds only
+// bugs that other cases find too is not worth its time: each case has its own bug, except two that
+// are there for their figures. The matrix is in testdata.
 func TestFiguresOfTheMatrix(t *testing.T) {
 	cases := bench.Cases()
 	bugs := planted()

@@ -13,14 +13,14 @@ import (
 // slack is the relative error that any limiter may have, as good clocks have.
 const slack = 1e-4
 
-// meter is a limiter that passes all calls on to another limiter, checks both sides of the contract of
-// node.RateLimiter, and measures the starts. It uses only the instants in the calls, so that a late
-// caller causes no fault.
+// meter is a limiter that passes all calls on to another limiter, checks both sides of the contract
+// of node.RateLimiter, and measures the starts. It uses only the instants in the calls, so that a
+// late caller causes no fault.
 //
-// How much may start between two packets depends on the algorithm. A limiter with a bucket counts the bytes that come in at
-// each rate. A limiter that keeps a delay between packets goes by the rate that is set when the delay
-// ends. So where the rate changes in between, the upper limit is the greater of the two, and the lower
-// limit follows from the lowest rate.
+// How much may start between two packets depends on the algorithm. A limiter with a bucket counts
+// the bytes that come in at each rate. A limiter that keeps a delay between packets goes by the
+// rate that is set when the delay ends. So where the rate changes in between, the upper limit is
+// the greater of the two, and the lower limit follows from the lowest rate.
 type meter struct {
 	limiter node.RateLimiter
 	line    unit.Rate
@@ -68,7 +68,8 @@ type meter struct {
 // around is how many starts are shown with a fault: the start at fault, and the starts before it.
 const around = 6
 
-// pause is a time without a start, and the time since then in which no packet waited for the limiter.
+// pause is a time without a start, and the time since then in which no packet waited for the
+// limiter.
 type pause struct {
 	waited bool          // a packet has waited before
 	open   bool          // there was one, and no packet has waited since
@@ -77,8 +78,8 @@ type pause struct {
 	bytes  float64       // that started since
 }
 
-// phase is a time in which the rate stays and there is always a packet. It holds the instants of the
-// latest starts, and the bytes that started before each.
+// phase is a time in which the rate stays and there is always a packet. It holds the instants of
+// the latest starts, and the bytes that started before each.
 type phase struct {
 	starts int
 	at     [1024]unit.Time
@@ -88,7 +89,8 @@ type phase struct {
 // windows are the lengths, in packets, over which rates are measured.
 var windows = [...]int{10, 100, 1000}
 
-// newMeter returns a meter of a limiter that was made with a rate. No packet is longer than longest.
+// newMeter returns a meter of a limiter that was made with a rate. No packet is longer than
+// longest.
 func newMeter(l node.RateLimiter, r unit.Rate, longest unit.Size) *meter {
 	m := &meter{limiter: l, line: r, longest: longest, rate: r, lowest: r, wants: unit.Never, change: unit.Never}
 	if b, ok := l.(interface{ Burst() unit.Size }); ok {
@@ -109,8 +111,8 @@ func (m *meter) promised() unit.Size {
 	return 2 * m.longest
 }
 
-// find records a fault with the last starts, if it is the first or the worst of its criterion. Else it
-// returns nil.
+// find records a fault with the last starts, if it is the first or the worst of its criterion. Else
+// it returns nil.
 func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, args ...any) *Fault {
 	i := slices.IndexFunc(m.out.Faults, func(f Fault) bool { return f.Criterion == what })
 	if i < 0 {
@@ -164,8 +166,9 @@ func (m *meter) Next(now unit.Time, n unit.Size) unit.Time {
 // mostPutOffs is how often a packet may be put off before the case ends.
 const mostPutOffs = 100
 
-// answers checks an answer against the answers before it for the same packet. It may be later than they were
-// only before their instant, and earlier only by a rounding: half the time of the packet at the rate.
+// answers checks an answer against the answers before it for the same packet. It may be later than
+// they were only before their instant, and earlier only by a rounding: half the time of the packet
+// at the rate.
 func (m *meter) answers(now unit.Time, n unit.Size, t unit.Time) {
 	same := m.kept && n == m.size
 	switch {
@@ -211,10 +214,11 @@ func (m *meter) begins(now unit.Time, n unit.Size) {
 // jumbo is the longest packet of any case.
 const jumbo = 9000 * unit.Byte
 
-// least returns how many bytes must start at once after a rest: a packet at least. The promised burst is the most
-// that may start. It is not the least, because a limiter promises it for packets of any length and for the rate
-// of the link: GCRA lets its tolerance and one packet start, some buckets are as deep as their rate is high, and a
-// limiter with a coarse clock adds the bytes of a tick.
+// least returns how many bytes must start at once after a rest: a packet at least. The promised
+// burst is the most that may start. It is not the least, because a limiter promises it for packets
+// of any length and for the rate of the link: GCRA lets its tolerance and one packet start, some
+// buckets are as deep as their rate is high, and a limiter with a coarse clock adds the bytes of a
+// tick.
 func (m *meter) least() float64 {
 	if m.rate > m.line/10*9 { // the line itself is hardly faster
 		return 1
@@ -240,7 +244,8 @@ func (m *meter) rested(now unit.Time) {
 	}
 }
 
-// permits records that the packet may start. The limiter could have been asked for it at an instant before.
+// permits records that the packet may start. The limiter could have been asked for it at an instant
+// before.
 func (m *meter) permits(now, due unit.Time) {
 	m.let = true
 	if now.Sub(due) > m.rate.Serialise(m.longest) { // there was no packet for a time
@@ -369,8 +374,8 @@ func (m *meter) measure(now unit.Time, size float64) {
 	p.starts++
 }
 
-// worst appends the consecutive starts among the latest packets that are the most ahead of the rate, or the
-// most behind it. The last start has the given size and rate.
+// worst appends the consecutive starts among the latest packets that are the most ahead of the
+// rate, or the most behind it. The last start has the given size and rate.
 func (p *phase) worst(rows []Start, packets int, last Start, ahead bool) []Start {
 	in := func(k int) int { return k % len(p.at) }
 	worst, most := 0, math.Inf(-1)

@@ -325,7 +325,8 @@ func (l *pail) Burst() unit.Size {
 	return unit.Size(new(big.Int).Div(l.depth, big.NewInt(8e12)).Int64())
 }
 
-// gcra is the virtual scheduling of ATM: a packet may start when the schedule is no more than a tolerance ahead.
+// gcra is the virtual scheduling of ATM: a packet may start when the schedule is no more than a
+// tolerance ahead.
 type gcra struct {
 	tolerance, ahead amount
 	rate             unit.Rate

@@ -14,8 +14,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// RealCases returns the cases in real time, without a dilation: always a packet of 1500 B, and a rate
-// that stays, at which gaps are no whole microseconds. There is no fabric: a source asks the limiter, waits, and hands a datagram to the kernel.
+// RealCases returns the cases in real time, without a dilation: always a packet of 1500 B, and a
+// rate that stays, at which gaps are no whole microseconds. There is no fabric: a source asks the
+// limiter, waits, and hands a datagram to the kernel.
 func RealCases() []Case {
 	var all []Case
 	for _, r := range []unit.Rate{90 * mbps, 1100 * mbps} {
@@ -27,16 +28,17 @@ func RealCases() []Case {
 	return all
 }
 
-// Real compares limiters in real time. They are measured in turns, and each has its best turn, in which
-// its starts were the least late: other work on the machine makes a turn worse and never better.
+// Real compares limiters in real time. They are measured in turns, and each has its best turn, in
+// which its starts were the least late: other work on the machine makes a turn worse and never
+// better.
 type Real struct {
 	Limiter Starts  `json:"limiter"`
 	Ideal   Starts  `json:"ideal"`                          // an ideal limiter, which keeps a delay between packets
 	Sleep   Starts  `json:"time_sleep"`                     // the ideal limiter with a source that waits by time.Sleep
 	Apart   *Starts `json:"without_the_protocol,omitempty"` // in another program: on a clock that stops in its calls
 
-	// Disturbed: the ideal limiter was late, or off its rate, in more than half of its turns. A limiter whose
-	// best turn is bad may then have had no turn to itself.
+	// Disturbed: the ideal limiter was late, or off its rate, in more than half of its turns. A
+	// limiter whose best turn is bad may then have had no turn to itself.
 	Disturbed bool `json:"disturbed"`
 }
 
@@ -52,8 +54,8 @@ type Starts struct {
 	CallsP99 time.Duration `json:"calls_p99_ns"`
 }
 
-// A right limiter differs from an ideal one by no more than this. On a machine that can judge a limiter, the
-// ideal one differs from its rate by no more than this.
+// A right limiter differs from an ideal one by no more than this. On a machine that can judge a
+// limiter, the ideal one differs from its rate by no more than this.
 const (
 	mostRealGap  = 0.05
 	mostRealLate = 20 * time.Microsecond // lateness of 99 % of the starts
@@ -63,8 +65,9 @@ const (
 	mostTurns = 12 // where the limiter does not look right after those
 )
 
-// MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another program. It is then judged on
-// a clock that is stopped in its calls, so that the path to the other program does not count.
+// MeasureReal puts a limiter into a case in real time. With apart, the limiter is in another
+// program. It is then judged on a clock that is stopped in its calls, so that the path to the other
+// program does not count.
 func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Start)) (*Report, error) {
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -89,8 +92,9 @@ func MeasureReal(ctx context.Context, new New, c Case, apart bool, each func(Sta
 // ideal returns the limiter that others are compared with.
 func ideal(line unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(line) }
 
-// turns measures n subjects in turns, of which number 1 is the limiter on the bench. It returns the merged report of
-// the limiter. Each round has another order, so that none has always run behind the same one.
+// turns measures n subjects in turns, of which number 1 is the limiter on the bench. It returns the
+// merged report of the limiter. Each round has another order, so that none has always run behind
+// the same one.
 func turns(n int, measure func(subject int) (*meter, error), good func() bool) (r *Report, err error) {
 	for round := 1; ; round++ {
 		for k := range n {
@@ -170,8 +174,8 @@ func (r *Real) judged() *Starts {
 	return &r.Limiter
 }
 
-// Judged reports whether the machine had the time for a judgement: the ideal limiter kept to its rate and
-// was in time, in at least half of its turns.
+// Judged reports whether the machine had the time for a judgement: the ideal limiter kept to its
+// rate and was in time, in at least half of its turns.
 func (r *Real) Judged() bool { return r.Ideal.punctual() && !r.Disturbed }
 
 // punctual reports whether a source with an ideal limiter kept to its rate and was in time.
@@ -179,7 +183,8 @@ func (s *Starts) punctual() bool {
 	return math.Abs(s.Gap-1) <= mostRealGap && s.LateP99 <= mostRealLate
 }
 
-// faults compares the limiter with the ideal one. The calls of a limiter that waits take long on any machine.
+// faults compares the limiter with the ideal one. The calls of a limiter that waits take long on
+// any machine.
 func (r *Real) faults() (faults []Fault) {
 	if most := r.Ideal.Calls + mostCalls; r.Apart == nil && r.Limiter.Calls > most {
 		faults = append(faults, Fault{Criterion: Blocks, Text: sentence(
@@ -203,8 +208,8 @@ func (r *Real) faults() (faults []Fault) {
 	return faults
 }
 
-// pacer is a source in real time. It asks the limiter, waits for the instant of the answer, asks again for
-// that instant, and sends. So lateness does not add up.
+// pacer is a source in real time. It asks the limiter, waits for the instant of the answer, asks
+// again for that instant, and sends. So lateness does not add up.
 type pacer struct {
 	clock func() time.Duration // nil: the machine's clock
 	sleep func(time.Duration)
@@ -213,7 +218,8 @@ type pacer struct {
 	apart bool // its clock is stopped in calls of the limiter
 }
 
-// spins is how long before an instant a pacer ends its sleep: a sleep ends up to a millisecond late.
+// spins is how long before an instant a pacer ends its sleep: a sleep ends up to a millisecond
+// late.
 const spins = 2 * time.Millisecond
 
 // run lets the source send for the time of the case.

@@ -63,7 +63,8 @@ func TestRealOnABusyComputer(t *testing.T) {
 	if r.Real.Judged() || r.Faults != nil || r.Real.Ideal.Gap < 1.2 || r.Real.Limiter.Packets < 1000 {
 		t.Errorf("judged: %v, %v, %+v", r.Real.Judged(), r.Faults, r.Real)
 	}
-	// What a machine has not come to any more, since it did something else at the end, is late as well.
+	// What a machine has not come to any more, since it did something else at the end, is late as
+	// well.
 	var d *desk
 	sent := 0
 	ideal := func(r unit.Rate) node.RateLimiter { return node.NewInterPacketDelay(r) }

@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Report holds the measurements of a case. Bytes are counted on the link, and times are model time. Where
-// several limiters share the line, it has the worst of each measure.
+// Report holds the measurements of a case. Bytes are counted on the link, and times are model time.
+// Where several limiters share the line, it has the worst of each measure.
 type Report struct {
 	Case   string
 	Starts int       // of packets

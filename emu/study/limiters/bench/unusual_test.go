@@ -8,21 +8,24 @@ import (
 	"fabemu/wire/unit"
 )
 
-// queueing is a leaky bucket as a queue: a packet starts when the packets before it have leaked out.
+// queueing is a leaky bucket as a queue: a packet starts when the packets before it have leaked
+// out.
 type queueing struct {
 	due  amount
 	rate unit.Rate
 	last unit.Time
 }
 
-// wheel puts packets into slots of a timing wheel. Their schedule is exact, and they start with the next slot.
+// wheel puts packets into slots of a timing wheel. Their schedule is exact, and they start with the
+// next slot.
 type wheel struct {
 	schedule keeperOnSchedule
 	slot     unit.Duration
 	line     unit.Rate
 }
 
-// keeperOnSchedule keeps the instant at which the next packet is due, which a late start does not move.
+// keeperOnSchedule keeps the instant at which the next packet is due, which a late start does not
+// move.
 type keeperOnSchedule struct {
 	rate unit.Rate
 	due  unit.Time // of the next packet
@@ -55,7 +58,8 @@ func (l *wheel) Burst() unit.Size {
 	return unit.Size(l.line.BytesPerSecond()*2*l.slot.Seconds()) + 9000
 }
 
-// floats is a token bucket in floating point, with a clock in nanoseconds and answers that are rounded up.
+// floats is a token bucket in floating point, with a clock in nanoseconds and answers that are
+// rounded up.
 type floats struct{ rate, level, depth, last float64 }
 
 func (l *floats) at(now unit.Time) float64 {

@@ -12,8 +12,8 @@ import (
 // New returns a new limiter at the rate of a link.
 type New func(line unit.Rate) node.RateLimiter
 
-// Measure puts limiters into a case on the virtual clock. If each is not nil, it receives every start.
-// A panic of a limiter is a fault.
+// Measure puts limiters into a case on the virtual clock. If each is not nil, it receives every
+// start. A panic of a limiter is a fault.
 func Measure(new New, c Case, each func(Start)) (r *Report) {
 	p := play{c: &c, longest: c.Longest()}
 	defer func() {
@@ -44,7 +44,8 @@ type play struct {
 	held    int       // how many spans of Held have begun
 }
 
-// source has packets for a limiter. It calls the limiter as a source of package node does in measured time.
+// source has packets for a limiter. It calls the limiter as a source of package node does in
+// measured time.
 type source struct {
 	*meter
 	wake    unit.Time // when it asks its limiter again
@@ -83,8 +84,8 @@ func (p *play) run() {
 	}
 }
 
-// hopeless reports whether a limiter has broken the contract, so that even the advance of time is in
-// doubt, or lets so much start that the case would not end.
+// hopeless reports whether a limiter has broken the contract, so that even the advance of time is
+// in doubt, or lets so much start that the case would not end.
 func (p *play) hopeless() bool {
 	for i := range p.sources {
 		if s := &p.sources[i]; s.broken || s.level > 1000*float64(s.promised()) {
@@ -176,8 +177,8 @@ func (p *play) ask(s *source) {
 	}
 }
 
-// wait lets the packet of a source wait for the limiter's answer at an instant. The packet may start at the
-// earliest of the answers, whatever the limiter answers in between.
+// wait lets the packet of a source wait for the limiter's answer at an instant. The packet may
+// start at the earliest of the answers, whatever the limiter answers in between.
 func (p *play) wait(s *source, at, answer unit.Time) {
 	if s.limited == 0 || at >= s.limited {
 		if s.again = 0; s.limited == 0 && p.asksAgain(s) && answer != unit.Never {
@@ -193,8 +194,8 @@ func (p *play) wait(s *source, at, answer unit.Time) {
 	}
 }
 
-// asksAgain reports whether a source asks again for its packet. It does so for half of them, in no order that a
-// burst of some packets could follow.
+// asksAgain reports whether a source asks again for its packet. It does so for half of them, in no
+// order that a burst of some packets could follow.
 func (p *play) asksAgain(s *source) bool {
 	return p.c.Again > 0 && uint32(s.packets)*2654435761>>31 == 1
 }

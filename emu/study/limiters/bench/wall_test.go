@@ -39,8 +39,8 @@ func TestWallHog(*testing.T) {
 	}
 }
 
-// hogs starts processes that never pause, one for each of two cores, until the test is over. If the test times out, they
-// end with its process.
+// hogs starts processes that never pause, one for each of two cores, until the test is over. If the
+// test times out, they end with its process.
 func hogs(t *testing.T) {
 	t.Helper()
 	guard := host.NewChildGuard()

@@ -15,7 +15,8 @@ func overhead() unit.Size {
 	return wire.PaperFraming.Length(&f) - 1000
 }
 
-// watch measures the calls and the starts of a meter on the wall clock. A nil watch measures nothing.
+// watch measures the calls and the starts of a meter on the wall clock. A nil watch measures
+// nothing.
 type watch struct {
 	epoch  time.Time            // when model time is 0
 	clock  func() time.Duration // since epoch; nil: the machine's clock
@@ -110,7 +111,8 @@ func wallOf(t unit.Time) time.Duration { return time.Duration((int64(t) + 999) /
 // median returns the middle of some figures, or 0 without any.
 func median[T cmp.Ordered](of []T) T { return quantile(of, 0.5) }
 
-// quantile returns the figure below which a share of the figures is, or 0 without any. It sorts them.
+// quantile returns the figure below which a share of the figures is, or 0 without any. It sorts
+// them.
 func quantile[T cmp.Ordered](of []T, share float64) (figure T) {
 	if len(of) > 0 {
 		slices.Sort(of)

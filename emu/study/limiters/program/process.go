@@ -66,8 +66,8 @@ func (p *process) cut() {
 	}
 }
 
-// end waits for the program, kills the rest of its group and reaps it. Its output stays open until it has been read,
-// unless a process outside the group holds it.
+// end waits for the program, kills the rest of its group and reaps it. Its output stays open until
+// it has been read, unless a process outside the group holds it.
 func (p *process) end(patience time.Duration, closed <-chan struct{}) (how string, inTime bool) {
 	limit := time.NewTimer(patience)
 	defer limit.Stop()

@@ -10,7 +10,8 @@ import (
 	"fabemu/emu/emutest/runtest"
 )
 
-// The last words of a program are read even if the goroutine that reads them runs after the program was reaped.
+// The last words of a program are read even if the goroutine that reads them runs after the program
+// was reaped.
 func TestLastWordsAreReadLate(t *testing.T) {
 	p, in, out, err := start([]string{"sh", "-c", "echo bye"}, io.Discard)
 	if err != nil {

@@ -149,8 +149,8 @@ func (s *bcnLoop) step(i int) {
 	}
 }
 
-// send sets the rates of the sources that have begun. A full queue pauses its sources alike, each for the
-// same share of the time.
+// send sets the rates of the sources that have begun. A full queue pauses its sources alike, each
+// for the same share of the time.
 func (s *bcnLoop) send(i int) {
 	for k := range s.sources {
 		if s.sent[k] = 0; s.Start == nil || float64(i)*s.dt >= s.Start[k].Seconds() {
@@ -236,15 +236,15 @@ func (s *bcnLoop) react(source, at int) {
 	}
 }
 
-// slope returns the mean change of a rate by a message, the right side of (10). size is E{|e|}, and b
-// its share below 0.
+// slope returns the mean change of a rate by a message, the right side of (10). size is E{|e|}, and
+// b its share below 0.
 func (c *BCN) slope(rate, size, b float64) float64 {
 	up := c.Gi * c.Ru.BytesPerSecond()
 	return size * (up - b*(c.Gd*rate+up))
 }
 
-// softness is the relative overload of a link at which its only source would get only decreases. It is the
-// slope of the price in Lyapunov's P.
+// softness is the relative overload of a link at which its only source would get only decreases. It
+// is the slope of the price in Lyapunov's P.
 const softness = 0.001
 
 // price is the g of a link with a load, in seconds per byte.

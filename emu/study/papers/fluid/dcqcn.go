@@ -83,8 +83,9 @@ func (c *DCQCN) falls(p float64) bool {
 
 // Alone returns the share of marked packets at which one flow has its share of the link, as the
 // mean of this many packets: the nodes of the algorithm, played without a queue and without other
-// flows. Each packet is marked independently, at random and the same in each call. So it contains the parts
-// of the algorithm that the equations leave out, but no correlation of marks, which a queue causes.
+// flows. Each packet is marked independently, at random and the same in each call. So it contains
+// the parts of the algorithm that the equations leave out, but no correlation of marks, which a
+// queue causes.
 func (c DCQCN) Alone(packets int) (float64, error) {
 	low, err := c.Rest()
 	if err != nil {
@@ -98,8 +99,8 @@ func (c DCQCN) Alone(packets int) (float64, error) {
 	return geometric(low, high), err
 }
 
-// play returns the rate of a flow with a share p of marked packets. It leaves out the first tenth of the
-// packets, in which the rate falls from the line's.
+// play returns the rate of a flow with a share p of marked packets. It leaves out the first tenth
+// of the packets, in which the rate falls from the line's.
 func (c *DCQCN) play(p float64, packets int) (float64, error) {
 	site := rp.Site{Line: c.Capacity, Length: c.Packet}
 	source, err := rp.NewDCQCN(c.Algorithm, site)
@@ -134,8 +135,8 @@ func (c *DCQCN) play(p float64, packets int) (float64, error) {
 	return float64(packets-packets/10) * 8 * float64(c.Packet) / now.Sub(from).Seconds(), nil
 }
 
-// Queue returns the length of the queue in which a share p is marked, in bytes. Above Max it continues the
-// line of the marks.
+// Queue returns the length of the queue in which a share p is marked, in bytes. Above Max it
+// continues the line of the marks.
 func (c *DCQCN) Queue(p float64) float64 {
 	return float64(c.Min) + p/c.MaxP*float64(c.Max-c.Min)
 }

@@ -53,9 +53,9 @@ func TestDCQCNRest(t *testing.T) {
 	}
 }
 
-// The algorithm by itself, with marks at random, rests a third above the equations. Most of that is the
-// time behind a CNP in which no other is sent, and which begins with that CNP: where it begins by
-// the clock, as in the equations, the flow rests a tenth above them.
+// The algorithm by itself, with marks at random, rests a third above the equations. Most of that is
+// the time behind a CNP in which no other is sent, and which begins with that CNP: where it begins
+// by the clock, as in the equations, the flow rests a tenth above them.
 func TestModelDCQCNAlone(t *testing.T) {
 	for _, flows := range []int{2, 8} {
 		c := paper(flows)

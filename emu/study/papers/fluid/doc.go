@@ -1,7 +1,7 @@
-// Package fluid has equations in addition to the runs. They describe the mean of many sources and a queue
-// under an algorithm of congestion control, as functions of time with delays between them. A run
-// that follows the equations does as the algorithm states. Where it does not, chance or the size of a
-// packet matters.
+// Package fluid has equations in addition to the runs. They describe the mean of many sources and a
+// queue under an algorithm of congestion control, as functions of time with delays between them. A
+// run that follows the equations does as the algorithm states. Where it does not, chance or the
+// size of a packet matters.
 //
 // # QCN
 //
@@ -26,9 +26,9 @@
 //	R' = - lambda P (R - r) + the sum over e of the increase of its stage,
 //	     or - 7/8 e R in the first cycle, where R is more than ten times r
 //
-// e is the rate at which cycles end. The k-th cycle of the byte counter ends now for the sources that were
-// notified at u and not since, X(t) - X(u) being the length of k cycles. The j-th cycle of the timer ends
-// now for the sources that were notified j cycles ago. P is the share of sources
+// e is the rate at which cycles end. The k-th cycle of the byte counter ends now for the sources
+// that were notified at u and not since, X(t) - X(u) being the length of k cycles. The j-th cycle
+// of the timer ends now for the sources that were notified j cycles ago. P is the share of sources
 // whose byte counter has ended its first cycle: only they take a new target.
 //
 // # BCN
@@ -46,8 +46,8 @@
 //	r_i(next) - r_i = |e_i| (Gi Ru - I_i (Gd r_i + Gi Ru))
 //	r_i'            = E{|e_i|} (Gi Ru - b_i (Gd r_i + Gi Ru))
 //
-// That is the change for each message; a source has Pm r_i/Frame messages per second. The slides take
-// the b_i/r_i for the derivative of a function P of the loads of the links. Then
+// That is the change for each message; a source has Pm r_i/Frame messages per second. The slides
+// take the b_i/r_i for the derivative of a function P of the loads of the links. Then
 //
 //	r_i' = E{|e_i|} r_i (Gd r_i + Gi Ru) dV/dr_i,   V = sum of log(r_i/(Gd r_i + Gi Ru)) - P
 //
@@ -61,9 +61,10 @@
 //	b_i      = the share of the E{e-} in it
 //
 // each with the delay of the path. Here tag is the likelihood that a frame of i carries the tag of
-// the link, and e+ and e- are the positive and the negative part of e. Frames carry the tag of the last link
-// that lowered the rate. So b_i counts messages by their size, and the slides' assumption that size and sign
-// are independent is not needed. The sampling interval is Frame/(Pm r), r being the load of the link.
+// the link, and e+ and e- are the positive and the negative part of e. Frames carry the tag of the
+// last link that lowered the rate. So b_i counts messages by their size, and the slides' assumption
+// that size and sign are independent is not needed. The sampling interval is Frame/(Pm r), r being
+// the load of the link.
 //
 // # TCP
 //
@@ -88,16 +89,17 @@
 // # Limitations
 //
 // QCN: all sources are alike and have the mean rate, so the equations do not show how the shares of
-// different sources approach one another. They contain neither the jitter of cycles nor the time of a packet on
-// a line. While the memory is full the mean means little: the rates of paused sources are far apart. Steps
-// of the equations are taken as given (Euler), and a step is the precision of all delays.
+// different sources approach one another. They contain neither the jitter of cycles nor the time of
+// a packet on a line. While the memory is full the mean means little: the rates of paused sources
+// are far apart. Steps of the equations are taken as given (Euler), and a step is the precision of
+// all delays.
 //
 // BCN: a rate is a mean, which messages change in a smooth course. In a run one message
 // changes it by up to Gi Ru (2 W + 1) Qeq or a share of Gd (2 W + 1) Qeq. Where that
 // is much against the capacity, the queue swings as no mean does: the dimensioning problem
 // of the slides is not in these equations. The chance in Fb is a parameter, Spread, and does
-// not follow from the steps of rates. The rates of the fixed point do not depend on it, but the speed at which
-// shares approach one another does. BCN(0,0) and drift are left out. Paused sources
+// not follow from the steps of rates. The rates of the fixed point do not depend on it, but the
+// speed at which shares approach one another does. BCN(0,0) and drift are left out. Paused sources
 // share the capacity in proportion to their rates. A load comes to all links of a path at
 // once, and as it was sent. A queue below Qeq sends its decreases to every source that has a
 // limiter; in a run only sources with its tag take them. Where rates scatter far about their
@@ -106,8 +108,8 @@
 // [Ascent] has one E{|e|} for all sources and all times, the mean of chance: far from its
 // fixed point it is slower than a run.
 //
-// TCP: windows are means. There are no timeouts and no slow start. There is no fast recovery, in which
-// a source that has halved its window waits for half an RTT, and several losses within an RTT
+// TCP: windows are means. There are no timeouts and no slow start. There is no fast recovery, in
+// which a source that has halved its window waits for half an RTT, and several losses within an RTT
 // halve as often. A dropped packet still takes its place in the queue. The queue has no noise
 // of single packets: a loop that would rest swings in a run all the same, by some tens of
 // packets. At the corner of p in min the linear loop does not predict the size of the swing.

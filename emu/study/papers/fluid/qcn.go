@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// QCN is the loop of QCN with sources that are all alike and begin at once: the unit step of the talk "QCN:
-// Quantized Congestion Notification".
+// QCN is the loop of QCN with sources that are all alike and begin at once: the unit step of the
+// talk "QCN: Quantized Congestion Notification".
 type QCN struct {
 	Sources  int
 	Line     unit.Rate     // of each source

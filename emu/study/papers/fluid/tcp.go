@@ -176,8 +176,8 @@ func (c TCP) Margin() (gain, frequency float64, err error) {
 	return 0, 0, nil
 }
 
-// Boundary returns the value between low and high, applied by set, at which the loop changes from stable to
-// unstable. If it is stable at both or at neither, the value is not a number.
+// Boundary returns the value between low and high, applied by set, at which the loop changes from
+// stable to unstable. If it is stable at both or at neither, the value is not a number.
 func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float64, error) {
 	stable := func(value float64) (bool, error) {
 		at := c
@@ -203,8 +203,8 @@ func (c TCP) Boundary(low, high float64, set func(c *TCP, value float64)) (float
 	return arithmetic(low, high), err
 }
 
-// bisect halves an interval this many times. It keeps the half at whose low end a condition does not hold, and
-// at whose high end it does.
+// bisect halves an interval this many times. It keeps the half at whose low end a condition does
+// not hold, and at whose high end it does.
 func bisect(low, high float64, times int, middle func(low, high float64) float64,
 	holds func(at float64) (bool, error)) (float64, float64, error) {
 	for range times {

@@ -12,7 +12,8 @@ import (
 	"fabemu/wire"
 )
 
-// headers are the protocols of frames that the add-on has. One comes twice: frames of two kinds are one protocol.
+// headers are the protocols of frames that the add-on has. One comes twice: frames of two kinds are
+// one protocol.
 var headers = []struct {
 	name, title string
 	kind        wire.Kind

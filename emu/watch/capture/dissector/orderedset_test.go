@@ -11,7 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// sets returns a capture of control ordered sets and CC_Updates of Ultra Ethernet, as a run writes it.
+// sets returns a capture of control ordered sets and CC_Updates of Ultra Ethernet, as a run writes
+// it.
 func sets(t *testing.T) string {
 	t.Helper()
 	cc := wire.CCOf(false)

@@ -153,7 +153,8 @@ func TestTcpdumpOfTrains(t *testing.T) {
 	}
 }
 
-// trainsDecode sends frames, each family as a train, and compares what tshark says of the captures with them.
+// trainsDecode sends frames, each family as a train, and compares what tshark says of the captures
+// with them.
 func trainsDecode(t *testing.T, u user, a *link.Train, families [][]wire.Frame, done ...func() string) {
 	t.Helper()
 	var want string

@@ -42,8 +42,8 @@ type channel struct {
 	sentKnown  bool
 }
 
-// checkMessage takes a CF_Update that comes, whose credits are free, and a CC_Update that leaves, which must count
-// the credits of all frames since the one before it.
+// checkMessage takes a CF_Update that comes, whose credits are free, and a CC_Update that leaves,
+// which must count the credits of all frames since the one before it.
 func (c *Checker) checkMessage(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if p.channels == nil || (f.Kind == wire.CCUpdate) != out {

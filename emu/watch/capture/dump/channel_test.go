@@ -22,9 +22,9 @@ func captured(t *testing.T, name string, both bool, duration string) []byte {
 	return b.Bytes()
 }
 
-// A capture alone proves that no credit of a virtual channel was overdrawn, that CC_Updates add up, and that the retry
-// of a link keeps to its sequences, its ACKs and its NACKs. Each capture is right, and one that was damaged on
-// purpose is not.
+// A capture alone proves that no credit of a virtual channel was overdrawn, that CC_Updates add up,
+// and that the retry of a link keeps to its sequences, its ACKs and its NACKs. Each capture is
+// right, and one that was damaged on purpose is not.
 func TestModelCreditAndRetryAreProved(t *testing.T) {
 	everywhere := func(old, damaged string) func(string) string {
 		return func(b string) string { return strings.ReplaceAll(b, old, damaged) }

@@ -6,7 +6,8 @@ import (
 	"fabemu/wire"
 )
 
-// The counters of virtual channels only rise; a counter that runs back is found, once, and one that wraps is not.
+// The counters of virtual channels only rise; a counter that runs back is found, once, and one that
+// wraps is not.
 func TestCountersOfChannels(t *testing.T) {
 	freed := func(v uint32) wire.Frame {
 		return wire.Frame{Kind: wire.CFUpdate, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, v), Second: wire.ChannelWord(3, v)})}

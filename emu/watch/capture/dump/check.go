@@ -187,20 +187,20 @@ func (c *Checker) Check(p *Packet) []Problem {
 	return c.problems
 }
 
-// ended reports whether a frame had no effect at the port that received it, as the capture of a run reports: it was
-// lost, corrupted or refused, or the retry of its link discarded it.
+// ended reports whether a frame had no effect at the port that received it, as the capture of a run
+// reports: it was lost, corrupted or refused, or the retry of its link discarded it.
 func (p *Packet) ended() bool {
 	return strings.Contains(p.Comment, "dropped: ") || strings.Contains(p.Comment, "retry: ")
 }
 
-// corrupted reports whether the capture of a run reports that a frame had bit errors on its link, so that its check
-// sequence must be wrong.
+// corrupted reports whether the capture of a run reports that a frame had bit errors on its link,
+// so that its check sequence must be wrong.
 func (p *Packet) corrupted() bool {
 	return strings.Contains(p.Comment, "dropped: "+trace.BadFCS.String()) || strings.Contains(p.Comment, "retry: "+retry.RxBad.String())
 }
 
-// End takes the statistics at the end of a file. Suspects then stay in doubt. If only the statistics
-// report missing frames, all problems of the capture are in doubt.
+// End takes the statistics at the end of a file. Suspects then stay in doubt. If only the
+// statistics report missing frames, all problems of the capture are in doubt.
 func (c *Checker) End(statistics []pcapng.Statistics) {
 	for _, port := range c.ports {
 		c.doubt(len(port.suspects))
@@ -249,8 +249,8 @@ func (c *Checker) forgetAll() {
 	c.forget()
 }
 
-// beyondCut reports whether a packet cannot be read because the capture has too little of it. Such a
-// packet proves nothing.
+// beyondCut reports whether a packet cannot be read because the capture has too little of it. Such
+// a packet proves nothing.
 func (p *Packet) beyondCut() bool {
 	const widest = 4 // bytes of a field that can be refused
 	var at *wire.ParseError
@@ -268,8 +268,9 @@ func (c *Checker) report(problems ...Problem) {
 	c.problems = append(c.problems, problems...)
 }
 
-// exceeded records that a frame goes beyond the limit of its port. In a capture of a link a later limit
-// may be missing that permits the frame: the next frame from the port that sets it shows that.
+// exceeded records that a frame goes beyond the limit of its port. In a capture of a link a later
+// limit may be missing that permits the frame: the next frame from the port that sets it shows
+// that.
 func (c *Checker) exceeded(p *Packet, at where, k Kind, format string, args ...any) {
 	if !p.Carried {
 		c.found(p, k, format, args...)

@@ -33,7 +33,8 @@ const (
 
 func (c *Checker) account(at where, lane uint8) *account { return entry(&c.port(at).lanes, lane) }
 
-// grant takes a flow control packet: the blocks that its sender has sent, and the limit of its peer.
+// grant takes a flow control packet: the blocks that its sender has sent, and the limit of its
+// peer.
 func (c *Checker) grant(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {

@@ -390,8 +390,9 @@ const (
 	typeFrame  = 0x6558
 )
 
-// etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if the
-// frame ends before. It skips the tags of VLANs, and the tags of congestion schemes too if all is true.
+// etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if
+// the frame ends before. It skips the tags of VLANs, and the tags of congestion schemes too if all
+// is true.
 func etherType(b []byte, all bool) (kind uint16, at int) {
 	for at = 14; len(b) >= at; {
 		switch kind = binary.BigEndian.Uint16(b[at-2:]); {
@@ -422,9 +423,10 @@ func roceV2(kind uint16, b []byte) bool {
 		binary.BigEndian.Uint16(b[n+2:]) == wire.RoCEPort
 }
 
-// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known. In the capture of
-// a run it is a frame of an Ethernet fabric. In other captures it is one if it has the trailer of a link, or if all
-// of its bytes are those that this program writes: other programs use the same addresses and EtherTypes.
+// ethernet reads a MAC frame. Its last fcs bytes are the check sequence; -1: this is not known. In
+// the capture of a run it is a frame of an Ethernet fabric. In other captures it is one if it has
+// the trailer of a link, or if all of its bytes are those that this program writes: other programs
+// use the same addresses and EtherTypes.
 func (d *Decoder) ethernet(out *Packet, b []byte, size, fcs int) {
 	kind, at := etherType(b, false)
 	if at < 0 {

@@ -134,8 +134,8 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 	}
 }
 
-// begin takes the comments of a section. Another capture begins with nothing known; the next part of
-// the same capture continues.
+// begin takes the comments of a section. Another capture begins with nothing known; the next part
+// of the same capture continues.
 func (s *Summary) begin(in *pcapng.Reader) {
 	s.names = namesOf(in)
 	title, part := "", 0

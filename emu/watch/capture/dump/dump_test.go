@@ -96,16 +96,16 @@ func rocePacket() []byte {
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x89, 0x15}, p...)
 }
 
-// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two nodes of its own
-// whose addresses are those of nodes of a fabric.
+// roceV2Packet is one of RoCEv2 by another program, with a SEND, an ICRC and no FCS, between two
+// nodes of its own whose addresses are those of nodes of a fabric.
 func roceV2Packet(t testing.TB) []byte {
 	return unhex(t, "020000000002 020000000001 81006000 0800"+
 		"456a006c 00014000 40112614 0a000001 0a000002"+"c00012b7 00580000"+"0400ffff 00000011 00000000"+
 		strings.Repeat("00", 64)+"8ef32bd0")
 }
 
-// Addresses and EtherTypes do not make a frame one of a fabric: other programs use them too. The capture of a run
-// does, and all of its bytes do.
+// Addresses and EtherTypes do not make a frame one of a fabric: other programs use them too. The
+// capture of a run does, and all of its bytes do.
 func TestAddressesOfFabrics(t *testing.T) {
 	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}).Append(nil)
 	strange := bytes.Clone(pause)
@@ -162,7 +162,8 @@ func globalPacket() []byte {
 	return binary.LittleEndian.AppendUint16(p, wire.VCRC(p))
 }
 
-// A packet of InfiniBand or RoCE is read as far as it is there. Its checksums are verified where all of it is.
+// A packet of InfiniBand or RoCE is read as far as it is there. Its checksums are verified where
+// all of it is.
 func TestForeignPacketsThatAreCutOrDamaged(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -671,8 +672,9 @@ func TestDatagramsOfUDP(t *testing.T) {
 	}
 }
 
-// The frames of a train have the number of its packet, over UDP and on a veth pair. A packet that ends like a train,
-// but holds no frames, stays one packet; one that lacks its last byte is unreadable.
+// The frames of a train have the number of its packet, over UDP and on a veth pair. A packet that
+// ends like a train, but holds no frames, stays one packet; one that lacks its last byte is
+// unreadable.
 func TestTrainOfFrames(t *testing.T) {
 	packet := func(payload []byte) []byte {
 		ip := binary.BigEndian.AppendUint16([]byte{8, 0, 0x45, 0}, uint16(28+len(payload)))

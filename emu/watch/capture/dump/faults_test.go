@@ -19,7 +19,8 @@ import (
 	"fabemu/wire/trace"
 )
 
-// arrivals counts the frames that end at the receiver of a link, as the events of a run report them.
+// arrivals counts the frames that end at the receiver of a link, as the events of a run report
+// them.
 type arrivals struct{ lost, corrupted, discarded int }
 
 func (a *arrivals) Record(e *trace.Event) {
@@ -43,9 +44,10 @@ faults:
   - {name: noise, at: 100us, link: out, corruption: 0.1, for: 2ms}
 `
 
-// A frame that its link has lost or corrupted is marked at the receiver, in its comment and its flags, and the check
-// sequence of a corrupted frame is wrong. All others are right. The frames are those of the events, with and without
-// retry, on each family. A capture whose bytes and comments disagree is found.
+// A frame that its link has lost or corrupted is marked at the receiver, in its comment and its
+// flags, and the check sequence of a corrupted frame is wrong. All others are right. The frames are
+// those of the events, with and without retry, on each family. A capture whose bytes and comments
+// disagree is found.
 func TestLostAndCorruptedFrames(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"infiniband", "name: faults\nmodel: {duration: 2ms}\ndefaults: {link: {rate: 1GB/s}, flow: {timeout: 30us, window: 4}}" + faultyFabric},
@@ -91,8 +93,8 @@ func TestLostAndCorruptedFrames(t *testing.T) {
 	}
 }
 
-// received counts the frames of a capture that end at the receiver of a link. Their flags, comments and checksums
-// must agree.
+// received counts the frames of a capture that end at the receiver of a link. Their flags, comments
+// and checksums must agree.
 func received(t *testing.T, b []byte) (got arrivals) {
 	t.Helper()
 	in, err := pcapng.NewReader(bytes.NewReader(b))
@@ -128,7 +130,8 @@ func received(t *testing.T, b []byte) (got arrivals) {
 	}
 }
 
-// tsharkCounts compares the flags, and on Ethernet the check sequences, with those that Wireshark shows.
+// tsharkCounts compares the flags, and on Ethernet the check sequences, with those that Wireshark
+// shows.
 func tsharkCounts(t *testing.T, b []byte, ethernet bool, want arrivals) {
 	t.Helper()
 	tshark, err := exec.LookPath("tshark")

@@ -11,8 +11,8 @@ import (
 	"fabemu/wire"
 )
 
-// This file reads the packets of other programs. gopacket decodes them as far as UDP. It has no BTH, ICRC and
-// VCRC: package wire reads these.
+// This file reads the packets of other programs. gopacket decodes them as far as UDP. It has no
+// BTH, ICRC and VCRC: package wire reads these.
 
 // Headers are the headers of a packet of InfiniBand or RoCE that another program wrote.
 type Headers struct {
@@ -28,7 +28,8 @@ type parsers struct {
 	found []gopacket.LayerType // in the last packet
 }
 
-// newParsers returns parsers of packets that begin with any of all. They stop at a layer that is none of these.
+// newParsers returns parsers of packets that begin with any of all. They stop at a layer that is
+// none of these.
 func newParsers(all ...gopacket.DecodingLayer) parsers {
 	p := parsers{map[gopacket.LayerType]*gopacket.DecodingLayerParser{}, map[gopacket.LayerType]gopacket.DecodingLayer{}, nil}
 	for _, layer := range all {
@@ -103,7 +104,8 @@ func (d *Decoder) other(out *Packet, first gopacket.LayerType, b []byte) {
 	d.behind(out, uint16(kind), s.all[last].LayerPayload())
 }
 
-// cooked2 reads a packet behind a header of version 2 of "any" interface (LINKTYPE_LINUX_SLL2), which gopacket does not have.
+// cooked2 reads a packet behind a header of version 2 of "any" interface (LINKTYPE_LINUX_SLL2),
+// which gopacket does not have.
 func (d *Decoder) cooked2(out *Packet, b []byte) {
 	const header = 20
 	if len(b) < header {
@@ -145,8 +147,8 @@ func (d *Decoder) behind(out *Packet, kind uint16, b []byte) {
 	}
 }
 
-// grh reads a GRH, which has the form of a header of IPv6, and returns its packet as far as it is there, and the size of all
-// of it.
+// grh reads a GRH, which has the form of a header of IPv6, and returns its packet as far as it is
+// there, and the size of all of it.
 func (s *stranger) grh(b []byte) (packet []byte, size int, err error) {
 	if err := s.ip6.DecodeFromBytes(b, gopacket.NilDecodeFeedback); err != nil {
 		return nil, 0, short("GRH", min(len(b), wire.IPv6Size))
@@ -190,7 +192,8 @@ func (d *Decoder) ip(out *Packet, last gopacket.LayerType) {
 	}
 }
 
-// roce reads a packet of RoCE of this many bytes, of which b may hold fewer, whose BTH is behind n bytes.
+// roce reads a packet of RoCE of this many bytes, of which b may hold fewer, whose BTH is behind n
+// bytes.
 func (d *Decoder) roce(out *Packet, b []byte, n, size, version int) {
 	if !d.transport(out, b, n, size) {
 		return
@@ -237,7 +240,8 @@ func (d *Decoder) infiniBand(out *Packet, b []byte, size int) {
 	}
 }
 
-// transport reads the BTH behind n bytes of a packet that ends with an ICRC at byte end. It reports whether there is one.
+// transport reads the BTH behind n bytes of a packet that ends with an ICRC at byte end. It reports
+// whether there is one.
 func (d *Decoder) transport(out *Packet, b []byte, n, end int) bool {
 	if end < n+wire.BTHSize+wire.ICRCSize || len(b) < n {
 		out.Err = short("BTH", len(b))

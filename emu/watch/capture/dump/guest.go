@@ -9,7 +9,8 @@ import (
 	"fabemu/wire"
 )
 
-// guestFrame returns the frame of a guest that the comment of a record names, without what its bytes say.
+// guestFrame returns the frame of a guest that the comment of a record names, without what its
+// bytes say.
 func guestFrame(comment []byte) (f wire.Frame, ok bool) {
 	n, _ := fmt.Sscanf(string(comment), pcapng.GuestComment, &f.QP, &f.PSN, &f.Lane, &f.Payload, &f.Src, &f.Dst)
 	f.Kind, f.Family = wire.Data, wire.Ethernet

@@ -25,9 +25,9 @@ func instant(p *Packet, out bool) int64 {
 	return p.Time * 1000
 }
 
-// portEvent takes an event of a port. When a link goes down or comes up a pause is over, and the quanta
-// of the next one are counted in bits of the rate that the link has then. With new routes a flow may come
-// by another port, which has not seen the earlier frames.
+// portEvent takes an event of a port. When a link goes down or comes up a pause is over, and the
+// quanta of the next one are counted in bits of the rate that the link has then. With new routes a
+// flow may come by another port, which has not seen the earlier frames.
 func (c *Checker) portEvent(p *Packet, at where) {
 	port := c.port(at)
 	name, figure, _ := strings.Cut(p.Comment, " ")

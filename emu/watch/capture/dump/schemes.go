@@ -23,9 +23,10 @@ type point struct {
 	tagged bool // a frame has carried its tag
 }
 
-// checkTag checks that a rate-limited tag follows a message of its congestion point about a queue above
-// Qeq, and that a message about a queue below Qeq answers a tag. There is no proof if the capture does
-// not have the start of the flow, or no message to its source: it may not look at their links.
+// checkTag checks that a rate-limited tag follows a message of its congestion point about a queue
+// above Qeq, and that a message about a queue below Qeq answers a tag. There is no proof if the
+// capture does not have the start of the flow, or no message to its source: it may not look at
+// their links.
 func (c *Checker) checkTag(p *Packet, run uint32) {
 	f := &p.Frame
 	switch {
@@ -66,9 +67,9 @@ func (c *Checker) checkTag(p *Packet, run uint32) {
 	}
 }
 
-// checkProbe checks that a probe stays the same on all of its path, that an answer repeats its probe, and
-// that the probe arrived no earlier than it was sent. There is no proof if the capture does not have the
-// probe.
+// checkProbe checks that a probe stays the same on all of its path, that an answer repeats its
+// probe, and that the probe arrived no earlier than it was sent. There is no proof if the capture
+// does not have the probe.
 func (c *Checker) checkProbe(p *Packet, run uint32) {
 	f := &p.Frame
 	if f.Kind != wire.Probe {

@@ -101,8 +101,9 @@ func (c *Checker) retrySet(p *Packet, at where, out bool) {
 	}
 }
 
-// checkRetry checks the sequence that the retry of a link gave to a frame: it is the next one, or one that was sent
-// before and awaits its ACK; after a NACK it is the one that the peer awaits. After a flush numbering continues.
+// checkRetry checks the sequence that the retry of a link gave to a frame: it is the next one, or
+// one that was sent before and awaits its ACK; after a NACK it is the one that the peer awaits.
+// After a flush numbering continues.
 func (c *Checker) checkRetry(p *Packet, at where) {
 	sent, ok := p.Trailer.Preamble.Sequence()
 	if !ok {

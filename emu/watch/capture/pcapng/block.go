@@ -16,7 +16,8 @@ const (
 // byteOrder is in each section header and shows the order of the bytes in its numbers.
 const byteOrder = 0x1A2B3C4D
 
-// GuestComment is the form of the comment of a guest's frame in the capture of a run: what its bytes do not say.
+// GuestComment is the form of the comment of a guest's frame in the capture of a run: what its
+// bytes do not say.
 const GuestComment = "guest: flow %d, psn %d, lane %d, payload %d, from %d to %d"
 
 // The options. The meaning of a code depends on the block.
@@ -77,7 +78,8 @@ func (d Direction) String() string {
 	}
 }
 
-// LinkErrors are the errors of a packet on its link, as its interface saw them: the upper half of the flags of a packet.
+// LinkErrors are the errors of a packet on its link, as its interface saw them: the upper half of
+// the flags of a packet.
 type LinkErrors uint16
 
 // The errors that a fabric has.

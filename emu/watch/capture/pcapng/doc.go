@@ -1,4 +1,5 @@
-// Package pcapng writes and reads capture files, as bytes and no more. It does not look into packets.
+// Package pcapng writes and reads capture files, as bytes and no more. It does not look into
+// packets.
 //
 // It writes the blocks of pcapng (draft-ietf-opsawg-pcapng) that a capture of a
 // fabric needs: a Section, an Interface for each port, a Packet with its comments
@@ -12,7 +13,7 @@
 //
 // # Limitations
 //
-// Time stamps are written in nanoseconds. Enhanced, simple and obsolete packet blocks are read: those are all the
-// blocks that carry a packet. Of names the Ethernet addresses are read. Other blocks, and the secrets that a
-// capture may carry, are skipped.
+// Time stamps are written in nanoseconds. Enhanced, simple and obsolete packet blocks are read:
+// those are all the blocks that carry a packet. Of names the Ethernet addresses are read. Other
+// blocks, and the secrets that a capture may carry, are skipped.
 package pcapng

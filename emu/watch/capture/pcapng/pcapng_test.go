@@ -148,8 +148,8 @@ func TestOldFormat(t *testing.T) {
 }
 
 // What is wrong is an error with the offset of its block.
-// Packets are read in each block that can hold one, also in the obsolete Packet Block, with the number of packets that
-// are missing in front of it.
+// Packets are read in each block that can hold one, also in the obsolete Packet Block, with the
+// number of packets that are missing in front of it.
 func TestEachBlockOfAPacketIsRead(t *testing.T) {
 	for _, order := range []interface {
 		binary.ByteOrder

@@ -199,8 +199,8 @@ func (r *Reader) next() (*Packet, error) {
 	return x.read(r, body)
 }
 
-// blocks are the kinds of blocks that are read, each with its least size, and with the function that
-// reads it, and returns a packet if the block holds one.
+// blocks are the kinds of blocks that are read, each with its least size, and with the function
+// that reads it, and returns a packet if the block holds one.
 var blocks = map[uint32]struct {
 	name  string
 	least int
