@@ -188,7 +188,7 @@ func (c *Collector) countAboutFlow(e *trace.Event) {
 
 // countStorm counts a report of a PFC watchdog.
 func (c *Collector) countStorm(e *trace.Event) {
-	s := Storm{int(e.Node), port.ID(e.Port), e.Lane, e.At, unit.Never}
+	s := Storm{int(e.Node), port.ID(e.Port), e.Lane, int(e.B), e.At, unit.Never}
 	if e.A != 0 {
 		c.storms = append(c.storms, s)
 		n := c.first.number(e)
@@ -235,9 +235,11 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 		}
 		now[flowDrops]++
 		f.columns.begun |= 1 << flowDrops
-		// On another lane it was an ACK, or a notification.
-		if !f.again && e.Lane == flow.Priority && trace.Reason(e.A) != trace.EgressFull {
-			f.gone++
+		if e.Lane == flow.Priority { // on another lane it was an ACK, or a notification
+			x.lost.add(e, f.delivered)
+			if !f.again && trace.Reason(e.A) != trace.EgressFull {
+				f.gone++
+			}
 		}
 		if !c.isStream(i) {
 			x.lose(e.PSN)
@@ -260,7 +262,7 @@ func (c *Collector) deliver(i int, e *trace.Event) {
 		c.spread(c.ofFlows+i*flowColumns, f, e)
 	}
 	if e.At.Sub(f.delivered) >= c.patience {
-		c.silences = append(c.silences, Silence{Flow: i, From: f.delivered, To: e.At})
+		c.silences = append(c.silences, Silence{Flow: i, From: f.delivered, To: e.At, Lost: c.lives[i].lost.most(f.delivered)})
 	}
 	f.delivered = max(f.delivered, e.At)
 	if c.ofStreams > 0 {

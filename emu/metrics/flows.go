@@ -60,6 +60,7 @@ type life struct {
 	settled           unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
+	lost              lost
 	began, before     unit.Time // when it had something to retransmit, and the value of flowState.delivered before
 }
 

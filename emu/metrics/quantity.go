@@ -245,7 +245,7 @@ var (
 	percent  = []Scale{{0.01, "%"}}
 	share    = Unit{Word: "0 to 1", Scales: percent}
 	utilised = Unit{Word: "0 to 1", Symbol: "of the capacity", Scales: percent}
-	rates    = Unit{Word: "bytes per second", Symbol: "B/s", Scales: []Scale{{1e9, "GB/s"}, {1e6, "MB/s"}, {1e3, "KB/s"}, {1, "B/s"}}, Time: -1}
+	rates    = Unit{Word: "bytes per second", Symbol: "B/s", Scales: []Scale{{1e12 / 8, "Tb/s"}, {1e9 / 8, "Gb/s"}, {1e6 / 8, "Mb/s"}, {1e3 / 8, "kb/s"}, {1. / 8, "b/s"}}, Time: -1}
 	sizes    = Unit{Word: "bytes", Symbol: "bytes", Scales: []Scale{{1e6, "MB"}, {1e3, "KB"}, {1, "B"}}}
 	seconds  = Unit{Word: "seconds", Symbol: "s", Scales: []Scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}, Time: 1}
 	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}

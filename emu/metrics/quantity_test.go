@@ -35,8 +35,8 @@ func TestUnitOf(t *testing.T) {
 		of         float64
 		scale      string
 	}{
-		{"trunk.A-B.rate", false, "B/s", 5e9, "GB/s"},
-		{"local.limit", false, "B/s", 5e6, "MB/s"},
+		{"trunk.A-B.rate", false, "B/s", 1e9, "Gb/s"},
+		{"local.limit", false, "B/s", 5e6, "Mb/s"},
 		{LinkQueue, true, "bytes", 12e3, "KB"},
 		{BufferOccupancy, true, "bytes", 12, "B"},
 		{BufferOccupancy, false, "blocks", 12e6, "blocks"},

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"slices"
+
 	"math"
 
 	"fabemu/wire/port"
@@ -147,7 +149,11 @@ func (c *Collector) series(step int64) []Series {
 		at := c.ofFlows + i*flowColumns
 		add(FlowLimit, x.name, instants, c.states(at+flowLimit, edges, bytesPerSecond))
 		if c.last(at+flowTarget) > 0 {
-			add(FlowTarget, x.name, instants, c.states(at+flowTarget, edges, bytesPerSecond))
+			target := c.states(at+flowTarget, edges, bytesPerSecond)
+			// Before its reaction point reports one, a flow has no target: none, and not zero.
+			if first := slices.IndexFunc(target, func(v float64) bool { return v > 0 }); first >= 0 {
+				add(FlowTarget, x.name, instants[first:], target[first:])
+			}
 			windowed(FlowFb, x, meanFeedback)
 		}
 		if c.hasWindow(i) {

@@ -7,6 +7,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -28,6 +29,51 @@ type Silence struct {
 	Block port.Block
 	By    *fabric.Hop // the last output on the path of the flow that was kept; nil: its source
 	Limit unit.Rate   // RateLimited: the rate of the limiter
+
+	// Lost is where, and why, most of the frames were dropped that the flow has sent meanwhile.
+	// Without a Count none were.
+	Lost Loss
+	// Dropped reports that this is the cause: its source could send, and so Block says only what
+	// its rate was.
+	Dropped bool
+}
+
+// lost are the frames of a flow that were dropped since it last delivered something, by place and
+// reason.
+type lost struct {
+	last unit.Time // when the last of them was
+	at   []Loss
+}
+
+// add counts a drop of a flow that last delivered something at an instant.
+func (x *lost) add(e *trace.Event, delivered unit.Time) {
+	if x.last <= delivered {
+		x.at = x.at[:0]
+	}
+	x.last = max(x.last, e.At)
+	l := Loss{int(e.Node), port.ID(e.Port), trace.Reason(e.A), 1}
+	for i := range x.at {
+		if y := &x.at[i]; y.Node == l.Node && y.Port == l.Port && y.Reason == l.Reason {
+			y.Count++
+			return
+		}
+	}
+	x.at = append(x.at, l)
+}
+
+// most returns the place and reason with the most drops since an instant. A receiver that discards
+// what is not in turn does so because of another drop.
+func (x *lost) most(since unit.Time) (most Loss) {
+	if x.last <= since {
+		return Loss{}
+	}
+	for _, l := range x.at {
+		if follows := l.Reason == trace.NotInTurn; most.Count == 0 || follows == (most.Reason == trace.NotInTurn) && l.Count > most.Count ||
+			!follows && most.Reason == trace.NotInTurn {
+			most = l
+		}
+	}
+	return most
 }
 
 // Patience returns for how long a flow must have delivered nothing to be silent: a tenth of the
@@ -93,7 +139,7 @@ func (c *Collector) Silences() []Silence {
 	var all []Silence
 	for i := range c.flows {
 		if f := &c.flows[i]; f.waits() && c.End().Sub(f.delivered) >= c.patience {
-			all = append(all, Silence{Flow: i, From: f.delivered, To: c.End(), Lasting: true})
+			all = append(all, Silence{Flow: i, From: f.delivered, To: c.End(), Lasting: true, Lost: c.lives[i].lost.most(f.delivered)})
 		}
 	}
 	over := slices.Clone(c.silences)
@@ -158,7 +204,11 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 			break
 		}
 	}
-	if s.Block == port.RateLimited {
+	switch s.Block {
+	case port.Open, port.Idle, port.LinkBusy, port.CrossbarBusy, port.RateLimited: // it sends
+		s.Dropped = s.Lost.Count > 0
+	}
+	if s.Block == port.RateLimited && !s.Dropped {
 		s.Limit = unit.Rate(c.now[at+flowLimit])
 	}
 }

@@ -171,6 +171,7 @@ type Storm struct {
 	Node     int
 	Port     port.ID
 	Priority uint8
+	Action   int       // of the watchdog, as its event has it
 	From, To unit.Time // unit.Never: it lasts
 }
 

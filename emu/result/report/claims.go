@@ -139,16 +139,17 @@ func (k *Check) Result() string {
 		return "-"
 	}
 	for digits := 3; ; digits++ {
-		s := valueTo(k, k.Value, digits)
-		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, digits) }
+		s := valueTo(k, k.Value, k.Value, digits)
+		near := func(bound Number) bool { return k.Value != bound && s == valueTo(k, bound, bound, digits) }
 		if digits == 9 || !near(k.Low) && !near(k.High) {
 			return s
 		}
 	}
 }
 
-// valueTo prints a figure in the way of the check's metric (metrics.Unit).
-func valueTo(k *Check, v Number, digits int) string {
+// valueTo prints a figure in the way of the check's metric (metrics.Unit), in the unit that suits
+// another.
+func valueTo(k *Check, v, like Number, digits int) string {
 	f := float64(v)
 	u := metrics.UnitOf(k.Metric, false)
 	switch {
@@ -161,30 +162,25 @@ func valueTo(k *Check, v Number, digits int) string {
 	case len(u.Scales) > 1:
 		digits++
 	}
-	s := u.Fit(f)
+	s := u.Fit(float64(like))
 	return Significant(f/s.Base, digits) + " " + s.Word
 }
 
-// bound prints a bound of a check as it was given: to so many digits that 1.0005 is not 1.
-func bound(k *Check, v Number) string { return valueTo(k, v, 6) }
-
-// Accepted prints the range of a check as it was given.
+// Accepted prints the range of a check as it was given, to so many digits that 1.0005 is not 1.
 func (k *Check) Accepted() string {
+	bound := func(v, like Number) string { return valueTo(k, v, like, 6) }
 	low, high := k.Low.Known(), k.High.Known()
 	switch {
 	case low && k.Low == k.High:
-		return bound(k, k.Low)
+		return bound(k.Low, k.Low)
 	case low && high:
-		from, to := bound(k, k.Low), bound(k, k.High)
-		figure, unit, _ := strings.Cut(from, " ")
-		if _, same, _ := strings.Cut(to, " "); unit == same {
-			from = figure
-		}
-		return from + " to " + to
+		largest := max(k.High, -k.Low)
+		from, _, _ := strings.Cut(bound(k.Low, largest), " ")
+		return from + " to " + bound(k.High, largest)
 	case low:
-		return ">= " + bound(k, k.Low)
+		return ">= " + bound(k.Low, k.Low)
 	case high:
-		return "<= " + bound(k, k.High)
+		return "<= " + bound(k.High, k.High)
 	}
 	return "any"
 }

@@ -41,11 +41,11 @@ func TestPrintedFigures(t *testing.T) {
 		{"a.utilisation", 0.9567, "95.7 %"}, {"a.utilisation", 1, "100 %"}, {"a.utilisation", 0.0412, "4.12 %"},
 		{"a.marked", 0, "0 %"}, {"a.stalled.window", 0.5, "50 %"},
 		{"a.rate / b.rate", 0.33333, "0.333"}, {"a.rate / b.rate", Missing(), "undefined"},
-		{"a.rate", 7.1439e8, "714.4 MB/s"}, {"a.rate", 1e9, "1 GB/s"}, {"a.rate", 12, "12 B/s"},
-		{"a.limit", 1.25e8, "125 MB/s"}, {"a.target", 1.25e9, "1.25 GB/s"}, {"a.limit / a.rate", 1.5, "1.5"},
+		{"a.rate", 7.1439e8, "5.715 Gb/s"}, {"a.rate", 1e9, "8 Gb/s"}, {"a.rate", 12, "96 b/s"},
+		{"a.limit", 1.25e8, "1 Gb/s"}, {"a.target", 1.25e9, "10 Gb/s"}, {"a.limit / a.rate", 1.5, "1.5"},
 		{"a.fairness", 0.99951, "1"}, {"a.occupancy", 131.7, "132"},
 	} {
-		if got := valueTo(&Check{Metric: x.metric}, x.v, 3); got != x.want {
+		if got := valueTo(&Check{Metric: x.metric}, x.v, x.v, 3); got != x.want {
 			t.Errorf("%s %v prints as %q, want %q", x.metric, float64(x.v), got, x.want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestPrintedFigures(t *testing.T) {
 	}{
 		{"a.utilisation", 0.9, 1, "90 to 100 %"}, {"a.utilisation", 0, 0.85, "0 to 85 %"}, {"a.utilisation", 0.3, 1.0005, "30 to 100.05 %"}, {"a.utilisation", 0.037, 0.043, "3.7 to 4.3 %"},
 		{"a.rate / b.rate", 0, 1, "0 to 1"}, {"a.rate / b.rate", 0.9, inf, ">= 0.9"}, {"a.rate / b.rate", -inf, inf, "any"},
-		{"a.rate", 9e8, 1.1e9, "900 MB/s to 1.1 GB/s"}, {"a.rate", 5, 5, "5 B/s"},
+		{"a.rate", 9e8, 1.1e9, "7.2 to 8.8 Gb/s"}, {"a.rate", 1e8, 1.5e8, "0.8 to 1.2 Gb/s"}, {"a.rate", 5, 5, "40 b/s"},
 	} {
 		if got := (&Check{Metric: x.metric, Judged: Judged{Low: x.low, High: x.high}}).Accepted(); got != x.want {
 			t.Errorf("%s from %v to %v prints as %q, want %q", x.metric, float64(x.low), float64(x.high), got, x.want)

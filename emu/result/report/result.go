@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
+	"fabemu/switchd"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -253,8 +254,9 @@ type Storm struct {
 	Node     string `json:"machine"` // the switch whose watchdog has found it
 	Link     string `json:"link"`    // that the queue leads to
 	Priority int    `json:"priority"`
-	FromPs   int64  `json:"from_ps"`         // when it was found
-	ToPs     int64  `json:"to_ps,omitempty"` // when its end was found; absent: it lasts
+	Action   string `json:"action,omitempty"` // of the watchdog, a word of switchd.WatchdogAction; empty: not known
+	FromPs   int64  `json:"from_ps"`          // when it was found
+	ToPs     int64  `json:"to_ps,omitempty"`  // when its end was found; absent: it lasts
 }
 
 // RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its
@@ -555,17 +557,19 @@ func buffersOf(c *metrics.Collector) []Buffer {
 }
 
 func lossesOf(c *metrics.Collector) (losses []Loss) {
-	f := c.Fabric()
 	for _, l := range c.Losses() {
-		m := &f.Nodes[l.Node]
-		out := Loss{Node: m.Name, Reason: l.Reason.String(), Count: l.Count}
-		if l.Reason != trace.EgressFull { // those were still at their source
-			end := m.Ports[l.Port]
-			out.Link = f.LinkName(end.In())
-		}
-		losses = append(losses, out)
+		losses = append(losses, lossOf(c.Fabric(), &l))
 	}
 	return losses
+}
+
+func lossOf(f *fabric.Fabric, l *metrics.Loss) Loss {
+	m := &f.Nodes[l.Node]
+	out := Loss{Node: m.Name, Reason: l.Reason.String(), Count: l.Count}
+	if l.Reason != trace.EgressFull { // those were still at their source
+		out.Link = f.LinkName(m.Ports[l.Port].In())
+	}
+	return out
 }
 
 // idleFaults warns of faults that lose or corrupt frames of a link on which no frame was lost, or
@@ -607,7 +611,8 @@ func Storms(f *fabric.Fabric, found []metrics.Storm) (storms []Storm) {
 	for _, s := range found {
 		m := &f.Nodes[s.Node]
 		end := m.Ports[s.Port]
-		out := Storm{Node: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority), FromPs: int64(s.From)}
+		out := Storm{Node: m.Name, Link: f.LinkName(end.Out()), Priority: int(s.Priority),
+			Action: switchd.StormDrop.Words()[s.Action], FromPs: int64(s.From)}
 		if s.To != unit.Never {
 			out.ToPs = int64(s.To)
 		}

@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"io"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -157,6 +158,13 @@ func (p page) addClaims(sorted []report.Check, shown int, tally report.Tally) {
 // flowTables returns the table of the flows. Where there are many, a table of their groups comes
 // first, and the flows are shown on a click.
 func flowTables(r *report.Result) (tables []document.Part) {
+	rate := ratesLike(func(yield func(report.Number) bool) {
+		for i := range r.Flows {
+			if !yield(r.Flows[i].Rate) || !yield(r.Flows[i].Limit) {
+				return
+			}
+		}
+	})
 	if len(r.Flows) > document.Listed {
 		groups := report.Grouped(r.Flows, func(f *report.Flow) string { return f.Group })
 		tables = listed(document.NewTable("Groups of flows",
@@ -172,16 +180,16 @@ func flowTables(r *report.Result) (tables []document.Part) {
 					}
 					frames, marked = frames+f.Frames, marked+f.Marked
 				}
-				rate := rateText(low)
+				text := rate(low)
 				if high != low && high.Known() {
-					rate += " to " + rateText(high)
+					text += " to " + rate(high)
 				}
-				return []string{(*flows)[0].Group, fmt.Sprint(len(*flows)), rate, fmt.Sprint(frames), fmt.Sprint(marked)}
+				return []string{(*flows)[0].Group, fmt.Sprint(len(*flows)), text, fmt.Sprint(frames), fmt.Sprint(marked)}
 			})))
 	}
 	return append(tables, listed(document.NewTable("Flows", []string{"flow", "path", "rate while active", "limit at the end", "frames", "marked"},
 		cellsOf(r.Flows, func(f *report.Flow) []string {
-			return []string{f.Name, f.From + " to " + f.To, rateText(f.Rate), rateText(f.Limit), fmt.Sprint(f.Frames),
+			return []string{f.Name, f.From + " to " + f.To, rate(f.Rate), rate(f.Limit), fmt.Sprint(f.Frames),
 				fmt.Sprint(f.Marked)}
 		})))...)
 }
@@ -255,11 +263,22 @@ func drawAll(dir string, pictures []report.Picture, style *plot.Style) (paths []
 	return paths, nil
 }
 
-func rateText(n report.Number) string {
-	if !n.Known() {
-		return "-"
+// ratesLike returns how a list prints rates, in bytes per second: all in one unit, which suits the
+// largest.
+func ratesLike(all iter.Seq[report.Number]) func(report.Number) string {
+	largest := 0.
+	for n := range all {
+		if n.Known() {
+			largest = max(largest, float64(n))
+		}
 	}
-	return report.Significant(float64(n)/1e6, 4) + " MB/s"
+	scale := metrics.Rates().Fit(largest)
+	return func(n report.Number) string {
+		if !n.Known() {
+			return "-"
+		}
+		return report.Significant(float64(n)/scale.Base, 4) + " " + scale.Word
+	}
 }
 
 // MachineSection is the part of a page about the machine.

@@ -160,6 +160,13 @@ func unfinished(r *report.Result) (all []string) {
 
 // collectives are the figures of collective operations.
 func collectives(r *report.Result) *document.Table {
+	rate := ratesLike(func(yield func(report.Number) bool) {
+		for i := range r.Workloads {
+			if c := r.Workloads[i].Collective; c != nil && !yield(c.BusBandwidth) {
+				return
+			}
+		}
+	})
 	return listOf(document.Table{Caption: "Collective operations", Color: terminal.Bold},
 		"workload/12|operation|algorithm|>rounds|>mean/9|>max/9|>least/9|>bus bandwidth|last most often", r.Workloads, func(w *report.Workload) []string {
 			c := w.Collective
@@ -171,7 +178,7 @@ func collectives(r *report.Result) *document.Table {
 				last = fmt.Sprintf("%s, %d times", c.Stragglers[0].Endpoint, c.Stragglers[0].Rounds)
 			}
 			return []string{w.Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
-				inUs(c.LeastSeconds), rateText(c.BusBandwidth), last}
+				inUs(c.LeastSeconds), rate(c.BusBandwidth), last}
 		})
 }
 
@@ -217,6 +224,13 @@ func waitWords(w *report.RankWait) string {
 
 // silences are the flows that delivered nothing.
 func silences(r *report.Result) *document.Table {
+	rate := ratesLike(func(yield func(report.Number) bool) {
+		for i := range r.Silences {
+			if !yield(report.Number(r.Silences[i].Limit) / 8) {
+				return
+			}
+		}
+	})
 	caption := fmt.Sprintf("Flows that had something to send and delivered nothing for %v or longer", unit.Text(unit.Duration(r.PatiencePs)))
 	return listOf(document.Table{Bare: true, Label: caption, Color: terminal.Yellow, Most: 8}, "flow/16|when/32|cause", r.Silences,
 		func(s *report.Silence) []string {
@@ -224,21 +238,34 @@ func silences(r *report.Result) *document.Table {
 			if !s.Lasting {
 				when = fmt.Sprintf("from %v to %v", unit.Text(unit.Time(s.FromPs)), unit.Text(unit.Time(s.ToPs)))
 			}
-			return []string{s.Flow, when, cause(s)}
+			return []string{s.Flow, when, cause(s, rate)}
 		})
 }
 
 // cause names the reason why a flow delivered nothing.
-func cause(s *report.Silence) string {
+func cause(s *report.Silence, rate func(report.Number) string) string {
+	lost := ""
+	if l := s.Lost; l != nil {
+		lost = fmt.Sprintf("%d of its frames dropped at %s: %s", l.Count, l.Node, l.Reason)
+		if l.Reason == trace.StormDropped.String() {
+			lost = fmt.Sprintf("%d of its frames dropped by the watchdog of %s", l.Count, l.Node)
+		}
+	}
+	text := s.Cause + " at its source"
 	switch {
+	case s.Cause == report.Dropped:
+		return lost
 	case s.Cause == "":
 		return "cause unknown: nothing stopped its source, and no link on its path was stopped"
 	case s.Link != "":
-		return s.Cause + " at " + s.Link
+		text = s.Cause + " at " + s.Link
 	case s.Limit > 0:
-		return fmt.Sprintf("%s to %v", s.Cause, unit.Rate(s.Limit))
+		text = s.Cause + " to " + rate(report.Number(s.Limit)/8)
 	}
-	return s.Cause + " at its source"
+	if lost != "" {
+		text += "; " + lost
+	}
+	return text
 }
 
 // derived are the watermarks that the program has derived.

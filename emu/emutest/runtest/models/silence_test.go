@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,15 @@ func silences(t *testing.T, r *emu.Result) map[string]report.Silence {
 		all[s.Flow] = s
 	}
 	return all
+}
+
+func textOf(t *testing.T, r *emu.Result) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 // A flow that has something to send and delivers nothing for a tenth of the run is named,
@@ -75,13 +85,10 @@ events:
 	if len(got) > 0 {
 		t.Errorf("silent besides: %+v", got)
 	}
-	var text bytes.Buffer
-	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{"delivered nothing for 100µs or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100Mb/s\n"} {
-		if !strings.Contains(text.String(), line) {
-			t.Errorf("the report does not say %q:\n%s", line, text.String())
+	text := textOf(t, r)
+	for _, line := range []string{"delivered nothing for 100µs or longer\n", "to the end  ", " paused at slow.T-C\n", "rate-limited to 100 Mb/s\n"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("the report does not say %q:\n%s", line, text)
 		}
 	}
 }
@@ -124,5 +131,42 @@ func TestModelSilenceBehindAStorm(t *testing.T) {
 		if s := got[flow]; s.Cause != "paused" || s.Link != link || s.Lasting {
 			t.Errorf("%s: %+v, want one that was paused at %s", flow, s, link)
 		}
+	}
+}
+
+// A flow whose source could send is not said to be rate-limited if a watchdog dropped its frames.
+func TestModelSilenceOfDroppedFrames(t *testing.T) {
+	const storm = `name: storm
+model: {duration: 2ms}
+defaults:
+  link: {rate: 10Gb/s, flow-control: pfc}
+  switch: {kind: output-queued, memory: 1MB, watchdog: {action: drop, detection: 100us, restoration: 500us, poll: 50us}}
+  flow: {packet: 1000B, control: {law: fixed}, priority: 3}
+switches: {S: {}, T: {}}
+endpoints: [A, B, C]
+links: [A - S, C - S, {name: trunk, between: S - T}, T - B]
+flows: [{from: A, to: B, name: hit, rate-limit: 3Gb/s}, {from: A, to: B, name: beside, priority: 4, traffic: constant, rate: 1Gb/s},
+  {from: C, to: B, name: kept, traffic: constant, rate: 1Gb/s}]
+events:
+  - {at: 500us, endpoint: B, pause-storm: "on", priorities: [3], for: 700us}
+  - {at: 1900us, link: trunk, state: down}
+`
+	r := onVirtualClock(t, runtest.Load(t, storm))
+	got := silences(t, r)
+	hit := got["hit"]
+	if l := hit.Lost; hit.Cause != report.Dropped || hit.Limit != 0 || l == nil || l.Reason != "storm-dropped" || l.Node != "T" || l.Link != "trunk.S-T" {
+		t.Errorf("hit: %+v, lost %+v", hit, l)
+	} else if sent := (hit.ToPs - hit.FromPs) / int64(unit.Rate(3e9).Serialise(1000)); l.Count < sent/2 || l.Count > sent {
+		t.Errorf("%d frames of hit were dropped, of %d that it sent meanwhile", l.Count, sent)
+	}
+	if s, silent := got["beside"]; silent {
+		t.Errorf("beside: %+v", s)
+	}
+	text := textOf(t, r)
+	if line := fmt.Sprintf("%d of its frames dropped by the watchdog of T\n", hit.Lost.Count); !strings.Contains(text, line) {
+		t.Errorf("the report does not say %q:\n%s", line, text)
+	}
+	if strings.Contains(text, "rate-limited to") {
+		t.Errorf("the report speaks of a limit:\n%s", text)
 	}
 }
