@@ -13,6 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -111,8 +112,8 @@ func TestAskedBeforeTheRun(t *testing.T) {
 func TestActiveFaultsOnThePage(t *testing.T) {
 	c := sceneOf(t, "ethernet/pause-hol")
 	moments := script(t, c, 3)
-	moments[1].Active = []ActiveFault{{2_000_000_000, "link trunk: loss of 0.01"}, {3_000_000_000, "watchdog of S: storm of priority 3 on S-h3"}}
-	_, address := serve(t, c, moments, Options{})
+	moments[1].Active = []ActiveFault{{SincePs: 2_000_000_000, Text: "link trunk: loss of 0.01"}, {SincePs: 3_000_000_000, Text: "watchdog of S: storm of priority 3 on S-h3", Words: "The watchdog of S drops."}}
+	s, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1200, false)
 	b.until("fabemu.moments === 3 && document.querySelector('#active').hidden")
 	b.scrub(1)
@@ -121,7 +122,36 @@ func TestActiveFaultsOnThePage(t *testing.T) {
 	if got := value[string](b, "document.querySelector('#active').innerText.replace(/\\s+/g, ' ')"); got != "Active faults link trunk: loss of 0.01 since 2.000 ms watchdog of S: storm of priority 3 on S-h3 since 3.000 ms" {
 		t.Errorf("the page lists %q", got)
 	}
+	if got := value[string](b, "document.querySelector('#cause').innerText"); got != "The watchdog of S drops." {
+		t.Errorf("it says %q of who stops whom", got)
+	}
+	moments[2].Active = moments[1].Active[:1]
+	s.Show(moments[2])
+	b.until("fabemu.moments === 4")
+	b.scrub(3)
+	if got := value[string](b, "document.querySelector('#cause').innerText"); got != "No line is stopped as a whole; link trunk: loss of 0.01." {
+		t.Errorf("it says %q of who stops whom", got)
+	}
 	b.fine()
+}
+
+// A storm is told with what the watchdog does about it.
+func TestStormWords(t *testing.T) {
+	storm := []report.Storm{{Node: "S", Link: "trunk.S-T", Priority: 3, FromPs: 5}}
+	for action, want := range map[string]string{
+		"drop":    "The watchdog of S drops the frames of priority 3 on trunk.S-T, because of a PFC storm.",
+		"forward": "The watchdog of S sends the frames of priority 3 on trunk.S-T in spite of PFC, because of a storm.",
+		"alert":   "The watchdog of S reports a PFC storm: the frames of priority 3 on trunk.S-T are stopped.",
+		"":        "The watchdog of S reports a PFC storm: the frames of priority 3 on trunk.S-T are stopped.",
+	} {
+		storm[0].Action = action
+		if got := newState(nil, storm, nil, &report.Verdict{}, 10).Active; len(got) != 1 || got[0].Words != want {
+			t.Errorf("%s: %+v, want %q", action, got, want)
+		}
+	}
+	if got := newState(nil, storm, nil, &report.Verdict{}, 4).Active; len(got) != 0 {
+		t.Errorf("before it was found: %+v", got)
+	}
 }
 
 // TestLabelsOfRates: the label of a link has the rate of the moment that the page shows, and no

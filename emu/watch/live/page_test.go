@@ -87,11 +87,11 @@ func TestAsksNobodyElse(t *testing.T) {
 		t.Errorf("the browser asked for %q: the test sees nothing", b.asked)
 	}
 	for _, asked := range b.asked {
-		if asked != address && asked != address+"moments" && !strings.HasPrefix(asked, "data:") {
+		if asked != address && !strings.HasPrefix(asked, address+"moments?after=") && !strings.HasPrefix(asked, "data:") {
 			t.Errorf("the page asks for %s", asked)
 		}
 	}
-	text, _ := page("")
+	text, _ := page()
 	for _, url := range regexp.MustCompile(`https?://[^\s"'<>]+`).FindAllString(text, -1) {
 		if url != "http://www.w3.org/2000/svg" && url != "https://github.com/leeoniya/uPlot" { // a name, and the notice of its authors
 			t.Errorf("the page names %s", url)
@@ -128,6 +128,45 @@ func TestSaysWhoStopsWhom(t *testing.T) {
 	if n := value[int](b, "document.querySelectorAll('.lane.stop, .wait, .pill').length"); n != 0 {
 		t.Errorf("before anything is stopped %d things say so", n)
 	}
+	b.fine()
+}
+
+// TestFitsAtOnce: when a window becomes narrow, curves end inside it in the next frames, before
+// anything is drawn anew.
+func TestFitsAtOnce(t *testing.T) {
+	c, moments := congested(t)
+	_, address := serve(t, c, moments, Options{})
+	b := open(t, address, 1300, 1000, false)
+	b.until("fabemu.moments === 300 && fabemu.settled && document.querySelectorAll('canvas').length === 4")
+	value[bool](b, `(window.fits = null, addEventListener("resize", () => requestAnimationFrame(() => requestAnimationFrame(() => {
+		window.fits = [...document.querySelectorAll(".uplot")].map(e => e.getBoundingClientRect().right <= document.documentElement.clientWidth).join();
+	}))), true)`)
+	for _, width := range []int64{600, 400, 360} {
+		value[bool](b, "(window.fits = null, true)")
+		b.run(chromedp.EmulateViewport(width, 900))
+		b.until("window.fits !== null")
+		if got := value[string](b, "window.fits"); got != "true,true,true,true" {
+			t.Errorf("in a window of %d pixels the curves fit: %s", width, got)
+		}
+	}
+	b.fine()
+}
+
+// TestStill: the page of a running run that is asked for one picture has all of it, and waits for
+// nothing.
+func TestStill(t *testing.T) {
+	c, moments := congested(t)
+	_, address := serve(t, c, moments, Options{})
+	b := open(t, address+"still", 1300, 1000, false)
+	b.until("fabemu.moments === 300 && fabemu.view === 299 && fabemu.settled")
+	b.until("document.querySelector('#hint').innerText.includes('when this page was asked for')")
+	b.mu.Lock()
+	for _, asked := range b.asked {
+		if asked != address+"still" && !strings.HasPrefix(asked, "data:") {
+			t.Errorf("it asks for %s", asked)
+		}
+	}
+	b.mu.Unlock()
 	b.fine()
 }
 
@@ -239,7 +278,7 @@ func TestKnobs(t *testing.T) {
 	follow("BC")
 	b.run(chromedp.Click(chromedp.CSS("#set-BC-service")), chromedp.Click(chromedp.CSS("#knob-BC-unlimited")))
 	want := []string{"link: trunk, state: down", "link: trunk, state: up", "link: trunk, rate: nonsense", "link: trunk, rate: 0.5GB/s", "switch: A, restart: 100us",
-		"endpoint: BC, service: 1GB/s", "endpoint: BC, service: unlimited"}
+		"endpoint: BC, service: 8Gb/s", "endpoint: BC, service: unlimited"}
 	runtest.Await(t, "all knobs are turned", func() bool { mu.Lock(); defer mu.Unlock(); return len(turned) == len(want) })
 	if !slices.Equal(turned, want) {
 		t.Errorf("turned: %q", turned)

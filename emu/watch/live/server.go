@@ -12,7 +12,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +35,7 @@ type Options struct {
 // Bounds of the resources that readers may take.
 const (
 	patience = 5 * time.Second  // for which a client may take nothing
+	loading  = time.Minute      // in which it takes the page
 	beat     = 15 * time.Second // after which a silent stream sends a sign of life
 )
 
@@ -85,7 +85,7 @@ func New(scene *Scene, o Options) (*Server, error) {
 	}
 	o.Keep = cmp.Or(o.Keep, 8<<20)
 	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
-	s.text = sync.OnceValues(func() (string, string) { return page("") })
+	s.text = sync.OnceValues(page)
 	return s, nil
 }
 
@@ -190,7 +190,7 @@ func (s *Server) admitted(w http.ResponseWriter, r *http.Request) {
 func (s *Server) things() map[string]http.HandlerFunc {
 	all := map[string]http.HandlerFunc{}
 	if s.scene != nil {
-		all["GET "], all["GET moments"], all["GET moment.pcapng"] = s.servePage, s.stream, s.save
+		all["GET "], all["GET still"], all["GET moments"], all["GET moment.pcapng"] = s.servePage, s.serveStill, s.stream, s.save
 	}
 	if c := s.options.Control; c != nil {
 		all["GET status"], all["GET events"], all["POST events"] = c.serveStatus, c.serveEvents, c.serveChange
@@ -218,15 +218,54 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, thing string) {
 	}
 }
 
+// servePage sends the page with the moments that are kept, so that it is complete as soon as it is
+// loaded. It asks for the others.
 func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
+	moments, last := s.history()
+	s.sendPage(w, &data{Scene: s.scene, Moments: moments, After: &last})
+}
+
+// serveStill sends the page as it is now, and it stays so. A program that waits until a page asks
+// for nothing any more, to make a picture of it, would wait for the end of the run.
+func (s *Server) serveStill(w http.ResponseWriter, _ *http.Request) {
+	moments, _ := s.history()
+	s.sendPage(w, &data{Scene: s.scene, Moments: moments, Still: true})
+}
+
+func (s *Server) sendPage(w http.ResponseWriter, d *data) {
 	text, policy := s.text()
+	text, err := d.put(text)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", policy)
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(loading))
 	io.WriteString(w, text)
 }
 
-// stream writes the scene, the moments that are kept, and each one that comes, until the end.
+// history returns the moments that are kept, and the number of the last one.
+func (s *Server) history() (moments []json.RawMessage, last int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.kept {
+		moments = append(moments, b)
+	}
+	return moments, s.last
+}
+
+// stream writes the scene, the moments that are kept, and each one that comes, until the end. To a
+// page that has moments up to a number it writes those after it.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
+	after := int64(-1)
+	if text := r.URL.Query().Get("after"); text != "" {
+		var err error
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			http.Error(w, "after is the number of a moment", http.StatusBadRequest)
+			return
+		}
+	}
 	s.mu.Lock()
 	s.counts.Clients++
 	s.mu.Unlock()
@@ -253,14 +292,12 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		}
 		return err == nil
 	}
-	if !write("scene", s.scene) {
+	if after < 0 && !write("scene", s.scene) {
 		return
 	}
-	s.mu.Lock()
-	history := slices.Clone(s.kept)
-	next = s.last + 1
-	s.mu.Unlock()
-	for _, b := range history {
+	history, last := s.history()
+	next = last + 1
+	for _, b := range history[min(max(0, int64(len(history))-last+after), int64(len(history))):] {
 		if !write("moment", b) {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
+	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
 
@@ -38,6 +39,7 @@ type State struct {
 type ActiveFault struct {
 	SincePs int64  `json:"since_ps"`
 	Text    string `json:"text"`
+	Words   string `json:"words,omitempty"` // of a storm: a sentence about the frames of its priority
 }
 
 // Deadlock is a cycle of directions of links, each of which waits for the next.
@@ -70,11 +72,11 @@ func newState(changes []scenario.Change, storms []report.Storm, deadlocks []repo
 	x := State{ModelPs: int64(now), Verdict: v.Level, Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
 		Floor: Figure(v.Pace.FloorShare), Active: []ActiveFault{}}
 	for _, f := range scenario.Active(changes, now) {
-		x.Active = append(x.Active, ActiveFault{int64(f.At), f.What})
+		x.Active = append(x.Active, ActiveFault{SincePs: int64(f.At), Text: f.What})
 	}
 	for _, t := range storms {
 		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
-			x.Active = append(x.Active, ActiveFault{t.FromPs, stormWords(&t)})
+			x.Active = append(x.Active, ActiveFault{t.FromPs, fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link), stormWords(&t)})
 		}
 	}
 	for _, d := range deadlocks {
@@ -145,7 +147,14 @@ func (x *State) addRoots(f *fabric.Fabric, trees []observe.Tree) {
 	}
 }
 
-// stormWords describes a storm that a watchdog has found.
+// stormWords says what a watchdog does about a storm.
 func stormWords(t *report.Storm) string {
-	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link)
+	does := "reports a PFC storm: the frames of priority %d on %s are stopped"
+	switch t.Action {
+	case switchd.StormDrop.Words()[switchd.StormDrop]:
+		does = "drops the frames of priority %d on %s, because of a PFC storm"
+	case switchd.StormForward.Words()[switchd.StormForward]:
+		does = "sends the frames of priority %d on %s in spite of PFC, because of a storm"
+	}
+	return fmt.Sprintf("The watchdog of %s "+does+".", t.Node, t.Priority, t.Link)
 }

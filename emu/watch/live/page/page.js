@@ -19,7 +19,11 @@ const esc = s => String(s).replace(/[&<>"]/g, c => ({"&": "&amp;", "<": "&lt;", 
 const known = v => v !== null && v !== undefined;
 const digits = (v, n = 3) => { const a = Math.abs(v); return a >= 100 ? v.toFixed(0) : a >= 10 ? v.toFixed(n > 2 ? 1 : 0) : a === 0 ? "0" : v.toFixed(n - 1); };
 const scaled = (v, units) => { if (!known(v)) return "–"; for (const [base, word] of units) if (Math.abs(v) >= base) return digits(v / base) + " " + word; const [base, word] = units[units.length - 1]; return digits(v / base) + " " + word; };
-const rate = v => scaled(v, [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "KB/s"], [1, "B/s"]]);
+// Rates come in bytes per second, and are shown in bits per second: all in the unit that suits the fastest line.
+const BITS = [[1e12, "Tb/s"], [1e9, "Gb/s"], [1e6, "Mb/s"], [1e3, "kb/s"], [1, "b/s"]];
+let rateUnit = BITS[1];
+const inBits = v => 8 * v / rateUnit[0];
+const rate = v => known(v) ? (inBits(v) < 1 ? String(+inBits(v).toPrecision(2)) : digits(inBits(v))) + " " + rateUnit[1] : "–";
 const bytes = v => scaled(v, [[1e6, "MB"], [1e3, "KB"], [1, "B"]]);
 const share = v => known(v) ? digits(100 * v) + " %" : "–";
 const ms = ps => (ps / 1e9).toFixed(Math.abs(ps) < 1e10 ? 3 : 2) + " ms";
@@ -272,7 +276,7 @@ function renderFollowed() {
     if (!n.switch && flows.length) box.append(names(flows));
     if (n.switch) knobs.append(field("Restart, away for", name + "-restart", "100us", v => ({switch: name, restart: v})));
     else {
-      knobs.append(field("Takes in", name + "-service", "1GB/s", v => ({endpoint: name, service: v})), knob("All of it", {endpoint: name, service: "unlimited"}),
+      knobs.append(field("Takes in", name + "-service", "8Gb/s", v => ({endpoint: name, service: v})), knob("All of it", {endpoint: name, service: "unlimited"}),
         knob("Sink stops", {endpoint: name, sink: "stopped"}), knob("Sink goes on", {endpoint: name, sink: "running"}));
       if (scene.lines.some(l => l.pauses && (l.from === name || l.to === name))) knobs.append(knob("Pause storm", {endpoint: name, "pause-storm": "on"}), knob("Storm off", {endpoint: name, "pause-storm": "off"}));
     }
@@ -284,7 +288,7 @@ function renderFollowed() {
 }
 // spell makes fields of "0.01 for 1ms": a value, and for how long.
 const spell = (key, v) => { const [value, time] = v.split(/\s+for\s+/); return time ? {[key]: value.trim(), for: time.trim()} : {[key]: value.trim()}; };
-const rateWord = v => { for (const [b, w] of [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "KB/s"]]) if (v >= b) return +(v / b).toPrecision(6) + w; return v + "B/s"; };
+const rateWord = v => { const [b, w] = BITS.find(([b]) => 8 * v >= b) || BITS[4]; return +(8 * v / b).toPrecision(6) + w; };
 const knob = (text, change) => el("button", {type: "button", class: "knob", id: "knob-" + Object.values(change).join("-").replace(/\W+/g, "-"), onclick: () => turn(change)}, text);
 function field(text, id, value, change) {
   const input = el("input", {type: "text", id: "field-" + id.replace(/\W+/g, "-"), value, autocomplete: "off", spellcheck: "false", onkeydown: e => { if (e.key === "Enter") turn(change(input.value)); e.stopPropagation(); }});
@@ -343,9 +347,10 @@ function showStrip(m) {
   $("bar").firstElementChild.style.width = Math.min(100, 100 * m.model_ps / scene.end_ps) + "%";
 }
 function showCause(m) {
-  const parts = m.dead.map(d => ["dead", d.words]).concat(m.roots.map(r => ["", r.words]));
+  const faults = m.active || [];
+  const parts = m.dead.map(d => ["dead", d.words]).concat(faults.filter(f => f.words).map(f => ["", f.words]), m.roots.map(r => ["", r.words]));
   const stopped = m.stop.filter(s => s === 1 || s === 2).length, down = m.stop.filter(s => s === 3).length;
-  if (!parts.length) parts.push(["calm", stopped ? count(stopped, "line") + (stopped === 1 ? " is" : " are") + " stopped." : "Nothing is stopped."]);
+  if (!parts.length) parts.push(["calm", stopped ? count(stopped, "line") + (stopped === 1 ? " is" : " are") + " stopped." : faults.length ? "No line is stopped as a whole; " + faults.map(f => f.text).slice(0, 3).join("; ") + "." : "Nothing is stopped."]);
   if (down) parts.push(["calm", count(down, "line") + (down === 1 ? " is" : " are") + " down."]);
   if (parts.length > 4) parts.splice(3, Infinity, ["calm", "And " + (parts.length - 3) + " more."]);
   const key = JSON.stringify(parts);
@@ -440,12 +445,13 @@ async function copy(text) {
 // The charts.
 let charts = [], chartsStale = true, x = [], groups = [], absent = [], zoomed = false; // zoomed: into a part of the time
 const CHARTS = [
-  {title: "Rate", unit: "GB/s", always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.rate) / 1e9})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? scale(m.works[i].rate, 1e9) : null})))},
+  {title: "Rate", get unit() { return rateUnit[1]; }, always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => toBits(sum(name, m.rate))})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? toBits(m.works[i].rate) : null})))},
   {title: "Open flows", unit: "flows", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i] ? m.works[i].open : null}))},
   {title: "Queue", unit: "KB", levels: true, series: () => { const k = port(); return k < 0 ? [] : [{label: scene.lines[k].name, colour: tint(0), fill: true, of: m => scale(m.queue[k], 1e3)}]; }},
   {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.feedback)}))},
-  {title: "Rate limiter", unit: "GB/s", series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => scale(m.limit[k], 1e9)}, {label: "target", colour: tint(1), dash: [5, 4], of: m => scale(m.target[k], 1e9)}]; }},
+  {title: "Rate limiter", get unit() { return rateUnit[1]; }, series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => toBits(m.limit[k])}, {label: "target", colour: tint(1), dash: [5, 4], of: m => toBits(m.target[k])}]; }},
 ];
+const toBits = v => known(v) ? inBits(v) : null;
 const scale = (v, base) => known(v) ? v / base : null;
 const members = name => { const g = groups.find(g => g.name === name); return g ? g.flows : []; };
 function sum(name, values) { let s = 0, any = false; for (const k of members(name)) if (known(values[k])) { s += values[k]; any = true; } return any ? s : null; }
@@ -491,7 +497,7 @@ function drawChips() {
 }
 function makeCharts() {
   const style = getComputedStyle(document.documentElement), ink = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--rule").trim(), stop = style.getPropertyValue("--stop").trim(), faint = style.getPropertyValue("--faint").trim();
-  const width = Math.max(280, $("charts").clientWidth);
+  const width = wide($("charts"));
   for (const c of charts) c.plot.destroy();
   charts = [];
   $("charts").replaceChildren();
@@ -543,6 +549,10 @@ function makeCharts() {
   x = []; zoomed = false;
   chartsStale = false;
 }
+// Charts are as wide as their column at once, before the browser paints a window of another size.
+const wide = of => Math.max(200, of.clientWidth);
+new ResizeObserver(() => { for (const {plot} of charts) if (plot.width !== wide($("charts"))) plot.setSize({width: wide($("charts")), height: plot.height}); }).observe($("charts"));
+new ResizeObserver(() => { for (const s of sizes) if (s && s.plot.width !== wide($("sizes"))) s.plot.setSize({width: wide($("sizes")), height: s.plot.height}); }).observe($("sizes"));
 function showCharts() {
   if (moments.slice(x.length).some(m => absent.some(s => s.of(m)))) chartsStale = true;
   if (chartsStale) makeCharts();
@@ -569,7 +579,7 @@ function makeSizes(m) {
     const key = el("span", {}, ...PERCENTILES.map((name, k) => { const s = el("span", {class: "curve"}, name); s.style.setProperty("--c", tint(k)); return s; }));
     const bands = el("span", {}), figure = el("figure", {role: "img"}, el("figcaption", {}, el("span", {}, el("b", {}, scene.works[i].name), bands), key));
     $("sizes").append(figure);
-    const s = {figure, bands, of: w.sizes}, width = Math.max(280, $("sizes").clientWidth), marks = [10, 5, 4].find(v => v <= width / 80) || 2;
+    const s = {figure, bands, of: w.sizes}, width = wide($("sizes")), marks = [10, 5, 4].find(v => v <= width / 80) || 2;
     const n = () => s.of.borders.length - 1, at = k => Math.floor(k * n() / marks); // where a mark is, as a border
     const axis = {stroke: ink, grid: {stroke: rule, width: 1}, ticks: {show: false}, font: "11px system-ui, sans-serif"};
     s.plot = new uPlot({
@@ -650,6 +660,8 @@ let lineAt, flowAt; // indices by name
 function begin(s) {
   scene = s; moments = []; view = -1; live = true; over = ""; lost = false; followed = null; lastPort = -1; spared = true;
   [lineAt, flowAt] = [s.lines, s.flows].map(all => new Map(all.map((x, i) => [x.name, i])));
+  const fastest = 8 * Math.max(0, ...s.lines.map(l => l.rate));
+  rateUnit = BITS.find(([b]) => fastest >= b) || BITS[1];
   document.title = s.name + " – fabemu";
   put($("name"), s.name);
   $("name").title = s.text || "";
@@ -681,16 +693,22 @@ addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout((
 // For tests: how much was drawn, and how much is kept.
 Object.defineProperty(window, "fabemu", {value: {get frames() { return frames; }, get moments() { return moments.length; }, get view() { return view; }, get followed() { return followed; }, get settled() { return !due && !chartsDue && !resized; }}});
 
-const kept = $("data");
-if (kept) {
-  const d = JSON.parse(kept.textContent);
-  begin(d.scene);
-  d.moments.forEach(add);
-} else {
-  const events = new EventSource("moments");
+// The page begins with the moments that it has in it, and then asks for those after them.
+const d = JSON.parse($("data").textContent);
+begin(d.scene);
+(d.moments || []).forEach(add);
+if (d.still) { lost = true; said("The run as it was when this page was asked for."); }
+if (known(d.after)) addEventListener("load", () => connect("moments?after=" + d.after));
+function connect(to) {
+  const events = new EventSource(to);
   events.addEventListener("scene", e => begin(JSON.parse(e.data)));
   events.addEventListener("moment", e => { lost = false; add(JSON.parse(e.data)); });
   events.addEventListener("end", e => { over = e.data || "The run is over."; events.close(); said(over); show(); });
-  events.onerror = () => { if (over) return; lost = true; said("The run does not answer. What is here stays."); show(); };
+  events.onerror = () => {
+    if (over) return;
+    lost = true; said("The run does not answer. What is here stays."); show();
+    events.close();
+    setTimeout(() => connect("moments"), 3000); // from the beginning: it may be another run's answer
+  };
 }
 })();
