@@ -166,7 +166,6 @@ func (k *Sink) check(kind port.FlowControl) error {
 // answers reports whether the destination sends frames by itself.
 func (k *Sink) answers() bool { return k.Answer != nil || k.Transport.streams() }
 
-// addSource makes the source of a flow.
 func (e *Endpoint) addSource(i int, f Flow) {
 	s := &e.sources[i]
 	e.newSource(s, f, flowSlot+i, nil)

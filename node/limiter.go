@@ -51,7 +51,6 @@ func NewInterPacketDelay(r unit.Rate) *InterPacketDelay { return &InterPacketDel
 // Next returns the start of the last packet plus the delay, or now.
 func (l *InterPacketDelay) Next(now unit.Time, _ unit.Size) unit.Time { return max(now, l.next) }
 
-// Rate returns the rate.
 func (l *InterPacketDelay) Rate() unit.Rate { return l.rate }
 
 // Sent begins a new delay.

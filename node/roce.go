@@ -19,7 +19,6 @@ const (
 	IPv6
 )
 
-// Words returns the words for the versions.
 func (IPVersion) Words() []string { return []string{"ipv4", "ipv6"} }
 
 // PathMTU is one of the values of a connection's path MTU.
@@ -28,7 +27,6 @@ type PathMTU uint8
 // Words returns the words for the sizes (IBTA Volume 1, 9.7.2).
 func (PathMTU) Words() []string { return []string{"256B", "512B", "1024B", "2048B", "4096B"} }
 
-// Size returns the size.
 func (m PathMTU) Size() unit.Size { return 256 << m }
 
 // RoCEParams are the parameters of a flow with RoCEv2.

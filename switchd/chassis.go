@@ -202,7 +202,6 @@ type points struct {
 	some     bool      // there is at least one point
 }
 
-// make makes the points.
 func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 	if maker == nil {
 		return nil
@@ -212,7 +211,6 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 	return err
 }
 
-// reset resets all points.
 func (p *points) reset() {
 	if p.marker != nil {
 		p.marker.Reset()

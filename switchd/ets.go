@@ -26,7 +26,6 @@ type scheduler struct {
 	quantum [port.Priorities]unit.Size
 }
 
-// newScheduler returns the scheduler for weights.
 func newScheduler(w Weights) (s scheduler, err error) {
 	least := 0
 	for lane, weight := range w {

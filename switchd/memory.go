@@ -136,7 +136,6 @@ func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	return m.compare(input)
 }
 
-// watermarks returns the watermarks of an input.
 func (m *memory) watermarks(input int) (high, low unit.Size) {
 	if m.cuts == nil {
 		return m.high, m.low

@@ -35,7 +35,6 @@ type OutputQueuedConfig struct {
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
 
-// control returns the flow control of all ports.
 func (c *OutputQueuedConfig) control() port.FlowControl { return c.Ports[0].FlowControl }
 
 // OutputQueued is a switch with a shared memory and a queue for each priority at each output. A

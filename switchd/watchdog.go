@@ -16,7 +16,6 @@ const (
 	StormAlert                         // the storm is only reported
 )
 
-// Words returns the words for the actions.
 func (WatchdogAction) Words() []string { return []string{"drop", "forward", "alert"} }
 
 // Watchdog detects PFC storms at all outputs of a switch: a peer that keeps a priority stopped for

@@ -25,7 +25,6 @@ const (
 	BCNMax    uint8 = 1 << 5 // it was longer than the point's maximum
 )
 
-// bcnFlags are all flags.
 const bcnFlags = BCNSevere | BCNMild | BCNMax
 
 // BottleneckUnit is the unit of a BCN message's bottleneck rate, in bits per second.
@@ -124,7 +123,6 @@ func parseBCN(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+max(len(want), BCNSampled))
 }
 
-// bcnFields are the fields of a BCN message.
 var bcnFields = slices.Concat([]Field{
 	versionField,
 	{Key: "flags", access: ofFlags},

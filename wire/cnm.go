@@ -110,7 +110,6 @@ func parseCNM(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+octets)
 }
 
-// cnmFields are the fields of a CNM.
 var cnmFields = slices.Concat([]Field{
 	{Filter: "version", Title: "Version", Size: 2, Mask: 0xF000},
 	{Word: "fb", Key: "fb", access: number(func(f *Frame) *uint8 { return &f.Sampled().Fb }), Title: "Quantised feedback",

@@ -26,7 +26,6 @@ const (
 // refusals by reason.
 const Reasons = int(ErrPayload) + 1
 
-// reasonWords are the words for reasons.
 var reasonWords = [...]string{
 	0: "unknown reason", ErrTruncated: "truncated", ErrTrailing: "trailing bytes", ErrChecksum: "wrong checksum",
 	ErrReserved: "reserved bit set", ErrUnsupported: "unsupported value", ErrRange: "value out of range",

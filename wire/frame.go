@@ -67,7 +67,6 @@ const (
 	Guest  // on Ethernet, frames of a real host: the frame is its body (Bodies.Put)
 )
 
-// familyWords are the words for families.
 var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2", Guest: "guest"}
 
 func (f Family) String() string { return unit.Word(f, familyWords[:]) }
@@ -161,7 +160,6 @@ func (f *Frame) Pause() *PausePart { return as[PausePart](&f.Part) }
 // Sampled returns the part of a Notification or a BCN message.
 func (f *Frame) Sampled() *SamplePart { return as[SamplePart](&f.Part) }
 
-// Message returns the part of a Message.
 func (f *Frame) Message() *MessagePart { return as[MessagePart](&f.Part) }
 
 // CC returns the part of a CCUpdate.
@@ -170,7 +168,6 @@ func (f *Frame) CC() *CCPart { return as[CCPart](&f.Part) }
 // OrderedSet returns the part of a control ordered set (Kind.OrderedSet).
 func (f *Frame) OrderedSet() *OrderedSetPart { return as[OrderedSetPart](&f.Part) }
 
-// Probe returns the part of a Probe.
 func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }
 
 // SetImmediate gives a Data frame without a body immediate data: four bytes, which InfiniBand and

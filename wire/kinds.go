@@ -134,7 +134,6 @@ const (
 	GuestFrame                        // the same, and the frame is a guest's: no Parse reads it
 )
 
-// delimiterWords are the words for delimiters.
 var delimiterWords = [...]string{
 	0: "none", DataPacket: "data packet", LinkPacket: "link packet", StartOfFrame: "ethernet frame", GuestFrame: "frame of a guest",
 }
@@ -194,7 +193,6 @@ const (
 	WireFraming
 )
 
-// Words returns the words for the framings.
 func (Framing) Words() []string { return []string{"paper", "wire"} }
 
 func (g Framing) String() string { return unit.Word(g, g.Words()) }

@@ -49,7 +49,6 @@ func parseMessage(f *Frame, _ *Body, b []byte, at int) error {
 	return wantSize(b, at+MessageSize)
 }
 
-// messageFields are the fields of a message.
 var messageFields = slices.Concat([]Field{
 	versionField, qpField,
 	{Word: "value", Key: "value", Form: Unsigned, access: number(func(f *Frame) *uint64 { return &f.Message().Value }),

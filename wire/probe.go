@@ -58,7 +58,6 @@ func appendProbe(b []byte, f *Frame, _ Body) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(p.CameAt))
 }
 
-// probeFlags are all flags.
 const probeFlags = ProbeAnswer | ProbeCounted
 
 // parseProbe completes f with a probe, which starts at b[at]; b is all but the FCS, which is
@@ -89,7 +88,6 @@ func parseProbe(f *Frame, _ *Body, b []byte, at int) (err error) {
 	return wantSize(b, at+ProbeSize)
 }
 
-// probeFields are the fields of a probe.
 var probeFields = slices.Concat([]Field{
 	versionField, qpField,
 	{Key: "flags", access: ofFlags},

@@ -342,7 +342,6 @@ func (f *Frame) readOptions(o []byte) bool {
 	return true
 }
 
-// tcpFields are the fields of a segment.
 var tcpFields = slices.Concat(cnTagFields, rlTagFields, []Field{
 	{text: func(b []byte, f *Frame) []byte {
 		b = append(b, " flags="...)

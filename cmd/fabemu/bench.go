@@ -28,7 +28,6 @@ func benchCommand() *cobra.Command {
 	return c
 }
 
-// benchFlags are the flags of bench limiter.
 type benchFlags struct {
 	limiters.Options
 	program.Program

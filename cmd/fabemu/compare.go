@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// compareFlags are the flags of compare.
 type compareFlags struct {
 	// How much checks and series may differ, as a share of their size.
 	Tolerance float64 `flag:"tolerance" group:"Comparison" arg:"SHARE" low:"0"`

@@ -25,7 +25,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// liveFlags are the flags of live.
 type liveFlags struct {
 	// Serve the page at this address; port 0 is any free one.
 	Address string `flag:"at" group:"Output" arg:"HOST:PORT" def:"127.0.0.1:0"`

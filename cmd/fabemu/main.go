@@ -45,7 +45,6 @@ func recovered(call func() int) (status int) {
 	return call()
 }
 
-// rootCommand returns the program with all of its commands.
 func rootCommand(out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fabemu COMMAND",

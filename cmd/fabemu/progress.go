@@ -53,7 +53,6 @@ func (n *notice) due(elapsed time.Duration) bool {
 	return true
 }
 
-// write writes a line.
 func (n *notice) write(line string) {
 	if !n.terminal {
 		fmt.Fprintln(n.to, line)

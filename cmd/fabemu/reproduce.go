@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reproduceFlags are the flags of reproduce.
 type reproduceFlags struct {
 	campaignFlags
 	more    commonFlags
@@ -40,7 +39,6 @@ func reproduceCommand() *cobra.Command {
 	return c
 }
 
-// register declares the flags.
 func (f *reproduceFlags) register(c *cobra.Command) {
 	add(c, &f.figures, "seeds", "workers")
 	f.campaignFlags.register(c, "digest")

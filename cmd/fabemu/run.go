@@ -32,7 +32,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runFlags are the flags of run.
 type runFlags struct {
 	emu.Options
 	changes
@@ -115,7 +114,6 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// add adds all flags of run.
 func (f *runFlags) add(c *cobra.Command) {
 	for _, flags := range []any{&f.changes, &f.resultFlags, &f.runChoices, &f.Options, &f.metrics, &f.Choice, &f.capture, &f.trace, &f.hosts} {
 		add(c, flags)

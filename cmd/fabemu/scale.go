@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// scaleFlags are the flags of scale.
 type scaleFlags struct {
 	// New rate of the fastest link, such as 100Mb/s.
 	Rate string `flag:"rate" group:"Output" arg:"RATE"`

@@ -103,7 +103,6 @@ func closeSubnet(server *subnet.Server, dir string) {
 	os.RemoveAll(filepath.Join(dir, subnetCache))
 }
 
-// subnetExecFlags are the flags of subnet exec.
 type subnetExecFlags struct {
 	// Run, by its folder; needed if several have a subnet.
 	Run string `flag:"run" arg:"DIR" group:"Run"`

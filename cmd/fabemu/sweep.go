@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sweepFlags are the flags of sweep.
 type sweepFlags struct {
 	axisFlags
 	campaignFlags
@@ -80,7 +79,6 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	return j, e.fill(c, j, scenario, f.Out)
 }
 
-// register declares the flags.
 func (f *sweepFlags) register(c *cobra.Command) {
 	add(c, &f.axisFlags, "scheme", "set")
 	add(c, &f.changes, "short")

@@ -23,7 +23,6 @@ func NewChildGuard() ChildGuard {
 	return c
 }
 
-// Start starts a process.
 func (c ChildGuard) Start(command *exec.Cmd) error {
 	tieToParent(command)
 	err := make(chan error)

@@ -46,10 +46,8 @@ func Stopped(int) bool { return false }
 // InGroup does nothing: the command ends with its context, and its children do not.
 func InGroup(*exec.Cmd) {}
 
-// PassCredentials refuses.
 func PassCredentials(*net.UnixConn) error { return NeedsLinux("a socket with credentials") }
 
-// ReadCredentials refuses.
 func ReadCredentials(*net.UnixConn, []byte) (int, *net.UnixAddr, int, int, error) {
 	return 0, nil, 0, -1, PassCredentials(nil)
 }

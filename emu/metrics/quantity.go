@@ -30,7 +30,6 @@ func (q *Quantity) ends() []string {
 	return q.Ends
 }
 
-// name returns the name of a quantity with an end.
 func (q *Quantity) name(end string) string {
 	if end == "" {
 		return q.Name
@@ -49,7 +48,6 @@ func names(yield func(string, *Quantity) bool) {
 	}
 }
 
-// figures yields the figures of an object.
 func (x *object) figures(yield func(figure) bool) {
 	for _, q := range table {
 		formula := q.flow
@@ -251,13 +249,11 @@ var (
 	blocks   = Unit{Word: "blocks; bytes", Symbol: "blocks"}
 )
 
-// Share returns the unit of shares of one.
 func Share() Unit { return share }
 
 // Sizes returns the unit of bytes.
 func Sizes() Unit { return sizes }
 
-// Rates returns the unit of rates.
 func Rates() Unit { return rates }
 
 // Seconds returns the unit of times.

@@ -191,7 +191,6 @@ func (v *View) Work(k int) (n WorkCounts) {
 // Counted is Collector.Counted of the transfers up to View.End, or a little later.
 func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
 
-// PortState is the state of a port.
 type PortState struct {
 	Block    port.Block // the cause that keeps the frames that wait for its link, lane 0: Idle where none wait
 	Queue    int64      // bytes that wait for its link; -1 where they cannot be found
@@ -203,7 +202,6 @@ type PortState struct {
 	Congested unit.Duration
 }
 
-// FlowState is the state of a flow.
 type FlowState struct {
 	Block  port.Block // the cause that keeps its source: Idle where there is nothing to send
 	Active bool       // it has something to send, or in flight

@@ -191,7 +191,6 @@ func (c *Collector) CountsFrom(workload int) unit.Time {
 	return unit.Time(w.Start + w.WarmUp)
 }
 
-// EndedTransfers returns how many transfers of a workload have ended.
 func (c *Collector) EndedTransfers(workload int) int { return c.works[workload].ended.n }
 
 // WaitingTransfers returns how many transfers of a workload wait for a source.

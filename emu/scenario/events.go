@@ -321,7 +321,6 @@ func Active(changes []Change, at unit.Time) (active []Change) {
 	return active
 }
 
-// word returns the word for a fault.
 func (f *LinkFault) word() string {
 	switch {
 	case f.Loss > 0:

@@ -130,7 +130,6 @@ func (g *Guest) Card() bool { return g.Interface != "" || g.VM != "" }
 // Bridged reports whether hardware addresses of the guest are not the fabric's.
 func (g *Guest) Bridged() bool { return g.Kind == Tap && g.places() > 0 }
 
-// places returns how many places the guest has.
 func (g *Guest) places() (n int) {
 	for _, given := range []bool{g.Netns != "", g.PID > 0, g.Container != "", g.Interface != "", g.VM != ""} {
 		if given {
@@ -158,7 +157,6 @@ func (d *DSCP) class(dscp uint8) uint8 {
 	return dscp & 63 >> 3
 }
 
-// lowest returns the lowest DSCP of a priority.
 func (d *DSCP) lowest(priority uint8) (dscp uint8, ok bool) {
 	for dscp := range uint8(len(d)) {
 		if d.class(dscp) == priority {

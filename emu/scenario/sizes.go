@@ -24,7 +24,6 @@ func SizesOf(text string) (Sizes, error) {
 	return Sizes{d.String()}, nil
 }
 
-// Distribution returns the distribution.
 func (s Sizes) Distribution() traffic.Sizes {
 	d, _ := traffic.ParseSizes(s.Text)
 	return d

@@ -103,7 +103,6 @@ func (t *transferTable) read(file io.Reader) error {
 	}
 }
 
-// add adds the transfer of a row.
 func (t *transferTable) add(row []string) error {
 	cell := func(name string) string { return strings.TrimSpace(row[t.column[name]]) }
 	from, ok := t.place[cell("from")]

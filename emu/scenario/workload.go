@@ -201,7 +201,6 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 // Ranked reports whether the endpoints are ranks of a parallel job.
 func (w *Workload) Ranked() bool { return w.Collective != "" || w.Goal != "" }
 
-// Operation returns the collective operation of a workload that has one.
 func (w *Workload) Operation() schedule.Collective {
 	c := schedule.Collective{Algorithm: w.Algorithm, Ranks: len(w.Members()), Repeat: w.Count, Compute: w.Compute}
 	for i, word := range c.Kind.Words() {

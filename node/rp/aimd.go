@@ -24,7 +24,6 @@ type MultiplicativeParams struct {
 	Factor
 }
 
-// aimdAlgorithm is the row of AIMD.
 func aimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "aimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and adds to it without marks (Santos, Turner and Janakiraman)"},
@@ -51,7 +50,6 @@ func (c *AIMD) Feedback(_ unit.Time, f wire.Frame) {
 // so that a mark is made good after 1/Rmin, at every rate.
 type FIMD struct{ multiplicative }
 
-// fimdAlgorithm is the row of FIMD.
 func fimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},

@@ -170,7 +170,6 @@ func (p BCNLimiter) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// bcnAlgorithm is the row of BCN.
 func bcnAlgorithm() Algorithm {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
 	return row(Algorithm{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,

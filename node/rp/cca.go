@@ -234,7 +234,6 @@ func (p CCAParams) warns(s Site) (doubts []Doubt) {
 	return doubts
 }
 
-// ccaAlgorithm is the row of CCA.
 func ccaAlgorithm() Algorithm {
 	return row(Algorithm{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
 		Doc:    "delays packets by a table, at an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",

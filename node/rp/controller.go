@@ -165,7 +165,6 @@ func NewFixed(r unit.Rate) *Fixed { return &Fixed{rate: r} }
 // FixedParams are the parameters of Fixed: there are none.
 type FixedParams struct{}
 
-// fixedAlgorithm is the row of Fixed.
 func fixedAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
 		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the algorithm
@@ -174,5 +173,4 @@ func fixedAlgorithm() Algorithm {
 		func(_ FixedParams, s Site) Controller { return NewFixed(s.Line) })
 }
 
-// Rate returns the rate.
 func (c *Fixed) Rate() unit.Rate { return c.rate }

@@ -155,7 +155,6 @@ func (p DCQCNParams) Traits() Traits {
 	}}
 }
 
-// dcqcnAlgorithm is the row of DCQCN.
 func dcqcnAlgorithm() Algorithm {
 	rocev2 := []string{"transport.kind=rocev2"}
 	trials := []Trial{

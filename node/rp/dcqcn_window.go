@@ -58,7 +58,6 @@ func (*DCQCNWindow) Acked(unit.Time, Ack) {}
 // Lost changes nothing.
 func (*DCQCNWindow) Lost(unit.Time) {}
 
-// Window returns the window.
 func (d *DCQCNWindow) Window() unit.Size {
 	r := d.line
 	if d.params.Variable {

@@ -100,7 +100,6 @@ const (
 	GainsOfFlow      = "flow"
 )
 
-// e2cmAlgorithm is the row of E2CM.
 func e2cmAlgorithm() Algorithm {
 	ecm := []string{"version=ecm"}
 	trials := []Trial{{Name: "source-based", Point: "bcn", Marking: ecm},

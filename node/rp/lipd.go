@@ -26,7 +26,6 @@ type LIPD struct {
 // LIPDParams are the parameters of LIPD.
 type LIPDParams struct{ Ratio }
 
-// lipdAlgorithm is the row of LIPD.
 func lipdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "lipd", Feedback: Echoes,
 		Doc: "lengthens the inter-packet delay by a packet time per mark, and shortens it proportionally without marks (Santos, Turner and Janakiraman)"},

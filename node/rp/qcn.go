@@ -75,7 +75,6 @@ func (p QCNParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// qcnAlgorithm is the row of QCN.
 func qcnAlgorithm() Algorithm {
 	named := []string{"octets=14"} // so that notifications name their flow
 	trials := []Trial{{Name: "with timer", Marking: named},
@@ -121,7 +120,6 @@ func newQCN(c QCNParams, s Site) *QCN {
 // Rate returns the current rate.
 func (q *QCN) Rate() unit.Rate { return q.current }
 
-// Target returns the target rate.
 func (q *QCN) Target() unit.Rate { return q.target }
 
 // Active reports whether the flows are limited.

@@ -92,7 +92,6 @@ func (p SwiftParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// swiftAlgorithm is the row of Swift.
 func swiftAlgorithm() Algorithm {
 	return row(Algorithm{Name: "swift", Feedback: Delays,
 		Doc:    "keeps the delay that ACKs measure at a target by a window; the target depends on hops and window (Swift), on RoCEv2",

@@ -92,7 +92,6 @@ func (p TimelyParams) CheckSite(s Site) (string, error) {
 	return "", nil
 }
 
-// timelyAlgorithm is the row of TIMELY.
 func timelyAlgorithm() Algorithm {
 	rocev2 := []string{"transport.kind=rocev2"}
 	return row(Algorithm{Name: "timely", Feedback: Delays,

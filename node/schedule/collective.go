@@ -20,7 +20,6 @@ const (
 	Barrier                        // messages of Size, 0 for 1 byte: each rank leaves when all have entered
 )
 
-// Words returns the words for the operations.
 func (Operation) Words() []string {
 	return []string{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "barrier"}
 }
@@ -41,7 +40,6 @@ const (
 	Dissemination                    // Barrier: to ranks at twice the distance each time
 )
 
-// Words returns the words for the algorithms.
 func (Algorithm) Words() []string {
 	return []string{"usual", "ring", "halving-doubling", "pairwise", "shift", "binomial", "dissemination"}
 }

@@ -17,7 +17,6 @@ const (
 	DCTCP                     // by the fraction of bytes that were marked (RFC 8257)
 )
 
-// Words returns the words for the rules.
 func (Congestion) Words() []string { return []string{"classic", "dctcp"} }
 
 // fraction is the estimate of the share of bytes that were marked (RFC 8257, section 3.3).

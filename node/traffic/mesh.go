@@ -20,7 +20,6 @@ const (
 	Incast                     // now and then some members, drawn at random, send to another one at the same instant
 )
 
-// Words returns the words for the patterns.
 func (Pattern) Words() []string {
 	return []string{"uniform", "permutation", "ring", "all-to-all", "incast"}
 }

@@ -163,7 +163,6 @@ func (s *Sizes) average() (mean span) {
 // Mean returns the mean in bytes.
 func (s *Sizes) Mean() float64 { return float64(s.mean.whole) + float64(s.mean.frac)/(1<<64) }
 
-// Largest returns the largest size.
 func (s *Sizes) Largest() unit.Size { return s.points[len(s.points)-1].size }
 
 // Single returns the size that all transfers have; false: sizes differ.

@@ -44,7 +44,6 @@ const (
 	Transfers
 )
 
-// Words returns the words for the kinds.
 func (Kind) Words() []string {
 	return []string{"greedy", "paced", "constant", "bernoulli", "poisson", "bursts", "transfers"}
 }

@@ -1,6 +1,6 @@
 // Package archtest tests the tree: which packages may import which, which calls are
 // banned where and why, that no package has mutable state, that texts are not compared
-// with the words of scenarios, that packages and exported names have comments, and that
+// with the words of scenarios, that packages have comments, which fit a page, and that
 // files are formatted.
 //
 // The tests need only Go, and "go test ./..." runs them. Their rules are tables: the

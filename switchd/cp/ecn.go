@@ -112,7 +112,6 @@ func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
 // Reset does nothing: there is no state.
 func (*ECN) Reset() {}
 
-// length returns the length of the queue.
 func (e *ECN) length(q *Queue) unit.Size {
 	if e.c.Cell > 0 {
 		return unit.Size(q.Cells) * e.c.Cell

@@ -73,7 +73,6 @@ func (a *Agenda) key(slot int, t unit.Time) int64 {
 	return int64(min(t, a.last))<<(a.shift&63) | int64(slot)
 }
 
-// instant returns the instant of a key.
 func (a *Agenda) instant(key int64) unit.Time {
 	if key == never {
 		return unit.Never

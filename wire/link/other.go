@@ -69,13 +69,11 @@ func VethTrain(*Veth) *Train { return &Train{} }
 // Room returns 0.
 func (*Train) Room() int { return 0 }
 
-// Put fails.
 func (*Train) Put([]byte) error { return errSystem }
 
 // Flush sends nothing.
 func (*Train) Flush() (left int, err error) { return 0, errSystem }
 
-// Next fails.
 func (*Train) Next() ([]byte, error) { return nil, errSystem }
 
 // Veth is one end of a pair of virtual Ethernet interfaces: on Linux.
@@ -93,5 +91,4 @@ type Poller struct{}
 // NewPoller returns a poller that waits for nothing.
 func NewPoller([]File) *Poller { return &Poller{} }
 
-// Wait fails.
 func (*Poller) Wait(int64, func(int)) error { return errSystem }

@@ -98,7 +98,6 @@ func (p *Param) IsUsual(v any) bool {
 	return f.IsZero() || p.Default != "" && p.Text(v) == p.Default
 }
 
-// Holds reports whether a condition holds in a struct.
 func (s *Struct) Holds(c Condition, v any) bool {
 	if c.Key == "" {
 		return true

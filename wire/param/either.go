@@ -61,7 +61,6 @@ func (p Param) Stated() Param {
 	return p
 }
 
-// readDefault reads the default.
 func (p *Param) readDefault(wrong func(format string, args ...any)) {
 	p.usual = nil
 	if p.Default != "" && p.Kind.Single() {

@@ -217,7 +217,6 @@ func (p *Param) Walk(path string, visit func(path string, p *Param)) {
 	}
 }
 
-// Path returns the path of a key.
 func Path(path, key string) string {
 	if path == "" {
 		return key

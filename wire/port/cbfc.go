@@ -21,7 +21,6 @@ const (
 	DynamicPool                // also shared credits, up to a multiple of those that are free
 )
 
-// Words returns the words for the ways of sharing.
 func (Sharing) Words() []string { return []string{"none", "static", "dynamic"} }
 
 func (p Sharing) String() string { return unit.Word(p, p.Words()) }

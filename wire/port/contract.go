@@ -102,7 +102,6 @@ const (
 	ControlChange               // of an endpoint: its flows have the reaction points of Event.Setting, a map[uint32]rp.Controller by queue pair
 )
 
-// eventWords are the words for kinds of events.
 var eventWords = [...]string{
 	0: "unknown", RateChange: "rate-change", LinkDown: "link-down", LinkUp: "link-up", ServiceRate: "service-rate",
 	StormStart: "storm-start", StormStop: "storm-stop", Restart: "restart", Deadlock: "deadlock",
@@ -135,7 +134,6 @@ const (
 // Blocks is the number of kinds of Block.
 const Blocks = 9
 
-// blockWords are the words for kinds of Block.
 var blockWords = [Blocks]string{
 	Open: "open", Idle: "idle", LinkBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",
 	RateLimited: "rate-limited", Window: "window", Paused: "paused", Down: "down",

@@ -194,7 +194,6 @@ func (p *Port) Lanes() (n int, acks bool) {
 	return 0, false
 }
 
-// lane returns the credit of a lane of a port with Credits.
 func (p *Port) lane(lane uint8) *Credit { return &p.control.(*credits).lanes[lane].Credit }
 
 // Used returns the occupancy of a lane's receive buffer in blocks, on InfiniBand.

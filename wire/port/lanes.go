@@ -19,7 +19,7 @@ const (
 // ServiceLevels is the number of service levels (SLs).
 const ServiceLevels = 16
 
-// Unmapped, as an entry of SLToVL, means that packets of the SL are dropped (IBTA Volume 1, 7.6.6).
+// Unmapped as an entry of SLToVL means that packets of the SL are dropped (IBTA Volume 1, 7.6.6).
 const Unmapped = ManagementLane
 
 // SLToVL is the lane of an output for each service level. Packets are dropped if the link does not

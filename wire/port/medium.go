@@ -46,7 +46,6 @@ func (t *timing) after(control bool) unit.Duration {
 // media is the set of kinds of transmitters that the ports of a driver's nodes have.
 type media struct{ all []*medium }
 
-// of returns the medium of a kind.
 func (m *media) of(k kind) *medium {
 	for _, old := range m.all {
 		if old.kind == k {

@@ -21,7 +21,6 @@ const (
 	ChannelCredits                         // the sender counts the credits of virtual channels (Ultra Ethernet, section 5.2)
 )
 
-// Words returns the words for the kinds.
 func (FlowControl) Words() []string { return []string{"credit", "pause", "pfc", "none", "cbfc"} }
 
 func (c FlowControl) String() string { return unit.Word(c, c.Words()) }

@@ -17,7 +17,6 @@ const (
 	Discard                  // they are dropped
 )
 
-// Words returns the words for the actions.
 func (Action) Words() []string { return []string{"best-effort", "block", "discard"} }
 
 func (a Action) String() string { return unit.Word(a, a.Words()) }
@@ -39,7 +38,6 @@ const (
 	At400GFor40m
 )
 
-// Words returns the words for the samples.
 func (Sample) Words() []string {
 	return []string{"fitted", "200g-5m", "200g-40m", "400g-5m", "400g-40m"}
 }

@@ -154,7 +154,6 @@ func (e *End) Freed() bool {
 	return freed
 }
 
-// count counts c, and reports it.
 func (e *End) count(now unit.Time, c Counter, f *wire.Frame, sequence uint32) {
 	e.counts[c]++
 	if f == nil {
@@ -261,7 +260,6 @@ func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, 
 // mod returns a sequence, which may be too high by some wraps.
 func (e *End) mod(sequence uint32) uint32 { return sequence & (e.modulus - 1) }
 
-// before returns the sequence before one.
 func (e *End) before(sequence uint32) uint32 { return e.mod(sequence + e.modulus - 1) }
 
 // Again notes that the frame that Next has returned leaves now and takes the line until end.

@@ -14,7 +14,6 @@ type Mistake struct{ Err error }
 
 func (e *Mistake) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
 func (e *Mistake) Unwrap() error { return e.Err }
 
 // Errorf returns a *Mistake with the text of fmt.Errorf.

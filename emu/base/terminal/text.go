@@ -69,7 +69,6 @@ type Page struct {
 	b strings.Builder
 }
 
-// String returns the text.
 func (p *Page) String() string { return p.b.String() }
 
 // Line writes a line. Spaces at its end are left out.

@@ -14,7 +14,6 @@ import (
 // in time.Time, and to which a clock that runs backwards gives tokens twice.
 type xtime struct{ *rate.Limiter }
 
-// XTimeRate returns one at a rate.
 func XTimeRate(r unit.Rate) node.RateLimiter {
 	return xtime{rate.NewLimiter(rate.Limit(r.BytesPerSecond()), 9000)}
 }

@@ -39,7 +39,6 @@ const offloadsHere = unix.TUN_F_CSUM | unix.TUN_F_TSO4 | unix.TUN_F_TSO6 | unix.
 // tunPath is the file that opens them.
 const tunPath = "/dev/net/tun"
 
-// device makes the device of a guest.
 func (b *builder) device(g *Guest) (d *Device, err error) {
 	n := b.namespaces[g.Node]
 	d = &Device{Name: b.plan.Nodes[g.Node], Namespace: n.path(), fd: -1}

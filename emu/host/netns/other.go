@@ -25,28 +25,22 @@ func (*Run) Lock() string { return "" }
 // Possible reports false.
 func Possible() bool { return false }
 
-// Remove fails.
 func (*Run) Remove(context.Context) error { return ErrPrivilege }
 
-// Find fails.
 func Find() ([]*Run, error) { return nil, ErrPrivilege }
 
 // Inside is a thread that cannot enter a namespace.
 type Inside struct{}
 
-// Enter fails.
 func Enter(string, []Host) (*Inside, error) { return nil, ErrPrivilege }
 
-// Start fails.
 func (*Inside) Start(*exec.Cmd) error { return ErrPrivilege }
 
-// Exec fails.
 func (*Inside) Exec(string, []string) error { return ErrPrivilege }
 
 // Close does nothing.
 func (*Inside) Close() {}
 
-// LiveGuests fails.
 func LiveGuests() ([]LiveGuest, error) { return nil, ErrPrivilege }
 
 // RemoveDead does nothing.
@@ -61,19 +55,15 @@ type Topology struct {
 // Device is a device that cannot be made.
 type Device struct{ Name, Namespace string }
 
-// Read fails.
 func (*Device) Read([]byte) (int, error) { return 0, ErrPrivilege }
 
-// Write fails.
 func (*Device) Write([]byte) (bool, error) { return false, ErrPrivilege }
 
-// Dropped fails.
 func (*Device) Dropped() (sent, received uint64, err error) { return 0, 0, ErrPrivilege }
 
 // Poll is a Poll of no device.
 type Poll struct{}
 
-// NewPoll fails.
 func NewPoll([]*Device) (*Poll, error) { return nil, ErrPrivilege }
 
 // Wait returns at once.
@@ -88,10 +78,8 @@ func (*Topology) Close() error { return nil }
 // Port is one end of a link that cannot be built.
 type Port struct{}
 
-// Open fails.
 func (Port) Open(link.VethOptions) (*link.Veth, error) { return nil, ErrPrivilege }
 
-// Build fails.
 func Build(context.Context, Plan) (*Topology, error) { return nil, ErrPrivilege }
 
 // Changes returns none.

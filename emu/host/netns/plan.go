@@ -138,7 +138,6 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-
 // longestName is how many bytes the name of a file may have: NAME_MAX of Linux.
 const longestName = 255
 
-// namespaceName returns the name of the namespace of a node.
 func namespaceName(run uint32, node string) string {
 	return fmt.Sprintf("%s%08x-%s", namespacePrefix, run, node)
 }

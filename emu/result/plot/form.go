@@ -101,7 +101,6 @@ type Drawing interface {
 	rows() [][]string // of the CSV file, including the heads
 }
 
-// Write writes a drawing in a format.
 func (s *Style) Write(w io.Writer, d Drawing, format string) error {
 	y, err := s.form()
 	if err := cmp.Or(err, check(format)); err != nil {

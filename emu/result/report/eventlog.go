@@ -164,7 +164,6 @@ func (l *EventLog) flush() {
 	l.same = l.same[:0]
 }
 
-// write writes events.
 func (l *EventLog) write(events []trace.Event) {
 	for i := range events {
 		l.text = l.form.Append(l.text, &events[i])

@@ -35,7 +35,6 @@ func StartsOf(t *measured.Time, dilation int64) *Starts {
 	return s
 }
 
-// percentiles returns the percentiles of a histogram, in a unit.
 func percentiles(h pace.Histogram, unit float64) Percentiles {
 	n := func(q float64) Number { return Number(float64(h.ValueAtQuantile(q)) / unit) }
 	return Percentiles{P50: n(50), P95: n(95), P98: n(98), P99: n(99), P99_9: n(99.9), Max: n(100)}

@@ -78,7 +78,6 @@ type domainRun struct {
 // over is the number of the window after the last one.
 const over = -1
 
-// domain is one domain.
 type domain struct {
 	*order
 	all   *domainRun
@@ -151,7 +150,6 @@ func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	return hops, r.err
 }
 
-// split makes the domains.
 func (r *domainRun) split() error {
 	f, of := r.fabric, r.plan.Of
 	base, err := number(f)

@@ -131,7 +131,6 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	return p, nil
 }
 
-// named returns a guest.
 func (g *Guests) named(name string) *guest {
 	for _, x := range g.all {
 		if x.name == name {

@@ -178,7 +178,6 @@ func (c *Coordinator) Promise(send func(part int, promise []byte)) {
 	}
 }
 
-// promise sends a part its promise.
 func (c *Coordinator) promise(part int, send func(part int, promise []byte)) {
 	c.promises = c.promises[:0]
 	for _, x := range c.parts[part].in {

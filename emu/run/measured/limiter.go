@@ -73,7 +73,6 @@ func (l *limiter) Sent(now unit.Time, n unit.Size) {
 	l.RateLimiter.Sent(l.hand(at), n)
 }
 
-// SetRate sets the rate.
 func (l *limiter) SetRate(now unit.Time, r unit.Rate) {
 	l.RateLimiter.SetRate(l.hand(l.time.read(now)), r)
 }

@@ -89,7 +89,6 @@ type frame struct {
 // aFrame takes the place of the kind of an event where a frame follows.
 const aFrame = 0xFF
 
-// flag returns a bool as a byte.
 func flag(on bool) byte {
 	if on {
 		return 1

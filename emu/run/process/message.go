@@ -86,7 +86,6 @@ type Report struct {
 // headSize is the size of the kind and the length of a message.
 const headSize = 1 + 4
 
-// newMessage returns the bytes of a message.
 func newMessage(k kind, payload []byte) []byte {
 	return seal(k, append(make([]byte, headSize, headSize+len(payload)), payload...))
 }

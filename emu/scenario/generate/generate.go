@@ -73,7 +73,6 @@ type Kind struct {
 	lay        func(o *Options, s *scheme) (values, error)
 }
 
-// Kinds returns all kinds.
 func Kinds() []Kind {
 	const k, pods, leaves, perLeaf, rails = "--k", "--pods", "--leaves", "--hosts-per-leaf", "--rails"
 	return []Kind{

@@ -26,7 +26,6 @@ const (
 	Kubernetes Engine = "k8s"   // an Indexed Job of shards, and a Job for the table
 )
 
-// Engines returns all engines.
 func Engines() []Engine { return []Engine{Slurm, Kubernetes} }
 
 // Job is a campaign as engines take it.

@@ -124,7 +124,6 @@ var (
 	}}
 )
 
-// scaled returns values in a scale.
 func scaled(values []float64, s metrics.Scale) []float64 {
 	out := make([]float64, len(values))
 	for i, v := range values {

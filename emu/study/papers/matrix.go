@@ -69,7 +69,6 @@ type MatrixResult struct {
 	OverviewSays string `json:"overview_says,omitempty"`
 }
 
-// MatrixRowResult is a row of it.
 type MatrixRowResult struct {
 	Kind    string       `json:"kind"`
 	Name    string       `json:"name"`

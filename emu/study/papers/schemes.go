@@ -124,7 +124,6 @@ var situations = sync.OnceValue(func() schemesWords {
 	return w
 })
 
-// figureOf returns a column in the situation.
 func (s *situation) figureOf(c *columnWords) figureOf {
 	fill := strings.NewReplacer("{link}", s.Link, "{group}", s.Group).Replace
 	own := s.Columns[c.Key]

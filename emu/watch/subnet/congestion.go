@@ -202,7 +202,6 @@ func (c *congestion) admits(m *mad) bool {
 	return false
 }
 
-// congestionInfo serves CongestionInfo.
 func (s *Subnet) congestionInfo(at place, _, r *mad) uint16 {
 	if d := r.data(); s.nodes[at.node].isSwitch {
 		d[1] = 1 // credit starvation
@@ -313,7 +312,6 @@ func (s *Subnet) congestionTable(at place, m, r *mad) uint16 {
 	return statusOK
 }
 
-// timeStamp serves TimeStamp.
 func (s *Subnet) timeStamp(_ place, _, r *mad) uint16 {
 	be.PutUint32(r.data(), s.stamp(s.now))
 	return statusOK

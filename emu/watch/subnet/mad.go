@@ -190,7 +190,6 @@ func (s *Subnet) serve(at place, m *mad) (status uint16, ok bool) {
 	return status, true
 }
 
-// classPortInfo serves ClassPortInfo.
 func (s *Subnet) classPortInfo(_ place, m, r *mad) uint16 {
 	d := r.data()
 	d[0], d[1], d[7] = 1, 2, 18 // the last is RespTimeValue

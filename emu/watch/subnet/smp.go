@@ -102,13 +102,11 @@ var writable = [64]byte{
 	51: 0x1F, 53: 255,
 }
 
-// nodeDescription serves NodeDescription.
 func (s *Subnet) nodeDescription(at place, _, r *mad) uint16 {
 	copy(r[64:128], s.nodes[at.node].Name)
 	return statusOK
 }
 
-// nodeInfo serves NodeInfo.
 func (s *Subnet) nodeInfo(at place, _, r *mad) uint16 {
 	n, d := &s.nodes[at.node], r.data()
 	d[0], d[1], d[2], d[3], d[36] = 1, 1, n.nodeType(), byte(len(n.ports)-1), byte(at.port)
@@ -120,7 +118,6 @@ func (s *Subnet) nodeInfo(at place, _, r *mad) uint16 {
 	return statusOK
 }
 
-// switchInfo serves SwitchInfo.
 func (s *Subnet) switchInfo(at place, m, r *mad) uint16 {
 	w, d := &s.nodes[at.node].info, m.data()
 	if m.sets() {
@@ -135,7 +132,6 @@ func (s *Subnet) switchInfo(at place, m, r *mad) uint16 {
 	return statusOK
 }
 
-// portInfo serves PortInfo.
 func (s *Subnet) portInfo(at place, m, r *mad) (status uint16) {
 	n, number := &s.nodes[at.node], int(m.modifier()&0xFF)
 	if number == 0 {

@@ -141,7 +141,6 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 // local one.
 func guid(node, port int) uint64 { return 0x02FABE<<40 | uint64(node+1)<<8 | uint64(port) }
 
-// at returns the port at a place.
 func (s *Subnet) at(p place) *portInfo { return &s.nodes[p.node].ports[p.port] }
 
 // home returns the place of a client that is attached to a node: the port with its LID.

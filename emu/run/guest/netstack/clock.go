@@ -60,7 +60,6 @@ func (c *clock) passed() time.Duration {
 	return c.now
 }
 
-// AfterFunc sets a timer.
 func (c *clock) AfterFunc(d time.Duration, do func()) tcpip.Timer {
 	t := &timer{clock: c, do: do}
 	t.Reset(d)

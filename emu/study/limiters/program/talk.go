@@ -277,7 +277,6 @@ func (t *Talk) okay() {
 	}
 }
 
-// Limiter returns the limiter of the talk.
 func (t *Talk) Limiter() *Limiter { return &Limiter{t} }
 
 // Limiter is a node.RateLimiter in another program.

@@ -107,7 +107,6 @@ type bcnLoop struct {
 	samples [][]bcnSample // of each link at each step
 }
 
-// bcnSource is a source.
 type bcnSource struct {
 	rate float64
 	tags []float64 // for each link of its path: the likelihood that its frames carry that link's tag

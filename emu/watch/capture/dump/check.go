@@ -49,7 +49,6 @@ const (
 	Unreadable Gap = "packets were cut so short that they cannot be read"
 )
 
-// Gaps returns all gaps.
 func Gaps() []Gap {
 	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
 }
@@ -90,7 +89,6 @@ type where struct {
 // peer is the port at the other end of a link, where ports have numbers.
 func (w where) peer() where { w.number ^= 1; return w }
 
-// portRecord is the record of a port.
 type portRecord struct {
 	rate     unit.Rate // of its link since it has changed; 0: it has not
 	suspects []Problem // frames beyond a limit that this port has set, if no later limit is missing

@@ -51,7 +51,6 @@ type stranger struct {
 	parsers
 }
 
-// layers returns the layers of a Decoder.
 func (d *Decoder) layers() *stranger {
 	if d.stranger == nil {
 		s := new(stranger)
