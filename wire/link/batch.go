@@ -39,6 +39,26 @@ type Counts struct {
 	Full      uint64 // calls of Flush that found no room
 }
 
+// Stamper is an end of a link whose kernel can date the datagrams that come.
+type Stamper interface {
+	// StampArrivals asks the kernel for that. Those that came before may have no date.
+	StampArrivals() error
+
+	// Stamp returns when the kernel had the datagram that Next or Recv returned last, in ns since
+	// 1970 on CLOCK_REALTIME: what a capture at this end has. It is 0 where that is not known.
+	Stamp() int64
+}
+
+// StamperOf returns l as a Stamper, or nil where its kernel has no dates. It may be the Batch of
+// another link.
+func StamperOf(l Link) Stamper {
+	if s, ok := l.(*single); ok {
+		l = s.Link
+	}
+	s, _ := l.(Stamper)
+	return s
+}
+
 // ErrTail reports that a datagram of a train ends in a zero byte.
 var ErrTail = errors.New("link: the last byte of a datagram of a train is zero")
 

@@ -27,6 +27,16 @@ var batches = []batchKind{
 		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
 		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
 	}},
+	{"train with time stamps", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := trainPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
+		stamp(t, b)
+		return a, b
+	}},
+	{"udp with time stamps", func(t testing.TB) (link.Batch, link.Batch) {
+		a, b := udpPair(t, link.UDPOptions{Buffer: 4 * unit.MiB})
+		stamp(t, b)
+		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
+	}},
 	{"unix", func(t testing.TB) (link.Batch, link.Batch) {
 		a, b := unixPair(t, 4*unit.MiB)
 		return link.Batched(a, link.MaxDatagram), link.Batched(b, link.MaxDatagram)
@@ -45,6 +55,14 @@ var batches = []batchKind{
 		closeAtEnd(t, a, b)
 		return a, b
 	}},
+}
+
+// stamp asks for the time stamps of what comes to an end.
+func stamp(t testing.TB, l link.Link) {
+	t.Helper()
+	if err := link.StamperOf(l).StampArrivals(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func trainPair(t testing.TB, opts link.UDPOptions) (a, b *link.Train) {

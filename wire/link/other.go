@@ -20,6 +20,8 @@ func (socket) Recv([]byte) (int, error) { return 0, errSystem }
 func (socket) Close() error             { return nil }
 func (socket) FD() int                  { return -1 }
 func (socket) Granted() unit.Size       { return 0 }
+func (socket) StampArrivals() error     { return errSystem }
+func (socket) Stamp() int64             { return 0 }
 
 // UDP is one end of a UDP link: on Linux.
 type UDP struct{ socket }

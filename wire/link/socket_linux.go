@@ -22,7 +22,10 @@ type socket struct {
 	// kernel sees it through pointers within it.
 	in      unix.Msghdr
 	vector  unix.Iovec
-	control [8]uint64 // the control data of a datagram: 64 bytes, aligned for their headers
+	control [14]uint64 // the control data of a datagram, aligned for their headers: the time stamp and the tag
+
+	stamps bool  // the kernel was asked for time stamps
+	stamp  int64 // of the last datagram
 }
 
 // call calls the kernel for the socket, and again when a signal has interrupted the call.
@@ -87,6 +90,7 @@ func (s *socket) receive(b []byte) (n int, err error) {
 	s.vector.SetLen(len(b))
 	s.in.Iov, s.in.Control = &s.vector, (*byte)(unsafe.Pointer(&s.control))
 	s.in.SetIovlen(1)
+	s.stamp = 0
 	for n == 0 {
 		var errno unix.Errno
 		s.in.SetControllen(int(unsafe.Sizeof(s.control)))
@@ -98,8 +102,43 @@ func (s *socket) receive(b []byte) (n int, err error) {
 		}
 	}
 	s.vector.Base = nil // b is the caller's again
+	if n > 0 && s.stamps {
+		if at := (*unix.ScmTimestamping)(s.extra(unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unsafe.Sizeof(unix.ScmTimestamping{}))); at != nil {
+			s.stamp = at.Ts[0].Nano()
+		}
+	}
 	return fits(n, err, b)
 }
+
+// extra returns a kind of control data, of so many bytes, that came with the last datagram; nil if
+// there was none.
+func (s *socket) extra(level, kind int32, size uintptr) unsafe.Pointer {
+	for at, n := 0, int(s.in.Controllen); at+unix.CmsgLen(0) <= n; {
+		head := (*unix.Cmsghdr)(unsafe.Add(unsafe.Pointer(&s.control), at))
+		if head.Level == level && head.Type == kind && int(head.Len) >= unix.CmsgLen(int(size)) && at+int(head.Len) <= n {
+			return unsafe.Add(unsafe.Pointer(head), unix.CmsgLen(0))
+		}
+		at += unix.CmsgSpace(max(0, int(head.Len)-unix.CmsgLen(0)))
+	}
+	return nil
+}
+
+// StampArrivals has the kernel date the datagrams that come.
+func (s *socket) StampArrivals() error {
+	if s.fd < 0 {
+		return ErrClosed
+	}
+	// Not SO_TIMESTAMPNS: until the kernel dates all datagrams, it would give the time of the
+	// reading.
+	if err := unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE); err != nil {
+		return fmt.Errorf("ask for the time stamps of %s: %w", s.name, err)
+	}
+	s.stamps = true
+	return nil
+}
+
+// Stamp returns when the kernel had the last datagram.
+func (s *socket) Stamp() int64 { return s.stamp }
 
 // fits returns the result of a call that receives n bytes into b.
 func fits(n int, err error, b []byte) (int, error) {

@@ -35,6 +35,7 @@ type packets interface {
 	leaveAs(packet []byte) error           // sends a train, behind the bytes that front has returned
 	come(buf []byte) (b []byte, err error) // returns the next packet, which may be in buf, without these bytes
 	shut() bool
+	Stamper
 	Granted() unit.Size
 	Lost() (uint32, error)
 	Foreign() uint64

@@ -216,6 +216,9 @@ func (u *UDP) carries(n int) error {
 
 // Recv reads the next datagram into b.
 func (u *UDP) Recv(b []byte) (int, error) {
+	if u.stamps {
+		return u.receive(b)
+	}
 	for {
 		// This call takes less time than the one of receive.
 		n, errno := u.call(unix.SYS_RECVFROM, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)), unix.MSG_DONTWAIT|unix.MSG_TRUNC)

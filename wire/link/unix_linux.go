@@ -74,6 +74,11 @@ func (u *Unix) Recv(b []byte) (int, error) {
 	return fits(n, u.wrap("receive", errno), b)
 }
 
+// StampArrivals fails: the kernel has no time stamps for this kind of link.
+func (u *Unix) StampArrivals() error {
+	return fmt.Errorf("%s: no time stamps: %w", u.name, errors.ErrUnsupported)
+}
+
 // come reads the next packet into buf.
 func (u *Unix) come(buf []byte) ([]byte, error) {
 	n, err := u.Recv(buf)

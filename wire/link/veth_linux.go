@@ -262,12 +262,8 @@ func (v *Veth) frame() ([]byte, error) {
 		return nil, err
 	}
 	var aux unix.TpacketAuxdata
-	// Nothing else was asked for, so it is the first that came in addition to the frame, or there
-	// is none.
-	head := (*unix.Cmsghdr)(unsafe.Pointer(&v.control))
-	if int(v.in.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(aux))) &&
-		head.Level == unix.SOL_PACKET && head.Type == unix.PACKET_AUXDATA {
-		aux = *(*unix.TpacketAuxdata)(unsafe.Add(unsafe.Pointer(&v.control), unix.CmsgLen(0)))
+	if p := v.extra(unix.SOL_PACKET, unix.PACKET_AUXDATA, unsafe.Sizeof(aux)); p != nil {
+		aux = *(*unix.TpacketAuxdata)(p)
 	}
 	return retag(v.buf[:tagSize+n], aux.Status, aux.Vlan_tpid, aux.Vlan_tci), nil
 }

@@ -22,9 +22,10 @@ type sockets struct {
 	*order
 	pace.Meter
 	runClock
-	now   int64 // the last reading of the wall clock
-	floor int64 // 5 % of the shortest T, in ns: the floor counts waits that end later
-	stop  atomic.Bool
+	stamps pace.Stamps // of the kernel; none on other clocks than the system's
+	now    int64       // the last reading of the wall clock
+	floor  int64       // 5 % of the shortest T, in ns: the floor counts waits that end later
+	stop   atomic.Bool
 	// behind: the loop is late, and reads frames at once, while the bytes are in the cache of the
 	// CPU.
 	behind bool
@@ -48,17 +49,19 @@ type route struct {
 	waiting int32 // parcels that wait for their instant
 	t       int64 // T in ns
 	off     int64 // gaps between data frames that were off by more than 5 % of T
-	sent    bool  // a data frame has left
-	late    int64 // by how much the last one left late
-	held    int64 // how long the clock had been held then
+	// Of the last data frame that has left:
+	sent        bool  // there is one
+	early, late int64 // by how much it left late: that is between these
+	held        int64 // how long the clock had been held then
 }
 
 // track is a path through the kernel, in one direction: of one path, or of all.
 type track struct {
 	out, in link.Batch
-	leaving list // parcels that the next calls send
-	away    list // parcels that have left and not come back
-	room    int  // the bytes that they take of the receiver's buffer
+	stamper link.Stamper // of in; nil: there are no time stamps
+	leaving list         // parcels that the next calls send
+	away    list         // parcels that have left and not come back
+	room    int          // the bytes that they take of the receiver's buffer
 	lost    int64
 	looks   int // without a result, since a parcel has come back
 	dirty   bool
@@ -68,8 +71,10 @@ type track struct {
 // parcel is the bytes of a frame, from when it is encoded until they have come back.
 type parcel struct {
 	bytes []byte
-	at    int64     // the wall time at which it is to leave; and then, at which it has left
+	at    int64     // the wall time at which it is to leave
 	start unit.Time // the same in model time
+	left  [2]int64  // readings of the clock before and after the call that sent it
+	held  int64     // how long the clock had been held then
 	next  int32
 	slot  int32 // its path
 	seq   uint32
@@ -138,8 +143,11 @@ func (l *list) pop(all []parcel) (i int32) {
 // newSockets returns the carrier of an order. Ends of links that are elsewhere are nil.
 func (w *Wall) newSockets(o *order) *sockets {
 	s := &sockets{order: o, Meter: pace.NewMeter(o.fabric.End), runClock: runClock{clock: w.Clock, factor: w.Dilation}, routes: make([]route, len(o.paths))}
+	if w.system {
+		s.stamps = pace.NewStamps(s.clock)
+	}
 	if s.most = trainMost; w.Trunk != nil {
-		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1]}}
+		s.tracks = []track{{out: w.Trunk[0], in: w.Trunk[1], stamper: s.stamper(w.Trunk[1])}}
 	}
 	for i := range o.paths {
 		n := int(o.paths[i].number)
@@ -159,11 +167,20 @@ func (w *Wall) newSockets(o *order) *sockets {
 			}
 			if in := w.Links[n/2][1-n%2]; in != nil {
 				tr.in = link.Batched(in, 2*MaxDatagram)
+				tr.stamper = s.stamper(in)
 			}
 			s.tracks = append(s.tracks, tr)
 		}
 	}
 	return s
+}
+
+// stamper returns where the time stamps of an end are; nil where it has none.
+func (s *sockets) stamper(l link.Link) link.Stamper {
+	if x := link.StamperOf(l); s.stamps.Known() && x != nil && x.StampArrivals() == nil {
+		return x
+	}
+	return nil
 }
 
 // start begins the run: model time 0 is at a wall time.
@@ -268,27 +285,18 @@ func (s *sockets) depart(until int64) error {
 	}
 	for _, i := range s.tapped { // in the model's order, whichever track went first
 		p, x := &s.parcels[i], &s.shown[i]
-		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.at-s.began, x.late)
+		s.fabric.Tap.Sent(int(s.paths[p.slot].number), &x.sent, x.body, x.now, p.left[0]-s.began, x.late)
 	}
 	s.dirty, s.tapped = s.dirty[:0], s.tapped[:0]
 	return nil
 }
 
-// left counts a parcel that has left by the call that began just now, and how late that was.
-func (s *sockets) left(tr *track, i int32) {
+// left counts a parcel that has left by a call, between two readings of the clock.
+func (s *sockets) left(tr *track, i int32, before, after int64) {
 	p := &s.parcels[i]
-	late := s.now - p.at
-	p.at = s.now
+	p.left, p.held = [2]int64{before, after}, s.held
 	s.Sent++
-	if r := &s.routes[p.slot]; p.data {
-		if s.Depart(p.start, late, r.t) {
-			s.fabric.Progress.CountLate()
-		}
-		if r.sent && s.Gap(late-r.late, s.held-r.held, r.t) {
-			r.off++
-		}
-		r.sent, r.late, r.held = true, late, s.held
-	}
+	late := before - p.at
 	if late < 0 {
 		s.Early++
 	}
@@ -297,6 +305,31 @@ func (s *sockets) left(tr *track, i int32) {
 	if s.fabric.Tap != nil {
 		s.shown[i].late = late
 	}
+}
+
+// date counts how late a parcel left, and the gap before it, as an observer on the link sees them:
+// by the kernel's time stamp, if there is one (0: none). A link in this process that has none has
+// no observer but its receiver, which has the parcel when the call returns. Otherwise the parcel
+// left at some instant during the call, and the worst counts.
+func (s *sockets) date(tr *track, p *parcel, stamp int64) {
+	if !p.data {
+		return
+	}
+	first, last := p.left[0], p.left[1]
+	if at, ok := s.stamps.At(stamp, first, max(last, s.now)); ok {
+		first, last = at, at
+	} else if tr.in != nil && tr.stamper == nil {
+		first = last
+	}
+	r := &s.routes[p.slot]
+	early, late := first-p.at, last-p.at
+	if s.Depart(p.start, late, r.t) {
+		s.fabric.Progress.CountLate()
+	}
+	if r.sent && s.Gap(early-r.late, late-r.early, p.held-r.held, r.t) {
+		r.off++
+	}
+	r.sent, r.early, r.late, r.held = true, early, late, p.held
 }
 
 // flush sends the parcels of a track, by as many calls as that takes. If the kernel has no room, it
@@ -309,14 +342,18 @@ func (s *sockets) flush(tr *track) error {
 		s.keep(s.now, s.lastLeaving())
 		left, err := tr.out.Flush()
 		tr.room += datagramCost
-		for tr.leaving.count > left {
+		if tr.leaving.count > left {
 			tries, since = 0, s.now
-			s.left(tr, tr.leaving.pop(s.parcels))
+			for after := s.clock(); tr.leaving.count > left; {
+				s.left(tr, tr.leaving.pop(s.parcels), s.now, after)
+			}
 		}
 		switch {
 		case err == nil && tr.in == nil: // the receiver is elsewhere
 			for tr.away.count > 0 {
-				s.unused = append(s.unused, tr.away.pop(s.parcels))
+				i := tr.away.pop(s.parcels)
+				s.date(tr, &s.parcels[i], 0)
+				s.unused = append(s.unused, i)
 			}
 			tr.room = 0
 		case err == nil && (s.behind || tr.room > roomMost || tr.away.count > awayMost):
@@ -407,7 +444,7 @@ func (s *sockets) miss(tr *track) {
 // giveUp gives up the first parcels of a track, those that left before an instant: a wait for one
 // is a wait for all.
 func (s *sockets) giveUp(tr *track, before int64) {
-	for ; tr.away.count > 0 && s.parcels[tr.away.first].at < before; tr.looks = 0 {
+	for ; tr.away.count > 0 && s.parcels[tr.away.first].left[0] < before; tr.looks = 0 {
 		s.lose(tr)
 	}
 }
@@ -427,6 +464,16 @@ func (s *sockets) compare(tr *track, b []byte) bool {
 // back ends a parcel that has come back.
 func (s *sockets) back(tr *track, i int32) {
 	s.Received++
+	stamp := int64(0)
+	if tr.stamper != nil {
+		stamp = tr.stamper.Stamp()
+	}
+	s.date(tr, &s.parcels[i], stamp)
+	s.free(tr, i)
+}
+
+// free ends a parcel, which may have come back.
+func (s *sockets) free(tr *track, i int32) {
 	tr.room -= len(s.parcels[i].bytes)
 	s.unused = append(s.unused, i)
 }
@@ -474,7 +521,7 @@ func (s *sockets) other(tr *track, b []byte) bool {
 			tr.away.last = before
 		}
 	}
-	left := p.at
+	left := p.left[0]
 	if s.back(tr, i); before != none { // the track keeps its order: those that left long before it will not come
 		s.giveUp(tr, left-lostAfter)
 	}
@@ -483,10 +530,11 @@ func (s *sockets) other(tr *track, b []byte) bool {
 
 // lose gives up the first parcel of a track.
 func (s *sockets) lose(tr *track) {
-	s.wrong(&s.Lost, pace.Missing, &s.parcels[tr.away.first])
+	p := &s.parcels[tr.away.first]
+	s.wrong(&s.Lost, pace.Missing, p)
 	tr.lost++
-	s.back(tr, tr.away.pop(s.parcels))
-	s.Received--
+	s.date(tr, p, 0)
+	s.free(tr, tr.away.pop(s.parcels))
 }
 
 // wrong counts a fault of the kernel.

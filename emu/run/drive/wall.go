@@ -37,6 +37,8 @@ type Wall struct {
 	// Clock is the clock to follow: nanoseconds since some instant. Nil is the monotonic clock of
 	// the system; tests use other clocks, which jump; without Outside the loop then never sleeps.
 	Clock func() int64
+
+	system bool // Clock is the clock of the system
 }
 
 // wallRun is a run of the wall driver, and its gate.
@@ -113,7 +115,7 @@ func (w *Wall) check(f *Setup) error {
 		return fmt.Errorf("%d links for %d wires", len(w.Links), len(f.Wires))
 	}
 	if w.Clock == nil {
-		w.Clock = pace.Monotonic()
+		w.Clock, w.system = pace.Monotonic(), true
 	}
 	return nil
 }

@@ -14,14 +14,21 @@ import (
 func Monotonic() func() int64 {
 	base := time.Now()
 	own := func() int64 { return int64(time.Since(base)) } // without a system call
-	begin := ahead(own, func() int64 {
-		var ts unix.Timespec
-		if unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) != nil {
-			return 0 // there is no Linux without it
-		}
-		return ts.Nano()
-	})
+	begin := ahead(own, func() int64 { return read(unix.CLOCK_MONOTONIC) })
 	return func() int64 { return begin + own() }
+}
+
+// timeOfDayAhead returns how far the time of day is ahead of a clock that is as fast.
+func timeOfDayAhead(clock func() int64) int64 {
+	return ahead(clock, func() int64 { return read(unix.CLOCK_REALTIME) })
+}
+
+func read(clock int32) int64 {
+	var ts unix.Timespec
+	if unix.ClockGettime(clock, &ts) != nil {
+		return 0 // there is no Linux without it
+	}
+	return ts.Nano()
 }
 
 // ahead returns how far the system's clock is ahead of a process's own clock. They are read in

@@ -10,6 +10,9 @@ func Monotonic() func() int64 {
 	return func() int64 { return int64(time.Since(base)) }
 }
 
+// timeOfDayAhead returns how far the time of day is ahead of a clock.
+func timeOfDayAhead(clock func() int64) int64 { return time.Now().UnixNano() - clock() }
+
 // Suspended returns 0: whether the machine was suspended is not known here.
 func Suspended() time.Duration { return 0 }
 

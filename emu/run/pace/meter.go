@@ -20,7 +20,11 @@ func (m *Meter) Depart(start unit.Time, late, t int64) bool {
 		m.next = from + m.length
 		m.Moments = append(m.Moments, Moment{From: from})
 	}
-	moment := &m.Moments[len(m.Moments)-1]
+	i := len(m.Moments) - 1
+	for i > 0 && m.Moments[i].From > start { // the links report in turns
+		i--
+	}
+	moment := &m.Moments[i]
 	m.Data++
 	moment.Data++
 	moment.Worst = max(moment.Worst, late)
@@ -40,17 +44,18 @@ func (m *Meter) Depart(start unit.Time, late, t int64) bool {
 	return true
 }
 
-// Gap counts a gap between two data frames of a link. off is by how much the second left later than
-// the first, both on the run clock, and held is for how long the clock was held between them, in ns
-// as T is. It reports whether an observer finds the gap off by more than 5 % of T.
-func (m *Meter) Gap(off, held, t int64) bool {
+// Gap counts a gap between two data frames of a link. By how much the second left later than the
+// first, both on the run clock, is between least and most. held is for how long the clock was held
+// between them, in ns as T is. It reports whether an observer may find the gap off by more than 5 %
+// of T.
+func (m *Meter) Gap(least, most, held, t int64) bool {
 	m.Gaps++
 	if held > 0 {
 		m.GapsHeld++
 	} else {
-		m.GapError.RecordValue(max(off, -off) * 1000 / t)
+		m.GapError.RecordValue(max(-least, most) * 1000 / t)
 	}
-	if off += held; max(off, -off) <= t/20 {
+	if max(-least-held, most+held) <= t/20 {
 		return false
 	}
 	m.GapsOff++
