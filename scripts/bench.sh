@@ -21,15 +21,15 @@
 #                               peers    no benchmark of the tree: what a hop costs on the
 #                                        virtual clock compared with a bare loop of events in Go,
 #                                        and with htsim and ns-3 where their sources are
-#                                        given (scripts/peers.sh), COUNT pairs in turns
+#                                        given (scripts/lab/peers.sh), COUNT pairs in turns
 #                                        (default 3)
 #                               wall     no benchmark of the tree: late frames, pace and
 #                                        processor time of runs on the wall clock, COUNT rounds
 #                                        (default 3) in turns with revision OLD; DOC=FILE writes
-#                                        the table again (scripts/wall.sh)
+#                                        the table again (scripts/lab/wall.sh)
 #                               processes  the same of runs in processes, and of actual timing
 #                               repeats  how often a run on the wall clock is how good
-#                                        (scripts/wall.sh); for these three:
+#                                        (scripts/lab/wall.sh); for these three:
 #                                        --load N  next to N busy shells
 #                                        --cpus C  with the time of C processors, such as 0.5,
 #                                                  as in a container with that limit (root)
@@ -69,7 +69,7 @@ usage() {
 	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
 }
 
-# The options of scripts/wall.sh may be anywhere.
+# The options of scripts/lab/wall.sh may be anywhere.
 words=() apart=()
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -133,7 +133,7 @@ shards)
 	count=${count:-1}
 	;;
 wall | processes | repeats)
-	exec scripts/wall.sh $group "${count:-3}" "$@" "${apart[@]}"
+	exec scripts/lab/wall.sh $group "${count:-3}" "$@" "${apart[@]}"
 	;;
 peers)
 	if [ $# -gt 0 ]; then
@@ -221,7 +221,7 @@ machine() {
 }
 
 if [ "$group" = peers ]; then
-	scripts/peers.sh "$count" | tee "$out/peers.txt"
+	scripts/lab/peers.sh "$count" | tee "$out/peers.txt"
 	echo "bench: written to $out/peers.txt" >&2
 	exit
 fi

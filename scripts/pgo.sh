@@ -7,7 +7,7 @@
 #
 #   FILE  where it goes (default scripts/virtual.pgo, which is part of the tree)
 #
-# What is released is built with it (scripts/release.sh), and so is what scripts/peers.sh
+# What is released is built with it (scripts/release.sh), and so is what scripts/lab/peers.sh
 # measures. go run, go build and scripts/test.sh heed none: the first build would take three
 # times as long, because all dependencies would be compiled again. docs/notes/validation.md has the
 # gain of the profile; repeat it when the work for a hop has changed.

@@ -131,8 +131,8 @@ echo "+ go test -tags soak -run TestKubernetesTakesTheJobs|TestSlurm ./cmd/fabem
 go test -tags soak -run 'TestKubernetesTakesTheJobs|TestSlurm' -v ./cmd/fabemu >"$out/engines.txt" 2>&1 ||
 	failed+=("the Jobs for Kubernetes, or shares by Slurm: see $out/engines.txt")
 
-echo "+ scripts/tcp-kernel.sh -l 20s"
-scripts/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP compared with the kernel's: see $out/tcp-kernel.txt")
+echo "+ scripts/lab/tcp-kernel.sh -l 20s"
+scripts/lab/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP compared with the kernel's: see $out/tcp-kernel.txt")
 
 echo "+ go test -tags soak -run TestRelease ./scripts"
 go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")

@@ -33,7 +33,7 @@ func TestWallRDMAIncast(t *testing.T) {
 	}
 	const write = "ib_write_bw -F -d rxe0 -D 20 -u 20 --tclass=2 -p "
 	program := func(name, address, commands string) string {
-		return fmt.Sprintf("  - {name: %s, on: %s, run: \"scripts/verbs.sh vm rdma-%s %s/24 '%s'\"}\n", name, name, name, address, commands)
+		return fmt.Sprintf("  - {name: %s, on: %s, run: \"scripts/lab/verbs.sh vm rdma-%s %s/24 '%s'\"}\n", name, name, name, address, commands)
 	}
 	r := runRDMA(t, nil, fabric+"programs:\n"+program("a", "10.1.0.1", write+"18516 >/c & "+write+"18515; wait; cat /c")+
 		program("b", "10.1.0.2", "retry "+write+"18515 10.1.0.1")+program("c", "10.1.0.3", "retry "+write+"18516 10.1.0.1"))
@@ -54,7 +54,7 @@ func TestWallRDMAMPI(t *testing.T) {
 	buildRDMA(t)
 	t.Setenv("VERBS_CACHE", t.TempDir())
 	t.Setenv("VERBS_PACKAGES", "mpich netpipe-mpich2")
-	if out, err := exec.Command("../../scripts/verbs.sh", "build").CombinedOutput(); err != nil {
+	if out, err := exec.Command("../../scripts/lab/verbs.sh", "build").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r := runRDMA(t, nil, text(t, "../../docs/examples/rdma-mpi.yaml"))

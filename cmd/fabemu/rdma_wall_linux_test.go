@@ -99,7 +99,7 @@ func runRDMA(t *testing.T, during func(dir string), scenario string, args ...str
 	return r
 }
 
-var builtRDMA = sync.OnceValues(exec.Command("../../scripts/verbs.sh", "build").CombinedOutput)
+var builtRDMA = sync.OnceValues(exec.Command("../../scripts/lab/verbs.sh", "build").CombinedOutput)
 
 // buildRDMA builds the virtual machines.
 func buildRDMA(t *testing.T) {
@@ -197,7 +197,7 @@ func TestWallRDMA(t *testing.T) {
 	// of each differs.
 	all := lines("infiniband")
 	for _, wrong := range []int64{0, all} {
-		out, _ := exec.Command("python3", "../../scripts/icrc.py", capture).CombinedOutput()
+		out, _ := exec.Command("python3", "../../scripts/lab/icrc.py", capture).CombinedOutput()
 		dumped, _ := control(".", "dump", "--quiet", capture)
 		if n := int64(strings.Count(dumped, "ICRC is wrong")); n != wrong || !strings.HasPrefix(string(out), fmt.Sprintf("%d ICRCs are right, %d are wrong", all-wrong, wrong)) {
 			t.Errorf("of %d ICRCs, with %d wrong, dump finds %d wrong, and the script says %s", all, wrong, n, out)

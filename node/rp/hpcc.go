@@ -15,7 +15,7 @@ import (
 //     rdma-hw.cc), with its sample configuration (mix/config.txt, run.py). It keeps rates instead
 //     of windows: here a window is that rate times the round trip.
 //   - htsim: the parameters of github.com/Broadcom/csg-htsim (hpcc.cpp). Its rules differ too:
-//     scripts/peers.sh lists them.
+//     scripts/lab/peers.sh lists them.
 type HPCCParams struct {
 	// Source of the defaults.
 	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant"`

@@ -1,4 +1,4 @@
 // Package measure holds benchmarks and tests that need more than go test: root, tools of the
 // system, or an idle machine. scripts/bench.sh -g pacing and -g placement run the benchmarks,
-// scripts/tcp-kernel.sh the long form of TestWallTCPBesideTheKernel.
+// scripts/lab/tcp-kernel.sh the long form of TestWallTCPBesideTheKernel.
 package measure

@@ -1,6 +1,6 @@
 // Flows of htsim's hpcc, swift or dctcp into one link. Prints lines as fabemu's series.csv has, for the middle of
 // each step: the mean rate at which each flow arrives, in bytes per second, and the mean queue in bytes, without the
-// packet on the line. scripts/peers.sh rates builds it with csg-htsim, and scripts/measure/rates runs it.
+// packet on the line. scripts/lab/peers.sh rates builds it with csg-htsim, and scripts/measure/rates runs it.
 //
 // Usage: htsim_rates hpcc|swift|dctcp FLOWS BYTES SECOND-START-US DURATION-US STEP-US
 //   BYTES 0: without end; all flows but the first begin at SECOND-START-US

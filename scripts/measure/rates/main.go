@@ -1,6 +1,6 @@
 // Command rates compares rates and queues over time of fabemu with those of htsim, whose programs
-// scripts/peers.sh rates builds: one flow, two flows and an incast of sixteen with HPCC, Swift and
-// DCTCP. It draws both on one scale and prints the means of all phases, and the effect of each
+// scripts/lab/peers.sh rates builds: one flow, two flows and an incast of sixteen with HPCC, Swift
+// and DCTCP. It draws both on one scale and prints the means of all phases, and the effect of each
 // changed rule.
 //
 //	rates FABEMU PROGRAMS OUT

@@ -3,8 +3,8 @@
 # RDMA programs on a fabric, without an RDMA adapter: virtual machines with Debian's kernel and rdma_rxe, its adapter in
 # software. docs/guide/rdma.md describes them.
 #
-# Usage: scripts/verbs.sh build
-#        scripts/verbs.sh vm TAP ADDRESS COMMANDS
+# Usage: scripts/lab/verbs.sh build
+#        scripts/lab/verbs.sh vm TAP ADDRESS COMMANDS
 #
 #   build  downloads Debian packages with apt-get, unpacks them in a cache, and makes a kernel and an initramfs of them.
 #          It installs nothing and needs no root. It takes half a minute, and 85 MB from the Debian mirror of this machine
@@ -65,7 +65,7 @@ init() {
 			while was=${now:-} now=$(cat *_pkts) && [ "$was" != "$now" ]; do sleep 10; done
 			grep . *
 		)
-		end() { # the status and 1 go to the port where scripts/verbs.sh expects them
+		end() { # the status and 1 go to the port where scripts/lab/verbs.sh expects them
 			echo "verbs: status $1"
 			printf "\\$(printf %o $(($1 + 1)))" | dd of=/dev/port bs=1 seek=244 2>/dev/null
 			poweroff -f

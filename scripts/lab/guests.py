@@ -4,7 +4,7 @@
 Prints a table for docs/notes/validation.md with the lowest and the highest figure of all rounds. A round takes some 70 s, on a
 machine that does nothing else. Needs root, iperf3, ping and tc. Removes what it makes.
 
-Usage: scripts/guests.py [--update] [ROUNDS]
+Usage: scripts/lab/guests.py [--update] [ROUNDS]
 
   --update  writes the table into docs/notes/validation.md
   ROUNDS    how many rounds (default 5)
@@ -145,7 +145,7 @@ def main():
     if len(rest) > 1 or rest and not re.fullmatch("[1-9][0-9]*", rest[0]):
         sys.exit(__doc__)
     rounds = int(rest[0]) if rest else 5
-    os.chdir(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    os.chdir(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     have = {}
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "fabemu")

@@ -2,7 +2,7 @@
 """Verifies the ICRC of RoCEv2 over IPv4 in a capture, from the standard alone (Annex A17 of the InfiniBand
 specification, section A17.3.3.1.5): it shares nothing with the program.
 
-Usage: scripts/icrc.py CAPTURE    pcapng with whole frames, as by fabemu run --pcap --pcap-snap 0
+Usage: scripts/lab/icrc.py CAPTURE    pcapng with whole frames, as by fabemu run --pcap --pcap-snap 0
 
 Prints "N ICRCs are right, N are wrong, N other frames", and ends with status 1 if one is wrong or there is none.
 """

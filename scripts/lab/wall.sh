@@ -4,7 +4,7 @@
 # machine, the pace (requested / achieved dilation), and the processor time of a frame. This program and an older one
 # take turns. scripts/bench.sh calls this. It wants a computer with nothing else to do.
 #
-# Usage: scripts/wall.sh wall|processes|repeats [COUNT [OLD]] [--load N] [--cpus C]
+# Usage: scripts/lab/wall.sh wall|processes|repeats [COUNT [OLD]] [--load N] [--cpus C]
 #
 #   wall       fig3b and an incast in one process, over UDP and veth pairs
 #   processes  fig3b in 24 processes and in two
@@ -23,7 +23,7 @@
 #   FIRST=TIME how much of fig3b is run, in model time (default 20ms; in processes 12ms)
 #   RUNS=N TESTS=N   how many runs, and tests of a limiter, of repeats (default 20 and 100)
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # mistake TEXT: ends the script, before it has done anything.
 mistake() {

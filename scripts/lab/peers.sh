@@ -6,8 +6,8 @@
 # DCTCP compared with htsim's. It prints all tables, and writes one and the pictures into
 # docs/notes/validation.md.
 #
-# Usage: scripts/peers.sh [COUNT]
-#        HTSIM=DIR scripts/peers.sh rates
+# Usage: scripts/lab/peers.sh [COUNT]
+#        HTSIM=DIR scripts/lab/peers.sh rates
 #
 #   COUNT  how many pairs of each case (default 3)
 #
@@ -25,7 +25,7 @@
 #   DOC=FILE   the document whose table, between the lines <!-- peers --> and
 #              <!-- end of peers -->, is to be replaced: docs/notes/validation.md
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 count=${1:-3}
 if [[ ! "$count" =~ ^([1-9][0-9]*|rates)$ ]]; then

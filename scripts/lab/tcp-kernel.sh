@@ -7,7 +7,7 @@
 # sawtooth, segments sent again and what the queue dropped, and fails where they are too far
 # apart. docs/notes/validation.md has the results.
 #
-# Usage: scripts/tcp-kernel.sh [-l LENGTH]
+# Usage: scripts/lab/tcp-kernel.sh [-l LENGTH]
 #
 #   -l LENGTH  of each run (default 60s)
 #   -h         this text
@@ -15,7 +15,7 @@
 # It needs root, and iproute2. What it makes is removed, whatever happens; after kill -9,
 # "fabemu cleanup" does it.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 usage() {
 	sed -n '/^# Usage:/,/^#   -h /p' "${BASH_SOURCE[0]}" | sed 's/^# \{0,1\}//'
