@@ -44,7 +44,7 @@ const (
 // unsent returns how many bytes of the last data frame of a port leave at or after t, by a link of
 // this rate.
 func unsent(y *trace.Counts, rate unit.Rate, t unit.Time) int64 {
-	span, gone := rate.Serialise(unit.Size(y.Last)), t.Sub(y.Began)
+	span, gone := rate.Serialise(unit.Size(y.Last)), max(0, t.Sub(y.Began))
 	if gone >= span {
 		y.Last = 0
 		return 0

@@ -147,6 +147,9 @@ func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 	for _, d := range r.domains {
 		hops += d.hops
 	}
+	if r.err != nil && r.ctx.Err() == nil { // between two meetings
+		f.Progress.Reach(r.now())
+	}
 	return hops, r.err
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/run/pace"
 	"fabemu/wire"
 	"fabemu/wire/link"
 	"fabemu/wire/port"
@@ -199,6 +200,37 @@ func TestRunsStop(t *testing.T) {
 	timing, err := pipes(f, 1000).Run(ctx, f)
 	if !errors.Is(err, context.Canceled) || timing == nil || timing.Reached >= f.End {
 		t.Errorf("wall: %v, %+v", err, timing)
+	}
+}
+
+// onlooker is a visitor that keeps the counts of its visits.
+type onlooker struct{ seen []pace.Record }
+
+func (*onlooker) Wanted() bool     { return true }
+func (o *onlooker) Visit(v *Visit) { o.seen = append(o.seen, *v.Timing) }
+
+// Whoever looks at a run sees as much time in holds as holds.
+func TestAVisitorSeesForHowLongTheClockWasHeld(t *testing.T) {
+	f, _ := star()
+	see, now, calls := &onlooker{}, int64(0), 0
+	f.Visitor = see
+	w := pipes(f, 1_000_000) // 10 ms
+	for i := range w.Longest {
+		w.Longest[i] = unit.Nanosecond // 1 ms: the bound
+	}
+	w.Clock = func() int64 {
+		now += 1000
+		if calls++; calls == 500 { // before the last event
+			now += 1e9
+		}
+		return now
+	}
+	if _, err := w.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	last := see.seen[len(see.seen)-1]
+	if last.HoldCount == 0 || last.Held < last.HoldMost || last.HoldMost < 9e8 {
+		t.Errorf("%d holds, the longest of %d ns, for %d ns in all", last.HoldCount, last.HoldMost, last.Held)
 	}
 }
 

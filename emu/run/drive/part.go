@@ -127,7 +127,7 @@ func (p *Part) Run(ctx context.Context, f *Setup) (*pace.Record, []Traffic, erro
 	if err == errOver || errors.Is(err, errStopped) && context.Cause(ctx) == ErrOver {
 		err = nil
 	} else if errors.Is(err, errStopped) {
-		r.order.interrupt(r.order.now)
+		r.cut()
 		err = ctx.Err()
 	}
 	r.now = r.clock()
@@ -242,6 +242,28 @@ func (r *partRun) open() (until unit.Time, most int, err error) {
 		r.elapsed = r.now - r.began
 		return t + 1, 1, nil
 	}
+}
+
+// cut ends the part early: nothing more happens in it before the instant that its clock has come
+// to, its next event, and what the others have promised. Events of that instant, of which other
+// parts may lack some, are dropped with all later ones where the reports are merged.
+func (r *partRun) cut() {
+	o := r.order
+	r.look(0)
+	_, err := r.consult() // others may have promised more than was needed
+	slot, next := o.next()
+	if err == nil {
+		r.leads(slot, next)
+	}
+	t := min(r.fabric.End, r.at(r.now), next)
+	for _, n := range r.border.In {
+		if from := r.slotOf[n]; r.paths[from].count == 0 {
+			t = min(t, r.ends[from].promised)
+		}
+	}
+	o.now = max(o.now, t)
+	o.fabric.Progress.Reach(o.now)
+	o.interrupt(o.now)
 }
 
 // dozeMost is how long a part sleeps at most, in ns. Where a datagram has woken it, a
@@ -364,7 +386,7 @@ func (r *partRun) stock() []Traffic {
 			break // the other end is gone; its frames show in its own count
 		}
 	}
-	r.reached()
+	r.ended()
 	r.settle()
 	var traffic []Traffic
 	for i := range r.paths {

@@ -567,19 +567,24 @@ func (s *sockets) name(slot int) string {
 	return fmt.Sprintf("wire %d, from node %d to %d", p.number/2, s.from(p).Node, p.node)
 }
 
-// reached notes how far the run has come in model time.
-func (s *sockets) reached() {
-	s.Wall, s.Record.Held = s.now-s.began, s.held
-	s.Reached = min(s.fabric.End, s.order.now)
+// reached notes how far the run has come: to an instant of model time.
+func (s *sockets) reached(t unit.Time) {
+	s.Wall, s.Record.Held, s.Hops = s.now-s.began, s.held, s.hops
+	s.Reached = t
+}
+
+// ended notes how far the run has come at its end.
+func (s *sockets) ended() {
+	t := min(s.fabric.End, s.order.now)
 	if s.now >= s.wallOf(s.fabric.End) && !s.stop.Load() { // one that was stopped may lag behind
-		s.Reached = s.fabric.End
+		t = s.fabric.End
 	}
+	s.reached(t)
 }
 
 // settle reads the datagrams that are still in flight at the end, and takes stock: all must have
 // come back. It waits for all of them together no longer than settleLooks * settleEvery.
 func (s *sockets) settle() {
-	s.Hops = s.hops
 	for look, missing := 0, true; look < settleLooks && missing; look++ {
 		missing = false
 		for i := range s.tracks {

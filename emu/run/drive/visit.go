@@ -81,7 +81,7 @@ func (r *wallRun) visit(t unit.Time, target int64) error {
 	}
 	r.knocked = 0
 	before, began := len(r.fabric.Changes)-r.change, r.now
-	r.Record.Wall, r.Record.Reached, r.Record.Hops = r.now-r.began, max(r.order.now, min(t, r.at(r.now))), r.hops
+	r.reached(max(r.order.now, min(t, r.at(r.now))))
 	r.visiting = Visit{Now: r.Record.Reached, Wall: r.Record.Wall, Timing: r.Record, order: r.order, Watch: r.fabric.Watch}
 	v.Visit(&r.visiting)
 	r.look(0)

@@ -93,14 +93,22 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	r.now = r.clock()
 	r.start(r.now, !w.Fixed, nil, w.Measured)
 	r.share = pace.NewShare(r.now, pace.WaitedForCPU)
-	if err = o.loop(r); err == errOver {
-		err = r.finish()
+	whole := false
+	defer func() { // after a panic, too
+		if !whole {
+			f.Progress.Reach(o.now) // what has happened since the last report counts
+		}
+	}()
+	switch err = o.loop(r); err {
+	case errOver:
+		whole = true
+		if err = r.finish(); err == errStopped {
+			err = ctx.Err()
+		}
+	case errStopped:
+		err = cmp.Or(o.cut(min(r.at(r.now), f.End)), ctx.Err())
 	}
-	if errors.Is(err, errStopped) {
-		o.interrupt(o.now)
-		err = ctx.Err()
-	}
-	r.reached()
+	r.ended()
 	r.settle()
 	run.stockOf(r.Record)
 	return r.Record, err

@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"math"
+
 	"fabemu/emu/run/deadlock"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -26,6 +28,19 @@ func (o *order) watch(t unit.Time) error {
 
 // Interrupter is a node that reports its state if the run ends early.
 type Interrupter interface{ Interrupt(now unit.Time) }
+
+// cut ends the order early, between two instants: everything before the end has happened, and
+// nothing at or after it. So the events of the present instant are completed. The end is where the
+// clock is, or the next event.
+func (o *order) cut(clock unit.Time) error {
+	if err := o.run(o.now+1, math.MaxInt); err != nil && err != errOver {
+		return err
+	}
+	_, next := o.next()
+	o.now = min(max(o.now+1, clock), next)
+	o.interrupt(o.now)
+	return nil
+}
 
 // interrupt has the nodes of the order report their states at now, behind all else of that instant.
 func (o *order) interrupt(now unit.Time) {
