@@ -57,7 +57,7 @@ func TestFilesOfEarlierVersions(t *testing.T) {
 // Files of a newer form are refused with both numbers, and without any other message.
 func TestFilesOfNewerVersions(t *testing.T) {
 	for _, x := range []struct{ file, from, to, want string }{
-		{"run/result.json", `"form": 1`, `"form": 2`, "in form 2, and this version reads forms up to 1"},
+		{"run/result.json", `"form": 1`, `"form": 3`, "in form 3, and this version reads forms up to 2"},
 		{"scenario.yaml", "language: 1", "language: 2\nweather: rain", "scenario.yaml:1:11: language: the file is in version 2 of the language, and this program reads version 1"},
 		{"sockets.pcap", "\x02\xfa\xb1", "\x03\xfa\xb1", "its trailer has version 3, and this program reads version 2"},
 	} {

@@ -31,8 +31,8 @@ func ownForms() param.Forms {
 	forms := param.Forms{
 		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
 			readScenarioName),
-		"name":    form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
-		"machine": form(param.Own, "the name of a node", `^`+namePattern+`$`, name), // whether it exists is checked later
+		"name": form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
+		"node": form(param.Own, "the name of a node", `^`+namePattern+`$`, name), // whether it exists is checked later
 		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
 			func(s string) (any, error) { return s, checkDotted(s, ".") }),
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),

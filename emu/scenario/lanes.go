@@ -108,7 +108,7 @@ func (l *Lanes) Arbitration() port.Arbitration {
 // LaneRule is an exception from the lanes of links, for frames that leave a node. Later rules
 // replace earlier ones.
 type LaneRule struct {
-	At string `key:"at" form:"machine" need:"given" also:"switch|node" doc:"Switch or endpoint that sends."`
+	At string `key:"at" form:"node" need:"given" also:"switch|node" doc:"Switch or endpoint that sends."`
 	// Link by which frames arrive at a switch; by default all.
 	From string `key:"from" form:"link" omit:"usual" also:"in|input"`
 	// Link by which they leave; by default all.

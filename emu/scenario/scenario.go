@@ -501,7 +501,7 @@ type Routing struct {
 // Route is an exception from the shortest path: at a switch, towards an endpoint,
 // over a link.
 type Route struct {
-	At string `key:"at" form:"machine" need:"given" also:"switch|from" doc:"Switch that forwards."`
+	At string `key:"at" form:"node" need:"given" also:"switch|from" doc:"Switch that forwards."`
 	// Destination endpoint, or a range.
 	To string `key:"to" form:"names" values:"an endpoint or a range such as A[1-10]" need:"given" also:"destination|dst|dest"`
 	// Next link, by name or, without one, as "A - B".
@@ -517,9 +517,9 @@ type Event struct {
 	// stuck, buffer.
 	Link string `key:"link" form:"link" omit:"usual"`
 	// Endpoint; for service, pause-storm, pauses, sink, control.
-	Endpoint string `key:"endpoint" form:"machine" omit:"usual" also:"node|host"`
+	Endpoint string `key:"endpoint" form:"node" omit:"usual" also:"node|host"`
 	// Switch; for restart, high, watchdog, marking.
-	Switch string `key:"switch" form:"machine" omit:"usual"`
+	Switch string `key:"switch" form:"node" omit:"usual"`
 	// The switch loses all frames; its links are down for this long. Its process continues.
 	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
 	// New rate in both directions, from the next frame on.
@@ -571,7 +571,7 @@ type standing struct {
 type LinkFault struct {
 	// End of the link that sends in the affected direction; by default both. Required with stuck.
 	// buffer affects the opposite switch's buffer.
-	From string `key:"from" form:"machine" omit:"usual" also:"direction"`
+	From string `key:"from" form:"node" omit:"usual" also:"direction"`
 	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink:
 	// stopped; by default to the end of the run.
 	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`

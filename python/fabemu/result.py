@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 #: The newest form of result.json that can be read.
-_FORM = 1
+_FORM = 2
 
 #: The curves of a picture, unless others are named: rates of links, and of groups of flows.
 _CURVES = ("link.rate", "group.rate")
@@ -103,11 +103,11 @@ class Transfer(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event of a machine (docs/guide/events.md)."""
+    """An event of a node (docs/guide/events.md)."""
 
     time_ps: int
-    machine: str
-    seq: int  #: number of the event in its machine
+    node: str
+    seq: int  #: number of the event in its node
     kind: str  #: such as "mark", "drop" or "transfer-end"
     fields: Mapping[str, Any]  #: the others, such as port, flow and bytes
 
@@ -118,7 +118,7 @@ class Frame(NamedTuple):
     number: int
     time: float  #: seconds
     at: str  #: the port that sends or receives it, such as "left:0"
-    peer: str  #: the machine at the other end of the link
+    peer: str  #: the node at the other end of the link
     event: str  #: "start" or "arrive"
     kind: str  #: such as "data", "ack" or "pfc"
     fields: Mapping[str, str]  #: such as flow, psn, src, dst and bytes; a word alone has no value
@@ -233,7 +233,7 @@ class Result:
             for line in _dumped(program, path) if path is binary else lines(path):
                 e = json.loads(line)
                 if not kinds or e["event"] in kinds:
-                    head = e.pop("time_ps"), e.pop("machine"), e.pop("seq"), e.pop("event")
+                    head = e.pop("time_ps"), e.pop("node" if "node" in e else "machine"), e.pop("seq"), e.pop("event")
                     yield Event(*head, e)
 
     def frames(self, *, program: Union[Program, str, os.PathLike[str], None] = None) -> Iterator[Frame]:

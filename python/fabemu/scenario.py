@@ -264,7 +264,7 @@ class Fabric(Scenario):
         return self.endpoint(f"{prefix}[1-{count}]", at=at, link=link, **fields)
 
     def link(self, one: str, other: str, *, mesh: bool = False, **fields: Any) -> Fabric:
-        """Link two machines, or ranges of them. With ``mesh`` each of the one is linked to each of the other."""
+        """Link two nodes, or ranges of them. With ``mesh`` each of the one is linked to each of the other."""
         between = f"{one} {'x' if mesh else '-'} {other}"
         return self._add("links", {**_keys(fields), "between": between} if fields else between)
 

@@ -159,7 +159,7 @@ class Runs(InFolder):
         (check,) = result.checks
         self.assertEqual((check.id, check.outcome, check.low), ("full", "pass", 0.9))
         self.assertEqual(check.during_ps, [10**9, 2 * 10**9])
-        delivered = [e for e in result.events("deliver") if e.fields["flow"] == "h.h1" and e.machine == "r"]
+        delivered = [e for e in result.events("deliver") if e.fields["flow"] == "h.h1" and e.node == "r"]
         packed = two().run(out="y", events="binary", pcap=False, seed=3, set=longer)
         self.assertEqual(list(packed.events()), list(result.events()))
         flow = result.flow("h.h1")
@@ -199,11 +199,11 @@ class Runs(InFolder):
         for read in lambda: next(result.events()), lambda: next(result.frames()), lambda: result.frame("nothing"):
             with self.assertRaisesRegex(CallError, "events=True|pcap=True|there are series"):
                 read()
-        for text in None, "{", "[]", '{"checks": [], "flows": [], "verdict": {}, "form": 2, "fabemu": "9"}':
+        for text in None, "{", "[]", '{"checks": [], "flows": [], "verdict": {}, "form": 3, "fabemu": "9"}':
             Path("y").mkdir(exist_ok=True)
             if text is not None:
                 Path("y/result.json").write_text(text)
-            with self.subTest(text), self.assertRaisesRegex(CallError, "is not the result of a run|in form 2, and this"):
+            with self.subTest(text), self.assertRaisesRegex(CallError, "is not the result of a run|in form 3, and this"):
                 Result.open("y")
         with self.assertRaisesRegex(CallError, "no table of a sweep"):
             Sweep.open("y")

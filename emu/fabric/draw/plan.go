@@ -27,7 +27,7 @@ type Node struct {
 	Note   string     `json:"note,omitempty"` // of a switch: how it marks
 	Switch bool       `json:"switch,omitempty"`
 	Box    [4]float64 `json:"box"` // left, top, width, height
-	Nodes  []string   `json:"machines"`
+	Nodes  []string   `json:"nodes"`
 }
 
 // Lane is one direction of a link, or of the links of a pile. A link that no flow crosses has

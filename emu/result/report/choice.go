@@ -16,7 +16,7 @@ type Choice struct {
 	// Write only events of these kinds, such as transfer-end,cnm; the digest covers all events.
 	Kinds []string `json:"kinds,omitempty" flag:"events-kinds" group:"Event log" arg:"KIND,..." needs:"events"`
 	// Write only events of these nodes.
-	Nodes []string `json:"machines,omitempty" flag:"events-machines" arg:"NAME,..." needs:"events"`
+	Nodes []string `json:"nodes,omitempty" flag:"events-nodes" arg:"NAME,..." needs:"events"`
 	// Write only events of these flows, groups of flows and workloads.
 	Flows []string `json:"flows,omitempty" flag:"events-flows" arg:"NAME,..." needs:"events"`
 }
@@ -49,7 +49,7 @@ func (c *Choice) of(f *fabric.Fabric) (func(e *trace.Event) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	ofNode, err := chosen("machine", c.Nodes, nodes)
+	ofNode, err := chosen("node", c.Nodes, nodes)
 	if err != nil {
 		return nil, err
 	}

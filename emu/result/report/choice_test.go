@@ -58,8 +58,8 @@ func TestChoiceOfEvents(t *testing.T) {
 	for want, c := range map[string]Choice{
 		`no kind of event "flow-stat" (did you mean`:                        {Kinds: []string{"flow-stat"}},
 		`there are arrive, backlog, cnm, congestion-log, control, deadlock`: {Kinds: []string{"nothing"}},
-		`no machine "nonesuch"`:                                             {Nodes: []string{"nonesuch"}},
-		`no flow, group or workload "nothing"`:                              {Flows: []string{"nothing"}},
+		`no node "nonesuch"`:                   {Nodes: []string{"nonesuch"}},
+		`no flow, group or workload "nothing"`: {Flows: []string{"nothing"}},
 	} {
 		if err := NewEventLog(nil, f, JSONLog).Choose(&c, f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", c, err, want)

@@ -205,7 +205,7 @@ var blocksKey, bytesKey = keyOf("occupancy_blocks"), keyOf("occupancy_bytes")
 func newLines(n *names) *lines {
 	l := &lines{flows: make(map[uint32][]byte, len(n.Flows)), at: -1}
 	for i := range n.Nodes {
-		x := texts{node: append(appendJSON(keyOf("machine"), n.Nodes[i].Name), keyOf("seq")...)}
+		x := texts{node: append(appendJSON(keyOf("node"), n.Nodes[i].Name), keyOf("seq")...)}
 		for _, p := range n.Nodes[i].Ports {
 			occupancy := blocksKey
 			if p.Bytes {
@@ -218,7 +218,7 @@ func newLines(n *names) *lines {
 	for qp, name := range n.Flows {
 		l.flows[qp] = appendJSON(keyOf("flow"), name)
 	}
-	l.nodes = append(l.nodes, texts{[]byte(`,"machine":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}})
+	l.nodes = append(l.nodes, texts{[]byte(`,"node":"","seq":`), []struct{ name, occupancy []byte }{{[]byte(`,"port":""`), blocksKey}}})
 	for _, k := range append([]trace.Kind{0}, trace.Kinds()...) {
 		t := form{event: appendJSON(keyOf("event"), k.String()), fields: k.Fields()}
 		for _, f := range t.fields {

@@ -67,7 +67,7 @@ func TestFieldsOfTheLog(t *testing.T) {
 		if k.Doc() == "" {
 			t.Errorf("%v is not explained", k)
 		}
-		want := map[string]bool{"time_ps": true, "machine": true, "seq": true, "event": true, "qp": true}
+		want := map[string]bool{"time_ps": true, "node": true, "seq": true, "event": true, "qp": true}
 		e := trace.Event{Kind: k, Flow: 77, A: trace.FrameWord(all), B: 1}
 		if e.HasPort() {
 			want["port"] = true

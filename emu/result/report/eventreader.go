@@ -56,6 +56,9 @@ func NewEventReader(r io.Reader) (*EventReader, error) {
 	if err := json.Unmarshal(text.Bytes(), &of); err != nil {
 		return nil, fmt.Errorf("the names of this event log: %w", err)
 	}
+	if of.Nodes == nil {
+		of.Nodes, of.Old = of.Old, nil
+	}
 	l.packer, l.lines = trace.NewPacker(len(of.Nodes)), newLines(&of)
 	return l, nil
 }

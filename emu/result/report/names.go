@@ -8,8 +8,9 @@ import (
 
 // names gives the names for the numbers in events. A binary event log begins with them.
 type names struct {
-	Nodes []nodeNames       `json:"machines"`
-	Flows map[uint32]string `json:"flows"` // by queue pair
+	Nodes []nodeNames       `json:"nodes"`
+	Old   []nodeNames       `json:"machines,omitempty"` // Nodes, in logs of version 0.1.0
+	Flows map[uint32]string `json:"flows"`              // by queue pair
 }
 
 type nodeNames struct {

@@ -169,12 +169,30 @@ func readResult(b []byte, r *Result) error {
 	if len(lacks) > 0 {
 		return fmt.Errorf("written by %s in another form: it lacks %s", other, strings.Join(lacks, ", "))
 	}
+	if form == 1 {
+		b = upgraded(keys)
+	}
 	in := json.NewDecoder(bytes.NewReader(b))
 	in.DisallowUnknownFields()
 	if err := in.Decode(r); err != nil {
 		return fmt.Errorf("written by %s in another form: %w", other, err)
 	}
 	return nil
+}
+
+// upgraded returns a result in form 1 as the present form has it: there a node was called a machine, as the computer is.
+// Within a text the quotes of a key would be escaped.
+func upgraded(keys map[string]json.RawMessage) []byte {
+	for key, raw := range keys {
+		if key == "event_choice" {
+			raw = bytes.ReplaceAll(raw, []byte(`"machines":`), []byte(`"nodes":`))
+		}
+		if key != "machine" {
+			keys[key] = bytes.ReplaceAll(raw, []byte(`"machine":`), []byte(`"node":`))
+		}
+	}
+	b, _ := json.Marshal(keys) // of values that were read from JSON
+	return b
 }
 
 // readSeries reads series.csv. The verdict, its first row, is no series.

@@ -56,8 +56,8 @@ func TestReadDirRefuses(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "v9.1", "form": 1, "scenario": "x"}`), 0o666)
 		}, []string{"written by v9.1 in another form", "lacks clock, seed"}},
 		"a newer form": {func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "9.1", "form": 2, "weather": 3}`), 0o666)
-		}, []string{"written by version 9.1 of fabemu in form 2, and this version reads forms up to 1: read it with version 9.1"}},
+			return os.WriteFile(filepath.Join(dir, ResultFile), []byte(`{"fabemu": "9.1", "form": 3, "weather": 3}`), 0o666)
+		}, []string{"written by version 9.1 of fabemu in form 3, and this version reads forms up to 2: read it with version 9.1"}},
 		"a new key": {func(dir string) error {
 			path := filepath.Join(dir, ResultFile)
 			b, err := os.ReadFile(path)

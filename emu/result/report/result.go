@@ -23,7 +23,7 @@ import (
 
 // Form is the form of result.json that this version writes. It grows with each change that an older
 // version cannot read, such as a new key. ReadDir reads all forms up to it.
-const Form = 1
+const Form = 2
 
 // Result is the result of a run: the content of result.json.
 type Result struct {
@@ -232,7 +232,7 @@ type Link struct {
 
 // Loss is how many frames a node has discarded, for a reason.
 type Loss struct {
-	Node   string `json:"machine"`
+	Node   string `json:"node"`
 	Link   string `json:"link,omitempty"` // by which they had come; empty: they had not left their source
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
@@ -240,7 +240,7 @@ type Loss struct {
 
 // Buffer is how full the data lane of a switch's receive buffer was.
 type Buffer struct {
-	Node       string `json:"machine"`
+	Node       string `json:"node"`
 	Port       int    `json:"port"`
 	Link       string `json:"link"`        // that fills it
 	MeanBlocks Number `json:"mean_blocks"` // null on Ethernet, where bytes are counted
@@ -251,8 +251,8 @@ type Buffer struct {
 
 // Storm is a PFC storm at a queue.
 type Storm struct {
-	Node     string `json:"machine"` // the switch whose watchdog has found it
-	Link     string `json:"link"`    // that the queue leads to
+	Node     string `json:"node"` // the switch whose watchdog has found it
+	Link     string `json:"link"` // that the queue leads to
 	Priority int    `json:"priority"`
 	Action   string `json:"action,omitempty"` // of the watchdog, a word of switchd.WatchdogAction; empty: not known
 	FromPs   int64  `json:"from_ps"`          // when it was found
@@ -262,8 +262,8 @@ type Storm struct {
 // RetryCount is a counter of the retry of a link, or of its credits of channels, at one of its
 // ends.
 type RetryCount struct {
-	Node    string `json:"machine"`
-	Link    string `json:"link"`    // that leaves the machine by the port that counts
+	Node    string `json:"node"`
+	Link    string `json:"link"`    // that leaves the node by the port that counts
 	Counter string `json:"counter"` // SAI's name behind SAI_PORT_STAT_LLR_ or SAI_PORT_STAT_CBFC_, or one of ours in small letters
 	Count   int64  `json:"count"`
 }
@@ -277,7 +277,7 @@ type Deadlock struct {
 
 // Waiting is an output that waits.
 type Waiting struct {
-	Node    string `json:"machine"`
+	Node    string `json:"node"`
 	For     string `json:"for"`   // the node that has no room
 	Link    string `json:"link"`  // between the two
 	Class   int    `json:"class"` // virtual lane, or priority
@@ -288,7 +288,7 @@ type Waiting struct {
 // Violation is a broken promise of the fabric.
 type Violation struct {
 	AtPs   int64  `json:"at_ps"`
-	Node   string `json:"machine"`
+	Node   string `json:"node"`
 	Port   string `json:"port"` // the link's direction that comes from it
 	Flow   string `json:"flow,omitempty"`
 	Reason string `json:"reason"`

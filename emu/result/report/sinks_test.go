@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -185,6 +186,22 @@ func TestEventReader(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A log of version 0.1.0, in which nodes were called machines, has the same lines.
+func TestEventReaderOfEarlierVersion(t *testing.T) {
+	log, err := os.ReadFile("testdata/events-0.1.0.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewEventReader(bytes.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(r)
+	if want := sampleLog(t, JSONLog, 1); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, got, want)
 	}
 }
 

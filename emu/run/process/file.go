@@ -15,7 +15,7 @@ import (
 type File struct {
 	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must have the same
 	Part     string          `json:"part"`     // the name of its switch, or of its only node
-	Nodes    []string        `json:"machines"` // the nodes that it runs
+	Nodes    []string        `json:"nodes"`    // the nodes that it runs
 	Scenario string          `json:"scenario"` // path of the complete scenario, from the directory of this file
 	Run      uint32          `json:"run"`      // a number that the datagrams of this run carry
 	Dilation int64           `json:"dilation"`

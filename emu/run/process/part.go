@@ -351,7 +351,7 @@ func (p *Part) Close() {
 // Status is what a part sends to a client of its status socket.
 type Status struct {
 	Part   string   `json:"part"`
-	Nodes  []string `json:"machines"`
+	Nodes  []string `json:"nodes"`
 	PID    int      `json:"pid"`
 	State  string   `json:"state"`
 	NowPs  int64    `json:"model_time_ps"`

@@ -52,7 +52,7 @@ type Deadlock struct {
 // Root is the end of a chain of waiting: a direction of a link, or a node that takes nothing in.
 type Root struct {
 	Link    string   `json:"link,omitempty"` // "trunk.A-B"; empty: the node
-	Node    string   `json:"machine"`
+	Node    string   `json:"node"`
 	Victims []string `json:"victims,omitempty"` // the flows that wait for it and do not go through it
 	Words   string   `json:"words"`
 }

@@ -144,7 +144,7 @@ func portAt(s *observe.Snapshot, node int, id port.ID) portOf {
 		PortTotals: s.Figures.Port(node, id), state: s.Port(node, id),
 		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil,
 		block: wire.BlockSize,
-		labels: []label{{"machine", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
+		labels: []label{{"node", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
 			{"link", s.Fabric.LinkName(at.Out())}},
 	}
 	if p.ethernet {
@@ -269,7 +269,7 @@ func (w *writer) adapters(s *observe.Snapshot) {
 	each := func(name string, of func(a *guest.RoCECounts) int64) {
 		w.each("fabemu_adapter_"+name, len(s.Adapters), func(i int) (float64, []label) {
 			a := &s.Adapters[i]
-			return float64(of(&a.RoCECounts)), []label{{"machine", s.Fabric.Nodes[a.Node].Name}}
+			return float64(of(&a.RoCECounts)), []label{{"node", s.Fabric.Nodes[a.Node].Name}}
 		})
 	}
 	each("np_cnp_sent", func(a *guest.RoCECounts) int64 { return a.CNPSent })
@@ -282,7 +282,7 @@ func (w *writer) adapters(s *observe.Snapshot) {
 	w.begin("fabemu_adapter_rx_pause")
 	for _, a := range s.Adapters {
 		for p, n := range s.Figures.Classes(a.Node, 0) {
-			w.sample(float64(n), label{"machine", s.Fabric.Nodes[a.Node].Name}, label{"priority", strconv.Itoa(p)})
+			w.sample(float64(n), label{"node", s.Fabric.Nodes[a.Node].Name}, label{"priority", strconv.Itoa(p)})
 		}
 	}
 }

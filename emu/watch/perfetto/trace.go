@@ -319,13 +319,13 @@ func (t *Trace) write(e *trace.Event) {
 	x := event{At: stamp(e.At), Kind: instant, Name: e.Kind.String(), Notes: t.notesOf(e)}
 	switch flow := t.flows[e.Flow]; {
 	case e.Kind == trace.Deliver:
-		x.Track, x.LastFlow = t.track(&t.others[e.Node], e.Node, "machine"), arrow(e)
+		x.Track, x.LastFlow = t.track(&t.others[e.Node], e.Node, "node"), arrow(e)
 	case e.HasPort() && t.port(e) != nil:
 		x.Track = t.track(&t.port(e).line, e.Node, t.port(e).name)
 	case flow != nil:
 		x.Track = t.track(&flow.waits.track, flow.node, flow.title)
 	default:
-		x.Track = t.track(&t.others[e.Node], e.Node, "machine")
+		x.Track = t.track(&t.others[e.Node], e.Node, "node")
 	}
 	t.out.Event(&x)
 }

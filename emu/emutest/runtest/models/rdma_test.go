@@ -234,11 +234,11 @@ func TestModelVerbsNotified(t *testing.T) {
 		for _, name := range []string{"s1", "r"} {
 			n := roceOf(t, r, name)
 			for want, text := range map[string]string{
-				fmt.Sprintf("fabemu_adapter_np_cnp_sent_total{machine=%q} %d\n", name, n.CNPSent):                                      own.String(),
-				fmt.Sprintf("fabemu_adapter_np_ecn_marked_roce_packets_total{machine=%q} %d\n", name, n.ECNMarked):                     own.String(),
-				fmt.Sprintf("fabemu_adapter_rp_cnp_handled_total{machine=%q} %d\n", name, n.CNPHandled):                                own.String(),
-				fmt.Sprintf("fabemu_adapter_queue_pairs{machine=%q} %d\n", name, n.Pairs):                                              own.String(),
-				fmt.Sprintf("fabemu_adapter_rx_pause_total{machine=%q,priority=\"3\"} %d\n", name, n.Pauses["rx_prio3_pause"]):         own.String(),
+				fmt.Sprintf("fabemu_adapter_np_cnp_sent_total{node=%q} %d\n", name, n.CNPSent):                                         own.String(),
+				fmt.Sprintf("fabemu_adapter_np_ecn_marked_roce_packets_total{node=%q} %d\n", name, n.ECNMarked):                        own.String(),
+				fmt.Sprintf("fabemu_adapter_rp_cnp_handled_total{node=%q} %d\n", name, n.CNPHandled):                                   own.String(),
+				fmt.Sprintf("fabemu_adapter_queue_pairs{node=%q} %d\n", name, n.Pairs):                                                 own.String(),
+				fmt.Sprintf("fabemu_adapter_rx_pause_total{node=%q,priority=\"3\"} %d\n", name, n.Pauses["rx_prio3_pause"]):            own.String(),
 				fmt.Sprintf("node_infiniband_np_cnp_packets_sent_total{device=%q,port=\"1\"} %d\n", name, n.CNPSent):                   others.String(),
 				fmt.Sprintf("node_infiniband_np_ecn_marked_roce_packets_received_total{device=%q,port=\"1\"} %d\n", name, n.ECNMarked): others.String(),
 				fmt.Sprintf("node_infiniband_rp_cnp_packets_handled_total{device=%q,port=\"1\"} %d\n", name, n.CNPHandled):             others.String(),

@@ -52,7 +52,7 @@ let lanes = [], items = [], waitLayer = null, nameLayer = null, pillLayer = null
 
 function drawFabric() {
   const [w, h] = scene.size, pad = 26;
-  const svg = draw("svg", {viewBox: `${-pad} ${-pad} ${w + 2 * pad} ${h + 2 * pad}`, width: w + 2 * pad, height: h + 2 * pad, role: "group", "aria-label": "The fabric: " + count(scene.nodes.length, "machine") + " and " + count(scene.lanes.length, "line")});
+  const svg = draw("svg", {viewBox: `${-pad} ${-pad} ${w + 2 * pad} ${h + 2 * pad}`, width: w + 2 * pad, height: h + 2 * pad, role: "group", "aria-label": "The fabric: " + count(scene.nodes.length, "node") + " and " + count(scene.lanes.length, "line")});
   lanes = []; items = []; drawnWaits = "";
   const below = draw("g", {}, svg), gauges = draw("g", {}, svg), boxes = draw("g", {}, svg);
   waitLayer = draw("g", {}, svg);
@@ -90,7 +90,7 @@ function drawFabric() {
   });
   scene.nodes.forEach((node, i) => {
     const [x, y, w, h] = node.box, g = draw("g", {class: "node" + (node.switch ? " switch" : "")}, boxes);
-    for (let k = Math.min(node.machines.length - 1, 2); k >= 0; k--) draw("rect", {x: x + 3 * k, y: y + 3 * k, width: w, height: h, rx: node.switch ? 8 : h / 2}, g);
+    for (let k = Math.min(node.nodes.length - 1, 2); k >= 0; k--) draw("rect", {x: x + 3 * k, y: y + 3 * k, width: w, height: h, rx: node.switch ? 8 : h / 2}, g);
     const on = node.switch ? names : g;
     draw("text", {class: node.switch ? "name" : "", x: x + w / 2, y: y + h / 2 + (node.note ? -1 : 4.5)}, on).textContent = node.label;
     if (node.note) draw("text", {class: "note", x: x + w / 2, y: y + h / 2 + 14}, on).textContent = node.note;
@@ -270,9 +270,9 @@ function renderFollowed() {
   } else {
     const n = scene.nodes[followed.node];
     box.append(el("h3", {}, (n.switch ? "Switch " : "") + n.label));
-    const name = n.machines[0];
-    if (n.machines.length > 1) box.append(el("p", {class: "hint"}, count(n.machines.length, "endpoint") + ". The knobs act on " + name + "."));
-    const flows = scene.flows.flatMap((f, i) => n.machines.includes(f.from) || n.machines.includes(f.to) ? [link(f.name, {flow: i})] : []);
+    const name = n.nodes[0];
+    if (n.nodes.length > 1) box.append(el("p", {class: "hint"}, count(n.nodes.length, "endpoint") + ". The knobs act on " + name + "."));
+    const flows = scene.flows.flatMap((f, i) => n.nodes.includes(f.from) || n.nodes.includes(f.to) ? [link(f.name, {flow: i})] : []);
     if (!n.switch && flows.length) box.append(names(flows));
     if (n.switch) knobs.append(field("Restart, away for", name + "-restart", "100us", v => ({switch: name, restart: v})));
     else {
@@ -672,7 +672,7 @@ function begin(s) {
 function add(m) {
   m.works ||= []; m.waits ||= []; m.checks ||= [];
   m.dead = (m.deadlocks || []).map(d => ({words: d.words, lines: d.links.map(n => lineAt.get(n)).filter(known)}));
-  m.roots = (m.roots || []).map(r => ({words: r.words, line: lineAt.get(r.link) ?? -1, node: r.link ? -1 : scene.nodes.findIndex(n => n.machines.includes(r.machine)), victims: (r.victims || []).map(n => flowAt.get(n))}));
+  m.roots = (m.roots || []).map(r => ({words: r.words, line: lineAt.get(r.link) ?? -1, node: r.link ? -1 : scene.nodes.findIndex(n => n.nodes.includes(r.node)), victims: (r.victims || []).map(n => flowAt.get(n))}));
   moments.push(m);
   if (moments.length > KEEP) {
     // The older half is thinned out: every second one goes, and the next has its feedback.
