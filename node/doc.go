@@ -23,7 +23,7 @@
 //     passes the ACK to the reaction point of the flow's Pacer (package node/rp), which may change
 //     the rate.
 //
-// The flow's Transport handles packets in flight (transports.go has the table): it makes the sender
+// The flow's Transport handles packets in flight (transport.go has the table): it makes the sender
 // of a source and the receiver of a sink, which have all that differs between transports. With TCP
 // the sender is a stream (stream.go) instead of packets: package node/tcp chooses the next
 // segment, the limiter and the link decide when it leaves, and the ACKs of the sink are frames of

@@ -24,7 +24,7 @@ type Endpoint struct {
 	lid         wire.LID
 	waiting     uint16 // the lanes of ready that are not empty, a bit each
 	owesControl uint16 // the lanes of own that are not empty, a bit each
-	wakes       bool   // lineSlot is set
+	wakes       bool   // transmitterSlot is set
 	resends     bool   // the slot of flow control packets is
 
 	rec     trace.Recorder
@@ -78,9 +78,9 @@ const (
 	flows                  // sources
 	spreads                // traffic that flows share
 	pacers                 // rate limiters that flows share
-	workloads              // pools
+	workloads              // of this endpoint
 	answers                // destinations that answer flows
-	calls                  // the answered flows of pools, all together
+	calls                  // the answered flows of workloads, all together
 	owners
 )
 

@@ -31,13 +31,13 @@ type pacer struct {
 	controller rp.Controller // nil: nothing changes the rate
 	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
 	rate       unit.Rate     // the last that was set at the limiter
-	flow       *source       // whose own group this is; nil: flows share it
+	flow       *source       // whose own pacer this is; nil: flows share it
 	rated      rated         // the limiter, where it reports its rate; else nil
 	rp.Extras                // of the controller
 	*shared                  // flow is nil
 }
 
-// shared is the part of a group that flows share.
+// shared is what a pacer has in addition if flows share it.
 type shared struct {
 	members []*source      // those that may be under it
 	under   int            // how many of them are
@@ -45,13 +45,13 @@ type shared struct {
 	out     *source        // whose packet may go and has not yet gone
 	last    *source        // the one whose feedback the controller received last
 	agenda  *agenda.Part   // of the endpoint
-	slot    int            // of the group there
+	slot    int            // of the pacer there
 }
 
 // rated is a limiter that reports its rate.
 type rated interface{ Rate() unit.Rate }
 
-// newPacer returns the group of a limiter. Without a controller the limiter keeps its rate.
+// newPacer returns the pacer of a limiter. Without a controller the limiter keeps its rate.
 func newPacer(l RateLimiter, c rp.Controller) pacer {
 	g := pacer{limiter: l, due: unit.Never}
 	g.rated, _ = l.(rated)
@@ -69,7 +69,7 @@ func newPacer(l RateLimiter, c rp.Controller) pacer {
 	return g
 }
 
-// newShared returns a group that flows share, and its place in an agenda.
+// newShared returns a pacer that flows share, and its place in an agenda.
 func newShared(c *Pacer, a *agenda.Part, slot int) *pacer {
 	g := newPacer(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
@@ -89,7 +89,7 @@ func (g *pacer) limit() unit.Rate {
 	return g.rate
 }
 
-// mayAsk reports whether it is a flow's turn, among those that share the group, to ask the limiter
+// mayAsk reports whether it is a flow's turn, among those that share the pacer, to ask the limiter
 // for its packet.
 func (g *pacer) mayAsk(s *source) bool {
 	if !s.inTurns {
@@ -196,7 +196,7 @@ func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
 	g.next(now)
 }
 
-// join brings a flow under the group, if that limits now.
+// join brings a flow under the pacer, if that limits now.
 func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
 	if s.pacer == g || g.Limiting != nil && !g.Limiting.Active() {
 		return

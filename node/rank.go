@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ranked is a rank of a parallel job at work: a pool whose transfers are the messages of a program.
+// ranked is a rank of a parallel job at work: a workload whose flows are the messages of a program.
 // It has a source for each rank that it sends to, and the source keeps its queue pair. So messages
 // between two ranks stay in their order.
 type ranked struct {
@@ -35,7 +35,7 @@ type message struct {
 	end uint64 // sender.reach behind it
 }
 
-// newRanked returns the rank of a pool.
+// newRanked returns the rank of a workload.
 func newRanked(p *Workload, rec *trace.Recorder) *ranked {
 	r := &ranked{rec: rec, flow: p.Range.First + uint32(p.Self)*p.Range.Each, sent: make([]queue[message], p.Open)}
 	r.rank = schedule.NewRank(p.Program, schedule.Config{Rank: p.Self, Untagged: !p.Tagged, Ended: r.ended})

@@ -14,7 +14,7 @@ type sink struct {
 	receiver  receiver // of its transport
 	receiving          // how that treats packets
 	reorders  bool     // packets may overtake one another
-	pooled    bool     // it is for a transfer of a pool
+	pooled    bool     // it is for a flow of a workload
 	over      bool     // that has come whole, and the sink serves another next
 
 	asked  bool // RoCEv2: a NAK was sent, and the packet that it asks for has not come
@@ -23,7 +23,7 @@ type sink struct {
 	lane     uint8    // its priority
 	source   wire.LID // where the flow comes from
 	slot     int32    // in the agenda of the endpoint; 0: it has none
-	call     int32    // of a pool: its slot in workloadSet.calls, and one more; 0: it has none
+	call     int32    // of a workload: its slot in workloadSet.calls, and one more; 0: it has none
 	next     uint32   // PSN expected
 	received uint32   // messages, for the ACK's MSN
 	missing  uint32   // packets that did not come since the last transfer ended

@@ -53,7 +53,7 @@ type source struct {
 	reorders    bool       // its ACKs may overtake one another
 	queued      bool       // in the endpoint's queue for the link
 	filled      bool       // its packets have contents that differ: bodies, or segments
-	inTurns     bool       // it waits for its turn in group
+	inTurns     bool       // it waits for its turn in pacer
 	block       port.Block // the reason that keeps it, as last reported
 	slot        int        // in the agenda of the endpoint
 	count       uint64     // packets sent so far; its low 24 bits are the next PSN
@@ -68,7 +68,7 @@ type source struct {
 	sentBy   *pacer          // queued: the one that let the packet go
 	paced    unit.Time       // with a Pace: nothing is offered before
 	next     traffic.Arrival // of Traffic: the one to come
-	workload *workloadRun    // nil: it is not a transfer of a pool
+	workload *workloadRun    // nil: it is not a flow of a workload
 	voq      *voq            // Ethernet: the queue of its destination; nil: no other flow has it
 	ownPacer pacer
 	framing  wire.Framing
@@ -77,7 +77,7 @@ type source struct {
 	Flow
 }
 
-// newSource makes s the source of a flow, with a slot of the agenda, for a pool or nil. A queue
+// newSource makes s the source of a flow, with a slot of the agenda, for a workload or nil. A queue
 // that it had keeps its memory.
 func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
@@ -102,7 +102,7 @@ func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	}
 }
 
-// mayShare makes g the group that the flow may come under.
+// mayShare makes g the pacer that the flow may come under.
 func (s *source) mayShare(g *pacer) {
 	s.sharedPacer = g
 	g.members = append(g.members, s)

@@ -47,7 +47,7 @@ func (r QPRange) member(qp uint32, members int) (int, bool) {
 	return m, m < members
 }
 
-// workloadSet is the pools of an endpoint at work.
+// workloadSet is the workloads of an endpoint.
 type workloadSet struct {
 	all   []workloadRun
 	calls *agenda.Agenda // when destinations may have something to send; nil: none ever had
@@ -61,13 +61,13 @@ func (p *workloadSet) number() int {
 	return len(p.all)
 }
 
-// workloadRun is a Pool at work.
+// workloadRun is a Workload at run time.
 type workloadRun struct {
 	Workload
 	slot    int              // of the next transfer, in the agenda of the endpoint
 	sources int              // the first of its sources; there are Open of them
 	backlog int              // how many transfers wait for a source, as last reported
-	free    queue[int]       // sources without a transfer, by their place in the pool; the one that has rested longest first
+	free    queue[int]       // sources without a transfer, by their place in the workload; the one that has rested longest first
 	used    []uint32         // by source, how many transfers it has had
 	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks; nil: none does
 	sinks   map[uint32]*sink // by queue pair
@@ -86,7 +86,7 @@ type closed struct {
 	again bool      // it was put off since it took its place among those that leave
 }
 
-// check refuses a pool that could never send.
+// check refuses a workload that could never send.
 func (p *Workload) check(kind port.FlowControl) error {
 	switch {
 	case p.Program != nil && p.Traffic != nil:
@@ -106,7 +106,7 @@ func (p *Workload) check(kind port.FlowControl) error {
 // rounds returns how many queue pairs each source uses in turn.
 func (p *Workload) rounds() uint32 { return p.Range.Each / uint32(p.Open) }
 
-// place returns the place of a source in the pool.
+// place returns the place of a source in the workload.
 func (p *workloadRun) place(s *source) int { return s.slot - flowSlot - p.sources }
 
 // addWorkload begins a workload. Its sources are those from first on.
@@ -205,7 +205,7 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 }
 
 // sourceOf returns the source of a flow. If there is none, ended is true for a queue pair of a
-// pool: a frame about it comes after the end of its transfer.
+// workload: a frame about it comes after the end of its transfer.
 func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	if i, ok := e.source.find(qp); ok {
 		return &e.sources[i], false
@@ -221,8 +221,8 @@ func (e *Endpoint) sourceOf(qp uint32) (s *source, ended bool) {
 	return nil, true
 }
 
-// workloadOf returns the pool with a queue pair, and the member that sends with it; nil: there is
-// none.
+// workloadOf returns the workload with a queue pair, and the member that sends with it; nil: there
+// is none.
 func (e *Endpoint) workloadOf(qp uint32) (p *workloadRun, member int) {
 	for k := range e.workloads.number() {
 		p = &e.workloads.all[k]

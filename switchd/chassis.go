@@ -16,7 +16,7 @@ import (
 // first cache lines, because a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
-	agenda agenda.Part // see lineSlot
+	agenda agenda.Part // see transmitterSlot
 	out    *port.Outbox
 	rec    trace.Recorder
 

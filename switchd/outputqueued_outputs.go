@@ -18,7 +18,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 		return
 	}
 	if pt.Retries() == pt.Credited() || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
-		s.speak(now, p, pt, o)
+		s.serveControl(now, p, pt, o)
 		return
 	}
 	s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
@@ -29,9 +29,9 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 	}
 }
 
-// speak serves an output whose port may have flow control to send: it calls Control first, then
-// offers frames. serve calls it only for such ports.
-func (s *OutputQueued) speak(now unit.Time, p int, pt *port.Port, o *output) {
+// serveControl serves an output whose port may have flow control to send: it calls Control first,
+// then offers frames. serve calls it only for such ports.
+func (s *OutputQueued) serveControl(now unit.Time, p int, pt *port.Port, o *output) {
 	wake := pt.Control(now)
 	s.agenda.Set(s.transmitterSlot(p), min(wake, s.offer(now, p, pt, o)))
 	if pt.Retries() {

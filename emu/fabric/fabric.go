@@ -162,8 +162,8 @@ func (f *Fabric) Workloads() (all []*Workload) {
 	return all
 }
 
-// Transfer returns the index of the pool of a queue pair, and the node that sends with it; -1: it
-// is not a transfer of a workload.
+// Transfer returns the index of the workload of a queue pair, and the node that sends with it; -1:
+// it is not a transfer of a workload.
 func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	for k, p := range workloads {
 		if n := (qp - p.Range.First) / p.Range.Each; qp >= p.Range.First && int(n) < len(p.Members) {

@@ -94,7 +94,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
 		return nil, errors.Join(wrong...)
 	}
 	ports := 0
-	c.patience = c.bear()
+	c.patience = c.longestSilence()
 	for i := range f.Nodes {
 		if f.Nodes[i].Switch != nil {
 			c.switches = int32(i) + 1

@@ -80,8 +80,8 @@ func (x *lost) most(since unit.Time) (most Loss) {
 // scenario, and at least twice the time that a packet takes on the longest path.
 func (c *Collector) Patience() unit.Duration { return c.patience }
 
-// bear computes the patience of a run.
-func (c *Collector) bear() unit.Duration {
+// longestSilence computes the patience of a run.
+func (c *Collector) longestSilence() unit.Duration {
 	f := c.fabric
 	longest := unit.Duration(0)
 	for i := range f.Flows {

@@ -369,11 +369,11 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 		return nil, Event{}, err
 	}
 	p := &printer{tables: s.tables()}
-	p.lineRate("events:")
+	p.line("events:")
 	for _, e := range s.Events {
-		p.lineRate("  - %s", e.Text())
+		p.line("  - %s", e.Text())
 	}
-	p.lineRate("  - {at: %v, %s}", at, text)
+	p.line("  - {at: %v, %s}", at, text)
 	then, err := s.reload("event", strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1))
 	if list := (*Errors)(nil); errors.As(err, &list) {
 		var all []string

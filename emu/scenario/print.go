@@ -22,9 +22,9 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
 	of := p.tables.section
-	p.lineRate("name: %s", param.Quote(s.Name))
-	p.lineRate("source: %s", param.Quote(s.Source))
-	p.lineRate("description: %s", param.Quote(s.Description))
+	p.line("name: %s", param.Quote(s.Name))
+	p.line("source: %s", param.Quote(s.Source))
+	p.line("description: %s", param.Quote(s.Description))
 	p.inline("model", of("model"), s.Model)
 	p.inline("wall", of("wall"), s.Wall)
 	if routing := of("routing"); s.Routing != param.Defaults(Routing{}) {
@@ -69,11 +69,11 @@ type printer struct {
 	tables tables
 }
 
-func (p *printer) lineRate(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
 // inline writes a mapping on one line.
 func (p *printer) inline(key string, of *param.Struct, v any) {
-	p.lineRate("%s: %s", key, of.Mapping(v))
+	p.line("%s: %s", key, of.Mapping(v))
 }
 
 // writeList writes a list, each item on a line; some sections need not be there. The arithmetic of
@@ -82,9 +82,9 @@ func (p *printer) inline(key string, of *param.Struct, v any) {
 func writeList[T any](p *printer, section string, all []T) {
 	switch {
 	case len(all) > 0:
-		p.lineRate("%s:", section)
+		p.line("%s:", section)
 	case !slices.Contains([]string{"routes", "sl2vl", "workload", "programs"}, section):
-		p.lineRate("%s: []", section)
+		p.line("%s: []", section)
 	}
 	of := p.tables.section(section)
 	for i := range all {
@@ -94,17 +94,17 @@ func writeList[T any](p *printer, section string, all []T) {
 			if item.Name != joins {
 				name = "name: " + param.Quote(item.Name) + ", "
 			}
-			p.lineRate("  - {%sbetween: %s, %s}", name, param.Quote(joins), of.Fields(*item, ", ", "name"))
+			p.line("  - {%sbetween: %s, %s}", name, param.Quote(joins), of.Fields(*item, ", ", "name"))
 			continue
 		case *Check:
-			p.lineRate("  - %s", of.Fields(*item, "\n    "))
+			p.line("  - %s", of.Fields(*item, "\n    "))
 			continue
 		case *Flow:
 			p.explain("  ", item.Control.Params)
 		case *Workload:
 			p.explain("  ", item.Control.Params)
 		}
-		p.lineRate("  - %s", of.Mapping(all[i]))
+		p.line("  - %s", of.Mapping(all[i]))
 	}
 }
 
@@ -119,33 +119,33 @@ func paramsOf(params any) string {
 // explain writes the arithmetic behind the parameters of a scheme.
 func (p *printer) explain(indent string, params any) {
 	if e, ok := params.(param.Explainer); ok && e.Explain() != "" {
-		p.lineRate("%s# %s", indent, e.Explain())
+		p.line("%s# %s", indent, e.Explain())
 	}
 }
 
 func (p *printer) switches(switches []Switch) {
 	if len(switches) == 0 {
-		p.lineRate("switches: {}")
+		p.line("switches: {}")
 		return
 	}
-	p.lineRate("switches:")
+	p.line("switches:")
 	of := p.tables.section("switches")
 	for _, s := range switches {
-		p.lineRate("  %s:", param.Quote(s.Name))
+		p.line("  %s:", param.Quote(s.Name))
 		s.Low = lowOf(s.High, s.Low)
 		without := []string{"marking"}
 		if s.Lossless == AllPriorities {
 			without = append(without, "lossless")
 		}
-		p.lineRate("    %s", of.Fields(s, "\n    ", without...))
+		p.line("    %s", of.Fields(s, "\n    ", without...))
 		p.explain("    ", s.Marking.Params)
-		p.lineRate("    marking: %v", s.Marking)
+		p.line("    marking: %v", s.Marking)
 	}
 }
 
 // endpoints writes the endpoints: those without an adapter a few to a line.
 func (p *printer) endpoints(s *Scenario) {
-	p.lineRate("endpoints:")
+	p.line("endpoints:")
 	plain := func(e Endpoint) bool { return e == Endpoint{Name: e.Name} }
 	if slices.ContainsFunc(s.Endpoints, func(e Endpoint) bool { return !plain(e) }) {
 		without := map[string][]string{} // the keys that an endpoint on InfiniBand does not have
@@ -157,11 +157,11 @@ func (p *printer) endpoints(s *Scenario) {
 		}
 		for _, e := range s.Endpoints {
 			if plain(e) {
-				p.lineRate("  - %s", param.Quote(e.Name))
+				p.line("  - %s", param.Quote(e.Name))
 				continue
 			}
 			e.Low = lowOf(e.High, e.Low)
-			p.lineRate("  - {%s}", p.tables.section("endpoints").Fields(e, ", ", without[e.Name]...))
+			p.line("  - {%s}", p.tables.section("endpoints").Fields(e, ", ", without[e.Name]...))
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func (p *printer) endpoints(s *Scenario) {
 		names[i] = param.Quote(e.Name)
 	}
 	const width = 74 // of the text in the brackets
-	p.lineRate("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
+	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
 // adapterKeys returns the keys that count only for an endpoint on Ethernet.

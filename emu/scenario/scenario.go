@@ -92,7 +92,7 @@ type loaded struct {
 	derived  []Threshold
 }
 
-// newLoaded returns a copy of a scenario with its ways.
+// newLoaded returns a copy of a scenario with its paths.
 func newLoaded(s *Scenario, w *PathTable) *loaded {
 	l := &loaded{scenario: *s, paths: w}
 	c := &l.scenario

@@ -91,8 +91,12 @@ func TestTreeOfArchitecture(t *testing.T) {
 // foreign are types of formats, whose members comments name.
 var foreign = []string{"PortInfo", "TrackEvent"}
 
+// theirs are names of others in comments: projects, and symbols, files and managed objects of
+// papers, simulators and standards.
+var theirs = regexp.MustCompile(`^(gVisor|uPlot|xMII|run\.py|maxStage|txRate|q[AB]+|dV|(rpg|cp)[A-Z]\w*)$`)
+
 // Comments and the documents about the code name what exists: pkg.Name in a package, Type.Member of
-// a type of the module, and in comments [Name], a link, and "(package name)".
+// a type of the module, and in comments [Name], a link, "(package name)", camelCase, and files.
 func TestCommentsNameWhatExists(t *testing.T) {
 	declared, known := map[string]map[string]bool{}, map[string]bool{}
 	for _, p := range packages(t) {
@@ -111,6 +115,11 @@ func TestCommentsNameWhatExists(t *testing.T) {
 		}
 	}
 	ofPackage, ofType := regexp.MustCompile(`(?:^|[^\w./])([a-z]\w*)\.([A-Z]\w*)`), regexp.MustCompile(`(?:^|[^\w.])([A-Z][a-z]\w*)\.([A-Z]\w*)`)
+	camelCase, file := regexp.MustCompile(`(?:^|[^\w./-])([a-z][a-z0-9]*[A-Z]\w*)`), regexp.MustCompile(`(?:^|[^\w./*-])([\w-]+\.(?:go|lua|js|sh|py))\b`)
+	tree := map[string]bool{}
+	for _, name := range files(t) {
+		tree[path.Base(name)] = true
+	}
 	inBrackets, inParentheses := regexp.MustCompile(`\[([A-Z]\w*[a-z]\w*)\]`), regexp.MustCompile(`\(package ([a-z/]+)\)`)
 	check := func(at, text string, imports ...*ast.ImportSpec) {
 		for _, found := range ofPackage.FindAllStringSubmatch(text, -1) {
@@ -132,6 +141,16 @@ func TestCommentsNameWhatExists(t *testing.T) {
 			for _, group := range f.ast.Comments {
 				at, text := p.fset.Position(group.Pos()).String(), group.Text()
 				check(at, text, f.ast.Imports...)
+				for _, found := range camelCase.FindAllStringSubmatch(text, -1) {
+					if !known[found[1]] && !theirs.MatchString(found[1]) {
+						t.Errorf("%s names %s, which does not exist", at, found[1])
+					}
+				}
+				for _, found := range file.FindAllStringSubmatch(text, -1) {
+					if !tree[found[1]] && !theirs.MatchString(found[1]) {
+						t.Errorf("%s names the file %s, which does not exist", at, found[1])
+					}
+				}
 				for _, found := range inBrackets.FindAllStringSubmatch(text, -1) {
 					if !known[found[1]] {
 						t.Errorf("%s links to %s, which does not exist", at, found[1])

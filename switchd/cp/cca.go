@@ -323,7 +323,7 @@ func (q *Queue) over(threshold int) bool {
 	return threshold > 0 && q.Bytes*16 > q.Room*unit.Size(16-threshold)
 }
 
-// Starve returns how late the credit of a frame goes back that begins to leave and takes onLine on
+// Starve returns how late the credit of a frame goes back that begins to leave and takes onLink on
 // the link by which it arrived (Starver).
 func (c *CCA) Starve(q Queue, onLink unit.Duration) unit.Duration {
 	if in := &c.inputs[q.Input]; in.starves && q.over(in.threshold) {

@@ -98,9 +98,9 @@ type Marker interface {
 
 // Starver is a marker of a switch with input buffers that starves neighbours of credit.
 type Starver interface {
-	// Starve is called when a data frame begins to leave; onLine is how long it takes on the link
+	// Starve is called when a data frame begins to leave; onLink is how long it takes on the link
 	// by which it arrived. It returns how long after the frame's tail has left its credit goes
-	// back, which is also the least time, in addition to onLine, after the credit before it; 0: at
+	// back, which is also the least time, in addition to onLink, after the credit before it; 0: at
 	// once.
 	Starve(q Queue, onLink unit.Duration) unit.Duration
 }

@@ -180,12 +180,15 @@ func readResult(b []byte, r *Result) error {
 	return nil
 }
 
-// upgraded returns a result in form 1 as the present form has it: there a node was called a machine, as the computer is.
-// Within a text the quotes of a key would be escaped.
+// upgraded returns a result in form 1 as the present form has it: there a node was called a
+// machine, as the computer is. Within a text the quotes of a key would be escaped.
 func upgraded(keys map[string]json.RawMessage) []byte {
 	for key, raw := range keys {
 		if key == "event_choice" {
 			raw = bytes.ReplaceAll(raw, []byte(`"machines":`), []byte(`"nodes":`))
+		}
+		if key == "verdict" {
+			raw = bytes.ReplaceAll(raw, []byte(`"statements":`), []byte(`"reports":`))
 		}
 		if key != "machine" {
 			keys[key] = bytes.ReplaceAll(raw, []byte(`"machine":`), []byte(`"node":`))

@@ -14,7 +14,7 @@ import (
 func FiguresOf(f *fabric.Fabric, t *pace.Record) Figures {
 	x := NoFigures()
 	x.Order.Frames = t.Hops
-	x.Order.Statements, x.Order.Promises = t.Statements, t.Promises
+	x.Order.Reports, x.Order.Promises = t.Reports, t.Promises
 	x.Pace = paceOf(t, f.Scenario.Wall.Dilation, unit.Time(f.Scenario.Model.Duration))
 	x.BusySeconds = Number(float64(t.Wall-t.Spun-t.Slept) / 1e9)
 	x.LostDatagrams, x.Changed, x.Reordered = t.Lost, t.Changed, t.Reordered

@@ -108,9 +108,9 @@ type Silent struct {
 // Order counts the frames that a run has passed to nodes, and the messages that its processes have
 // exchanged to keep the order of the model.
 type Order struct {
-	Frames     int64 `json:"frames"`               // handed to nodes
-	Statements int64 `json:"statements,omitempty"` // of processes: how far they are
-	Promises   int64 `json:"promises,omitempty"`   // to them, in addition to those in the trailers of datagrams
+	Frames   int64 `json:"frames"`             // handed to nodes
+	Reports  int64 `json:"reports,omitempty"`  // of processes: how far they are
+	Promises int64 `json:"promises,omitempty"` // to them, in addition to those in the trailers of datagrams
 }
 
 // Percentiles are percentiles of a distribution.

@@ -87,21 +87,21 @@ type partRun struct {
 	came   bool         // something, while it slept
 	failed error
 
-	border  *lookahead.Boundary
-	slotOf  []int       // by number of a path
-	claims  []unit.Time // by place in Boundary.Out
-	changed bool        // something has, since the last report
-	events  int         // since then
-	asked   bool        // the last report asked for a promise
-	absent  bool        // a frame that is stated as sent has not come yet
-	counted bool        // only frames that are stated as sent are read
+	boundary *lookahead.Boundary
+	slotOf   []int       // by number of a path
+	claims   []unit.Time // by place in Boundary.Out
+	changed  bool        // something has, since the last report
+	events   int         // since then
+	asked    bool        // the last report asked for a promise
+	absent   bool        // a frame that is reported as sent has not come yet
+	counted  bool        // only frames that are reported as sent are read
 }
 
 // end is the state of a path of which a part has one end.
 type end struct {
 	seq        uint32 // of the next datagram
 	sent, came int64
-	stated     uint32 // on a board: how many datagrams the sender has sent
+	reported   uint32 // on a board: how many datagrams the sender has sent
 
 	// Of a path from elsewhere:
 	promised unit.Time // no frame that has not come is due earlier
@@ -153,8 +153,8 @@ func (p *Part) newRun(w *Wall, f *Setup) (*partRun, error) {
 	r.start(p.Epoch, p.Hold != nil, p.Hold, p.Measured)
 	r.now = r.clock()
 	o.carry, o.report = r.carry, p.Watch
-	r.border, r.changed = p.Participant.Boundary(), true
-	r.slotOf, r.claims = make([]int, len(r.paths)), make([]unit.Time, len(r.border.Out))
+	r.boundary, r.changed = p.Participant.Boundary(), true
+	r.slotOf, r.claims = make([]int, len(r.paths)), make([]unit.Time, len(r.boundary.Out))
 	for slot := range r.paths {
 		r.slotOf[r.paths[slot].number] = slot
 		r.ends[slot].due = unit.Never
@@ -256,7 +256,7 @@ func (r *partRun) cut() {
 		r.leads(slot, next)
 	}
 	t := min(r.fabric.End, r.at(r.now), next)
-	for _, n := range r.border.In {
+	for _, n := range r.boundary.In {
 		if from := r.slotOf[n]; r.paths[from].count == 0 {
 			t = min(t, r.ends[from].promised)
 		}
@@ -358,7 +358,7 @@ func (r *partRun) readPath(slot int) error {
 		f := r.push(p)
 		f.arrival = a
 		r.enter(int32(slot), p, f, body, t.Due)
-		if e.seq == e.stated && r.counted {
+		if e.seq == e.reported && r.counted {
 			return nil
 		}
 	}

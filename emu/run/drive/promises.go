@@ -12,15 +12,15 @@ const (
 	// stateEvery is after how many events a part that is never about to wait states something:
 	// others may wait for it.
 	stateEvery = 64
-	// absentLook is after how many ns a part looks again where it waits for a frame that is stated
-	// as sent and has not come.
+	// absentLook is after how many ns a part looks again where it waits for a frame that is
+	// reported as sent and has not come.
 	absentLook = 1_000_000
 )
 
 // may reports whether nothing from elsewhere comes before the event of a slot at t. The end of the
 // run has slot -1: it comes before all that is due then.
 func (r *partRun) may(slot int, t unit.Time) bool {
-	for _, n := range r.border.In {
+	for _, n := range r.boundary.In {
 		from := r.slotOf[n]
 		promised := r.ends[from].promised
 		if (promised < t || promised == t && from < slot) && r.paths[from].count == 0 {
@@ -31,16 +31,16 @@ func (r *partRun) may(slot int, t unit.Time) bool {
 }
 
 // leads reports whether the event of a slot at t, which may not happen yet, is the first of the
-// run. Then nothing needs to be stated.
+// run. Then nothing needs to be reported.
 func (r *partRun) leads(slot int, t unit.Time) bool {
 	first := min(t, r.part.Participant.Earliest()) // what the event leads to can come back
-	for _, n := range r.border.Out {
+	for _, n := range r.boundary.Out {
 		first = min(first, r.ends[r.slotOf[n]].due)
 	}
 	if first < 0 || r.absent {
 		return false
 	}
-	for _, n := range r.border.In {
+	for _, n := range r.boundary.In {
 		end := &r.ends[r.slotOf[n]]
 		end.promised = max(end.promised, lookahead.After(first, r.fabric.Least[n]))
 	}
@@ -69,11 +69,11 @@ func (r *partRun) state(slot int, t unit.Time, over bool) error {
 // event.
 func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 	change := r.nextChange()
-	r.border.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.nodeSlot(m))) },
+	r.boundary.Claim(r.claims, func(m int) unit.Time { return min(change, r.agenda.Due(r.nodeSlot(m))) },
 		func(n int) unit.Time { return r.agenda.Due(r.slotOf[n]) })
 	s := r.part.Participant.Own()
 	s.Over, s.Next = over, t
-	for k, n := range r.border.Out {
+	for k, n := range r.boundary.Out {
 		end := &r.ends[r.slotOf[n]]
 		claim, least := unit.Never, lookahead.After(end.free, r.fabric.Least[n])
 		if !over {
@@ -82,7 +82,7 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 		s.Out[k] = lookahead.Outgoing{Claim: claim, Floor: least, Due: end.due, Sent: end.seq}
 		end.due = unit.Never
 	}
-	for k, n := range r.border.In {
+	for k, n := range r.boundary.In {
 		from, need := r.slotOf[n], t
 		switch {
 		case over || r.paths[from].count > 0:
@@ -98,7 +98,7 @@ func (r *partRun) fill(slot int, t unit.Time, over bool) error {
 // publish shows the last report to the others.
 func (r *partRun) publish(wait bool) error {
 	r.changed, r.events = false, 0
-	r.Statements++
+	r.Reports++
 	return r.part.Participant.Publish(wait)
 }
 
@@ -183,11 +183,11 @@ func (r *partRun) consult() (some bool, err error) {
 		return some, err
 	}
 	r.counted = true
-	for k, n := range r.border.In {
+	for k, n := range r.boundary.In {
 		slot := r.slotOf[n]
 		end := &r.ends[slot]
 		before := end.seq
-		if end.stated = e.Sent(k); int32(end.stated-before) > 0 {
+		if end.reported = e.Sent(k); int32(end.reported-before) > 0 {
 			if err := r.readPath(slot); err != nil {
 				return some, err
 			}
@@ -197,7 +197,7 @@ func (r *partRun) consult() (some bool, err error) {
 			r.Lost += int64(lost - end.seq)
 			end.seq, r.changed = lost, true
 		}
-		r.absent = r.absent || int32(end.stated-end.seq) > 0
+		r.absent = r.absent || int32(end.reported-end.seq) > 0
 	}
 	if r.counted = false; r.part.Bell == nil {
 		r.promised()
@@ -210,7 +210,7 @@ func (r *partRun) consult() (some bool, err error) {
 func (r *partRun) promised() bool {
 	e := r.part.Participant
 	may := e.May()
-	for k, n := range r.border.In {
+	for k, n := range r.boundary.In {
 		end := &r.ends[r.slotOf[n]]
 		end.promised = max(end.promised, e.Promised(k))
 	}

@@ -100,7 +100,7 @@ func TestPartIsToldNonsense(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		statements := 0
+		reports := 0
 		p := &Part{
 			Dilation: 1, Epoch: pace.Monotonic()(), Links: [][2]link.Link{{a, nil}}, Longest: []unit.Duration{unit.Microsecond},
 			Poller: func(ends []link.File) Poller { return busy(len(ends)) },
@@ -108,11 +108,11 @@ func TestPartIsToldNonsense(t *testing.T) {
 		if x.want != "" && x.promises == nil {
 			x.promises = [][]byte{promise(0)}
 		}
-		p.promised(t, f, func([]byte) error { statements++; return nil }, x.promises...)
+		p.promised(t, f, func([]byte) error { reports++; return nil }, x.promises...)
 		timing, _, err := p.Run(context.Background(), f)
 		switch {
-		case x.want == "" && (err != nil || timing.Hops != 3 || statements == 0):
-			t.Errorf("%s: %v; %d frames were handed over, %d statements", x.name, err, timing.Hops, statements)
+		case x.want == "" && (err != nil || timing.Hops != 3 || reports == 0):
+			t.Errorf("%s: %v; %d frames were handed over, %d reports", x.name, err, timing.Hops, reports)
 		case x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)):
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}

@@ -40,7 +40,7 @@ type Board struct {
 
 	others unit.Time // as of Earliest; -1: to be found
 	buf    []uint64
-	stale  []int // places in paths whose receiver has stated more than was read
+	stale  []int // places in paths whose receiver has reported more than was read
 	turns  []turn
 }
 
@@ -170,7 +170,7 @@ func (b *BadRecord) Error() string { return b.Err.Error() }
 func (b *Board) Boundary() *Boundary { return b.parts[b.me].Boundary }
 
 // Own returns the report of this part, to be filled in before State or Publish.
-func (b *Board) Own() *Report { return &b.parts[b.me].stated }
+func (b *Board) Own() *Report { return &b.parts[b.me].reported }
 
 // State takes in the report of this part, which other parts do not see yet.
 func (b *Board) State() error {
@@ -181,7 +181,7 @@ func (b *Board) State() error {
 // Publish writes the last report of this part where others read it, and whether the part then
 // waits.
 func (b *Board) Publish(wait bool) error {
-	p, s := &b.parts[b.me], &b.parts[b.me].stated
+	p, s := &b.parts[b.me], &b.parts[b.me].reported
 	activity := uint64(acts)
 	if s.Over {
 		activity = ended
@@ -246,7 +246,7 @@ func (b *Board) Look() (some bool, err error) {
 			}
 		}
 		if int32(y.seen-y.base) < 0 {
-			return false, &BadRecord{y.from, fmt.Errorf("it takes %d frames on path %d for seen, and %d are: %w", y.base, y.number, y.seen, errStatement)}
+			return false, &BadRecord{y.from, fmt.Errorf("it takes %d frames on path %d for seen, and %d are: %w", y.base, y.number, y.seen, errReport)}
 		}
 	}
 	return b.steps != before, nil
@@ -274,10 +274,10 @@ func (b *Board) read(k int) error {
 			}
 			return nil
 		case n < b.numbers[k] || atomic.LoadUint64(number) == n:
-			return &BadRecord{k, fmt.Errorf("statement %d is torn: %w", n, errStatement)}
+			return &BadRecord{k, fmt.Errorf("report %d is torn: %w", n, errReport)}
 		}
 	}
-	return &BadRecord{k, fmt.Errorf("its statements change faster than they can be read: %w", errStatement)}
+	return &BadRecord{k, fmt.Errorf("its reports change faster than they can be read: %w", errReport)}
 }
 
 // repeats reports whether a part states the same as before: it does not get on then. Only an
@@ -295,10 +295,10 @@ func (b *Board) repeats(k int, w []uint64) bool {
 func (b *Board) adopt(k int, w []uint64) error {
 	p := &b.parts[k]
 	b.others = -1
-	p.spoken, p.waits, p.stated.Over, p.stated.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
+	p.spoken, p.waits, p.reported.Over, p.reported.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
 	in := w[recordHead+outWords*len(p.out):]
-	if w[1] > ended || p.stated.Next < 0 {
-		return errStatement
+	if w[1] > ended || p.reported.Next < 0 {
+		return errReport
 	}
 	for _, x := range p.in {
 		if err := b.paths[x].take(Incoming{unit.Time(in[0]), uint32(in[1])}); err != nil {
@@ -313,7 +313,7 @@ func (b *Board) adopt(k int, w []uint64) error {
 		w = w[outWords:]
 		if claim < 0 || floor < 0 || due < 0 || int32(sent-y.sent) < 0 || int32(base-y.base) < 0 || int32(sent-base) < 0 ||
 			(base != sent) != (due != unit.Never) {
-			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", int32(sent-y.sent), y.number, due, errStatement)
+			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", int32(sent-y.sent), y.number, due, errReport)
 		}
 		y.claim, y.floor, y.sent, y.base, y.under = claim, floor, sent, base, y.under[:0]
 		if int32(y.seen-base) < 0 { // it has read a later report of the receiver
@@ -420,8 +420,8 @@ func (b *Board) Wake(now unit.Time, ring func(part int)) {
 // turn returns the next event of a part.
 func (b *Board) turn(k int) turn {
 	p := &b.parts[k]
-	t := turn{p.stated.Next, k, none}
-	if p.stated.Over {
+	t := turn{p.reported.Next, k, none}
+	if p.reported.Over {
 		t.at = unit.Never
 		return t
 	}

@@ -52,7 +52,7 @@ func publish(t testing.TB, b *Board, claim, next unit.Time, sent, seen [2]uint32
 	b.Publish(true)
 }
 
-// look has boards read what was stated.
+// look has boards read what was reported.
 func look(t testing.TB, all ...*Board) {
 	t.Helper()
 	for _, b := range all {
@@ -77,7 +77,7 @@ func TestBoardWakesTheFirst(t *testing.T) {
 	publish(t, all[2], 2010, 2001, none, none, nothing)
 	look(t, all...)
 	if list := woken(all[2], 5000); len(list) > 0 {
-		t.Errorf("woken: %v, and part 0 has stated nothing", list)
+		t.Errorf("woken: %v, and part 0 has reported nothing", list)
 	}
 	publish(t, all[0], 20, 10, none, none, nothing)
 	look(t, all...)
@@ -98,7 +98,7 @@ func TestBoardWakesTheFirst(t *testing.T) {
 	}
 }
 
-// What another part can do first follows from its statement, and from the frames that are sent to
+// What another part can do first follows from its report, and from the frames that are sent to
 // it.
 func TestBoardEarliest(t *testing.T) {
 	all, _ := boards(t, 3)
@@ -110,7 +110,7 @@ func TestBoardEarliest(t *testing.T) {
 			t.Errorf("%s: %v, want %v", when, got, want)
 		}
 	}
-	earliest("before all statements", 0)
+	earliest("before all reports", 0)
 	publish(t, all[1], 1010, 1001, none, none, nothing)
 	earliest("before that of part 2", 0)
 	publish(t, all[2], 2010, 2001, none, none, nothing)
@@ -233,7 +233,7 @@ func FuzzBoard(f *testing.F) {
 }
 
 // BenchmarkBoard is a ring of 24 parts of which one after another has the next event: what each
-// statement costs, with the promise that follows from it and the part that is woken.
+// report costs, with the promise that follows from it and the part that is woken.
 func BenchmarkBoard(b *testing.B) {
 	const n = 24
 	all, _ := boards(b, n)

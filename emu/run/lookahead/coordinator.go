@@ -42,10 +42,10 @@ type Coordinator struct {
 // member is the last report of a part.
 type member struct {
 	*Boundary
-	in, out []int // places in paths
-	stated  Report
-	spoken  bool
-	waits   bool // it needs more than it has been promised; on a board, it waits for anything
+	in, out  []int // places in paths
+	reported Report
+	spoken   bool
+	waits    bool // it needs more than it has been promised; on a board, it waits for anything
 }
 
 // passage is a path from one part to another.
@@ -57,7 +57,7 @@ type passage struct {
 	floor    unit.Time // the next frame is not due earlier in any case: the link is busy
 	sent     uint32
 	base     uint32    // on a board: up to that number, its sender takes frames for seen
-	under    []sending // stated as sent and not as seen, in order
+	under    []sending // reported as sent and not as seen, in order
 	seen     uint32
 	lost     uint32    // up to that number, frames that have not come are lost
 	need     unit.Time // the receiver needs to be promised that
@@ -89,7 +89,7 @@ func New(f Fabric, part []int) (*Coordinator, error) {
 	}
 	for k := range c.parts {
 		p := &c.parts[k]
-		p.stated = NewReport(p.Boundary)
+		p.reported = NewReport(p.Boundary)
 		for _, n := range p.Boundary.In {
 			x := c.index[n]
 			p.in = append(p.in, x)
@@ -102,7 +102,7 @@ func New(f Fabric, part []int) (*Coordinator, error) {
 
 // Receive takes in a report of a part.
 func (c *Coordinator) Receive(part int, b []byte) error {
-	if err := c.parts[part].stated.read(b); err != nil {
+	if err := c.parts[part].reported.read(b); err != nil {
 		return err
 	}
 	c.steps++
@@ -112,13 +112,13 @@ func (c *Coordinator) Receive(part int, b []byte) error {
 // take takes in the last report of a part.
 func (c *Coordinator) take(part int) error {
 	p := &c.parts[part]
-	s := &p.stated
+	s := &p.reported
 	p.spoken, p.waits = true, false
 	for k, x := range p.out {
 		y, o := &c.paths[x], &s.Out[k]
 		switch n := int32(o.Sent - y.sent); {
 		case o.Claim < 0 || o.Floor < 0 || o.Due < 0 || n < 0 || (n > 0) != (o.Due != unit.Never):
-			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", n, y.number, o.Due, errStatement)
+			return fmt.Errorf("%d frames sent on path %d, due at %v: %w", n, y.number, o.Due, errReport)
 		case o.Due < y.promised:
 			return y.broken(o.Due)
 		case n > 0 && int32(y.seen-o.Sent) < 0:
@@ -139,7 +139,7 @@ func (c *Coordinator) take(part int) error {
 // take takes in a report of the receiver of a path.
 func (y *passage) take(in Incoming) error {
 	if in.Need < 0 || int32(in.Seen-y.seen) < 0 {
-		return fmt.Errorf("%d frames seen on path %d: %w", int32(in.Seen-y.seen), y.number, errStatement)
+		return fmt.Errorf("%d frames seen on path %d: %w", int32(in.Seen-y.seen), y.number, errReport)
 	}
 	y.need, y.seen = in.Need, in.Seen
 	for len(y.under) > 0 && int32(y.under[0].through-in.Seen) <= 0 {
@@ -217,7 +217,7 @@ func (c *Coordinator) find(most unit.Time) {
 		y := &c.paths[x]
 		y.settled = true
 		p := &c.parts[y.to]
-		if p.stated.Over {
+		if p.reported.Over {
 			continue
 		}
 		for k := range p.out {
@@ -260,7 +260,7 @@ func (c *Coordinator) giveUp(there func(part int) bool, lose func(part int)) {
 	for k := range c.parts {
 		p, some := &c.parts[k], false
 		for _, x := range p.in {
-			if y := &c.paths[x]; len(y.under) > 0 && !p.stated.Over && there(k) {
+			if y := &c.paths[x]; len(y.under) > 0 && !p.reported.Over && there(k) {
 				y.lost, y.under, some = y.sent, nil, true
 			}
 		}
@@ -277,7 +277,7 @@ func (c *Coordinator) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {
 		p := &c.parts[k]
-		if waited = waited || p.waits || !p.spoken; p.stated.Over || p.waits {
+		if waited = waited || p.waits || !p.spoken; p.reported.Over || p.waits {
 			continue
 		}
 		own := unit.Never

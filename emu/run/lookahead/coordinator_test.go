@@ -22,8 +22,8 @@ func ring(n int) Fabric {
 	return f
 }
 
-// stated is a statement of a part with two links: what could be due, and what it needs, on each.
-func stated(claims, needs [2]unit.Time, sent, seen [2]uint32, due [2]unit.Time) []byte {
+// reported is a report of a part with two links: what could be due, and what it needs, on each.
+func reported(claims, needs [2]unit.Time, sent, seen [2]uint32, due [2]unit.Time) []byte {
 	b := []byte{0}
 	for k := range claims {
 		b = binary.BigEndian.AppendUint64(b, uint64(claims[k]))
@@ -61,25 +61,25 @@ func TestCoordinatorPromisesTheFirst(t *testing.T) {
 		c.Promise(func(k int, _ []byte) { told[k]++ })
 	}
 	const far = 1 << 40
-	hear(0, stated(at(far+10), at(far+1), [2]uint32{}, [2]uint32{}, nothing))
-	hear(1, stated(at(far+1010), at(far+1001), [2]uint32{}, [2]uint32{}, nothing))
+	hear(0, reported(at(far+10), at(far+1), [2]uint32{}, [2]uint32{}, nothing))
+	hear(1, reported(at(far+1010), at(far+1001), [2]uint32{}, [2]uint32{}, nothing))
 	if len(told) > 0 {
 		t.Fatalf("part 2 has not spoken, and others are promised something: %v", told)
 	}
-	hear(2, stated(at(far+2010), at(far+2001), [2]uint32{}, [2]uint32{}, nothing))
+	hear(2, reported(at(far+2010), at(far+2001), [2]uint32{}, [2]uint32{}, nothing))
 	if len(told) != 1 || told[0] != 1 {
 		t.Fatalf("promised: %v; the first event of all is that of part 0", told)
 	}
 	// It has sent to part 1, which has not seen that: nothing can be promised beyond what follows.
-	hear(0, stated(at(far+5000), at(far+4000), [2]uint32{1}, [2]uint32{}, [2]unit.Time{far + 10, unit.Never}))
+	hear(0, reported(at(far+5000), at(far+4000), [2]uint32{1}, [2]uint32{}, [2]unit.Time{far + 10, unit.Never}))
 	if len(told) != 1 {
 		t.Fatalf("promised: %v; a frame is under way to part 1", told)
 	}
-	hear(1, stated(at(far+25), [2]unit.Time{0, far + 10}, [2]uint32{}, [2]uint32{1}, nothing))
+	hear(1, reported(at(far+25), [2]unit.Time{0, far + 10}, [2]uint32{}, [2]uint32{1}, nothing))
 	if told[1] != 1 {
 		t.Fatalf("promised: %v; part 1 has the first event", told)
 	}
-	hear(1, stated(at(far+1010), at(far+1001), [2]uint32{}, [2]uint32{1}, nothing))
+	hear(1, reported(at(far+1010), at(far+1001), [2]uint32{}, [2]uint32{1}, nothing))
 	if told[1] != 2 || told[2] != 0 {
 		t.Fatalf("promised: %v; nothing was sent on, and part 1 is still the first", told)
 	}
@@ -92,22 +92,22 @@ func TestCoordinatorRefusesNonsense(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		{"nothing", nil, "not a statement"},
-		{"cut off", make([]byte, 40), "not a statement"},
-		{"of another version", append([]byte{2}, make([]byte, 80)...), "not a statement"},
-		{"a negative claim", stated(at(-1), at(0), [2]uint32{}, [2]uint32{}, nothing), "not a statement"},
-		{"a negative need", stated(at(1), at(-1), [2]uint32{}, [2]uint32{}, nothing), "not a statement"},
-		{"frames without an instant", stated(at(1), at(0), [2]uint32{7, 0}, [2]uint32{}, nothing), "not a statement"},
-		{"fewer frames than before", stated(at(1), at(0), [2]uint32{math.MaxUint32, 0}, [2]uint32{}, [2]unit.Time{5, unit.Never}), "not a statement"},
-		{"fewer seen than before", stated(at(1), at(0), [2]uint32{}, [2]uint32{math.MaxUint32, 0}, nothing), "frames seen"},
-		{"a promise that goes back", stated(at(1000), at(0), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{50, unit.Never}), "it was promised that none is before 100ps"},
+		{"nothing", nil, "not a report"},
+		{"cut off", make([]byte, 40), "not a report"},
+		{"of another version", append([]byte{2}, make([]byte, 80)...), "not a report"},
+		{"a negative claim", reported(at(-1), at(0), [2]uint32{}, [2]uint32{}, nothing), "not a report"},
+		{"a negative need", reported(at(1), at(-1), [2]uint32{}, [2]uint32{}, nothing), "not a report"},
+		{"frames without an instant", reported(at(1), at(0), [2]uint32{7, 0}, [2]uint32{}, nothing), "not a report"},
+		{"fewer frames than before", reported(at(1), at(0), [2]uint32{math.MaxUint32, 0}, [2]uint32{}, [2]unit.Time{5, unit.Never}), "not a report"},
+		{"fewer seen than before", reported(at(1), at(0), [2]uint32{}, [2]uint32{math.MaxUint32, 0}, nothing), "frames seen"},
+		{"a promise that goes back", reported(at(1000), at(0), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{50, unit.Never}), "it was promised that none is before 100ps"},
 	} {
 		c, err := New(ring(3), []int{0, 1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for part, claim := range []unit.Time{100, 200, 300} {
-			if err := c.Receive(part, stated(at(claim), at(claim-9), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
+			if err := c.Receive(part, reported(at(claim), at(claim-9), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -129,7 +129,7 @@ func TestCoordinatorWithoutLatency(t *testing.T) {
 }
 
 func FuzzCoordinator(f *testing.F) {
-	f.Add(uint8(0), stated(at(5), at(3), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{4, unit.Never}))
+	f.Add(uint8(0), reported(at(5), at(3), [2]uint32{1, 0}, [2]uint32{}, [2]unit.Time{4, unit.Never}))
 	f.Add(uint8(2), []byte{1})
 	f.Fuzz(func(t *testing.T, part uint8, b []byte) {
 		c, err := New(ring(3), []int{0, 1, 2})
@@ -137,7 +137,7 @@ func FuzzCoordinator(f *testing.F) {
 			t.Fatal(err)
 		}
 		for k := range 3 {
-			if err := c.Receive(k, stated(at(20), at(15), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
+			if err := c.Receive(k, reported(at(20), at(15), [2]uint32{}, [2]uint32{}, nothing)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -43,8 +43,8 @@ type Promise struct {
 // PromiseSize is the size of a promise in bytes.
 const PromiseSize = 8 + 4
 
-// errStatement reports bytes that are not a report of the part they come from.
-var errStatement = errors.New("not a statement of this part")
+// errReport reports bytes that are not a report of the part they come from.
+var errReport = errors.New("not a report of this part")
 
 // NewReport returns a report with room for the paths of a boundary.
 func NewReport(b *Boundary) Report {
@@ -73,7 +73,7 @@ func appendAll(b []byte, values any) []byte {
 func (s *Report) read(b []byte) error {
 	out, in := binary.Size(s.Out), binary.Size(s.In)
 	if len(b) != 1+out+in || b[0] > 1 {
-		return fmt.Errorf("%d bytes: %w", len(b), errStatement)
+		return fmt.Errorf("%d bytes: %w", len(b), errReport)
 	}
 	s.Over = b[0] == 1
 	_, err := binary.Decode(b[1:], binary.BigEndian, s.Out)
@@ -97,12 +97,12 @@ func ReadPromises(all []Promise, b []byte) error {
 
 // Delegate is the Participant of a part whose coordinator is behind a socket.
 type Delegate struct {
-	border   *Boundary
-	stated   Report
+	boundary *Boundary
+	reported Report
 	due      []unit.Time // by place in Boundary.Out: the first due time since the last report that has left
 	promises []Promise   // by place in Boundary.In
 	buf      []byte
-	send     func(statement []byte) error
+	send     func(report []byte) error
 	receive  func(b []byte) (int, error)
 }
 
@@ -113,21 +113,21 @@ func NewDelegate(f Fabric, here func(m int) bool, send func([]byte) error, recei
 		return nil, err
 	}
 	b := NewBoundary(f, here)
-	d := &Delegate{border: b, stated: NewReport(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
+	d := &Delegate{boundary: b, reported: NewReport(b), promises: make([]Promise, len(b.In)), send: send, receive: receive}
 	d.due = slices.Repeat([]unit.Time{unit.Never}, len(b.Out))
 	return d, nil
 }
 
 // Boundary returns the boundary of the part.
-func (d *Delegate) Boundary() *Boundary { return d.border }
+func (d *Delegate) Boundary() *Boundary { return d.boundary }
 
 // Own returns the report of the part, to be filled in before State.
-func (d *Delegate) Own() *Report { return &d.stated }
+func (d *Delegate) Own() *Report { return &d.reported }
 
 // State takes in the report of the part, which is not sent yet.
 func (d *Delegate) State() error {
 	for k := range d.due {
-		d.due[k] = min(d.due[k], d.stated.Out[k].Due)
+		d.due[k] = min(d.due[k], d.reported.Out[k].Due)
 	}
 	return nil
 }
@@ -135,9 +135,9 @@ func (d *Delegate) State() error {
 // Publish sends the last report.
 func (d *Delegate) Publish(bool) error {
 	for k := range d.due {
-		d.stated.Out[k].Due, d.due[k] = d.due[k], unit.Never
+		d.reported.Out[k].Due, d.due[k] = d.due[k], unit.Never
 	}
-	d.buf = d.stated.Append(d.buf[:0])
+	d.buf = d.reported.Append(d.buf[:0])
 	return d.send(d.buf)
 }
 
@@ -159,7 +159,7 @@ func (d *Delegate) Look() (some bool, err error) {
 // May reports whether the promises are enough for the last report of the part.
 func (d *Delegate) May() bool {
 	for k := range d.promises {
-		if d.stated.In[k].Need > d.promises[k].At {
+		if d.reported.In[k].Need > d.promises[k].At {
 			return false
 		}
 	}

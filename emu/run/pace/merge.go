@@ -47,7 +47,7 @@ func (t *Record) sums() []*int64 {
 		&t.Gaps, &t.GapsOff, &t.GapsHeld, &t.HoldCount,
 		&t.Spun, &t.SpunLate, &t.Slept,
 		&t.Sent, &t.Received, &t.Trains, &t.Full, &t.Lost, &t.Changed, &t.Reordered, &t.Foreign, &t.TooLong, &t.Unreachable,
-		&t.Statements, &t.Promises, &t.Waited, &t.Events,
+		&t.Reports, &t.Promises, &t.Waited, &t.Events,
 	}
 }
 

@@ -57,10 +57,10 @@ type Record struct {
 
 	Silent []Silent // parts in other processes that did not answer, and for how long in all
 
-	// Of several parts: statements to the coordinator and promises by it, and the wall
+	// Of several parts: reports to the coordinator and promises by it, and the wall
 	// time, in ns, in which the loops waited for promises. No frame carries those.
-	Statements, Promises, Waited int64
-	Events                       int64 // that the loops did
+	Reports, Promises, Waited int64
+	Events                    int64 // that the loops did
 
 	Moments []Moment // the run in equal parts of model time
 }

@@ -117,7 +117,7 @@ func (p *Part) order(d *drive.Part, f *drive.Setup, b *lookahead.Board) (err err
 // blame names the part whose record on the board is invalid.
 func blame(err error, b *lookahead.Board, name func(node int) string) error {
 	if bad, ok := errors.AsType[*lookahead.BadRecord](err); ok {
-		return fmt.Errorf("the statement of %s on the board is wrong: %w", name(b.First(bad.Part)), err)
+		return fmt.Errorf("the report of %s on the board is wrong: %w", name(b.First(bad.Part)), err)
 	}
 	return err
 }

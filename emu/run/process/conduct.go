@@ -52,7 +52,7 @@ const (
 	joined               // it was started by hand and has connected
 	gone                 // its connection has ended
 	exited               // its process has ended
-	refused              // its statement is wrong
+	refused              // its report is wrong
 )
 
 // conductor conducts the parts of one run.
@@ -70,7 +70,7 @@ type conductor struct {
 	epoch int64                     // model time 0, by the clock; 0: not yet
 	began time.Time                 // the same as a time of day
 	cpu   float64                   // processor time of this process until then, in seconds
-	ahead atomic.Pointer[promising] // nil: not yet, or no part makes statements through a socket
+	ahead atomic.Pointer[promising] // nil: not yet, or no part sends reports through a socket
 	quit  chan struct{}
 	board *lookahead.Board // nil: there is none
 	holding

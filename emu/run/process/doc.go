@@ -13,9 +13,9 @@
 //     parts start.
 //  3. Parts send the events of their nodes, in batches and when they have nothing else to do; the
 //     conductor merges them by time. A part that has nothing else to send reports that it is alive,
-//     unless its process is stopped (alive.go). The events include the frames that a capture or a
-//     trace needs (frames.go). At the instants of the watch, parts send the frames that wait in
-//     their nodes, and the conductor looks for deadlock among them (deadlock.go).
+//     unless its process is stopped (board.go, promises.go). The events include the frames that a
+//     capture or a trace needs (frames.go). At the instants of the watch, parts send the frames
+//     that wait in their nodes, and the conductor looks for deadlock among them (deadlock.go).
 //  4. A part that has reached the end of the run waits until all have. It then drains its sockets
 //     and sends its measurements and, for each link, how many datagrams it has sent and received.
 //
@@ -29,10 +29,10 @@
 // TestSimulatedFaults runs the same code, conductor and parts, in simulated time over a network
 // that loses, delays and forges datagrams, with parts that are stopped and killed.
 //
-// A run on several hosts has one part on each host, which exists before the run (hosts.go,
-// agent.go). It communicates over TLS (package fleet), receives the list of its nodes, opens the
-// links with the conductor's help, and then does all of the above. The conductor measures the
-// part's clock before the run and at its end (clocks.go), and sends the epoch in the part's time.
+// A run on several hosts has one part on each host, which exists before the run (hosts.go). It
+// communicates over TLS (package fleet), receives the list of its nodes, opens the links with the
+// conductor's help, and then does all of the above. The conductor measures the part's clock before
+// the run and at its end (clocks.go), and sends the epoch in the part's time.
 //
 // # Limitations
 //

@@ -41,7 +41,7 @@ func (r *conductor) Memory() []uint64 {
 }
 
 // Bells are the bells of the parts of a simulation. Wrong, if not nil, is called with the board of
-// a part that wakes others because it has just made a statement.
+// a part that wakes others because it has just made a report.
 type Bells struct {
 	Of    []chan struct{}
 	Wrong func(b *lookahead.Board)

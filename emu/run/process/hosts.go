@@ -55,7 +55,7 @@ func (p *Plan) share() ([]part, error) {
 	of := f.Partition(size)
 	if len(p.HostsOf) > 0 {
 		var err error
-		if of, err = p.stated(); err != nil {
+		if of, err = p.chosen(); err != nil {
 			return nil, err
 		}
 	}
@@ -76,8 +76,8 @@ func (p *Plan) share() ([]part, error) {
 	return list, nil
 }
 
-// stated returns the rank of the host of each node, as HostsOf assigns it.
-func (p *Plan) stated() ([]int, error) {
+// chosen returns the rank of the host of each node, as HostsOf assigns it.
+func (p *Plan) chosen() ([]int, error) {
 	f := p.Fabric
 	of := slices.Repeat([]int{-1}, len(f.Nodes))
 	var wrong []error

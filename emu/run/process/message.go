@@ -28,7 +28,7 @@ const (
 	events  kind = 'e' // part: how far it is, how many frames left late, and events
 	waits   kind = 'w' // part: the frames that wait in its nodes at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is alive; sent if nothing else was
-	state   kind = 'r' // part: how far it is (a statement, lookahead.Coordinator)
+	state   kind = 'r' // part: how far it is (a report, lookahead.Coordinator)
 	promise kind = 'm' // conductor: how far it may go (a promise, lookahead.Coordinator)
 	hold    kind = 'k' // both, without a board: how long the run clock has been held (8 bytes: ns)
 	ended   kind = 'x' // part: it has reached the end of the run

@@ -61,7 +61,7 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 					if o.digest != virtual || o.log != log || o.verdict.Level == report.Degraded || o.verdict.Level == report.Void {
 						t.Errorf("%s: %s: log %s, digest %s; wanted %s, %s", o.verdict.Level, o.verdict.Reason, o.log, o.digest, log, virtual)
 					}
-					t.Logf("%s: dilation %v, %d statements, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Achieved, o.timing.Statements, o.timing.Promises, o.timing.Hops)
+					t.Logf("%s: dilation %v, %d reports, %d promises for %d frames", o.verdict.Level, o.verdict.Pace.Achieved, o.timing.Reports, o.timing.Promises, o.timing.Hops)
 				})
 			})
 		}
@@ -69,10 +69,10 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 }
 
 // A part states at most once for each event that it does and each frame that it sees, and is
-// promised something at most once for each statement. In a fabric in which only flow control
+// promised something at most once for each report. In a fabric in which only flow control
 // happens, every 65 µs, over links of 1 ns, that is few: two neighbours that only had each other's
 // promises would need half a million steps to the next event.
-func TestModelStatementsAreBounded(t *testing.T) {
+func TestModelReportsAreBounded(t *testing.T) {
 	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, x := range []struct {
 			name, text string
@@ -89,9 +89,9 @@ func TestModelStatementsAreBounded(t *testing.T) {
 						t.Fatal(o.err)
 					}
 					c := o.timing
-					t.Logf("%d statements, %d promises, %d events, %d frames handed over", c.Statements, c.Promises, c.Events, c.Hops)
-					if c.Promises == 0 || c.Promises > c.Statements || c.Statements > c.Events+c.Received || c.Statements > x.most {
-						t.Errorf("%d statements and %d promises, for %d events and %d datagrams", c.Statements, c.Promises, c.Events, c.Received)
+					t.Logf("%d reports, %d promises, %d events, %d frames handed over", c.Reports, c.Promises, c.Events, c.Hops)
+					if c.Promises == 0 || c.Promises > c.Reports || c.Reports > c.Events+c.Received || c.Reports > x.most {
+						t.Errorf("%d reports and %d promises, for %d events and %d datagrams", c.Reports, c.Promises, c.Events, c.Received)
 					}
 				})
 			})
@@ -139,14 +139,14 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 	}
 }
 
-// A part that makes an invalid statement ends the run. The error names the part, and what was
+// A part that makes an invalid report ends the run. The error names the part, and what was
 // reported before remains valid.
 func TestPartThatLies(t *testing.T)      { partThatLies(t, "an instant before the run") }
 func TestModelPartThatLies(t *testing.T) { partThatLies(t) }
 
 // partThatLies does the runs with these names, or all if there are none.
 func partThatLies(t *testing.T, names ...string) {
-	const wrong = "the statement of left on the board is wrong: "
+	const wrong = "the report of left on the board is wrong: "
 	for name, x := range map[string]struct {
 		lie  func(s *lookahead.Report)
 		want string

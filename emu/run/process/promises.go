@@ -72,7 +72,7 @@ func (r *conductor) sender(s *participant, k kind) func(b []byte) {
 func (r *conductor) state(s *participant, b []byte) error {
 	x := r.ahead.Load()
 	if x == nil {
-		return fmt.Errorf("%s: it states how far it is, in a run whose parts share memory", s.Part)
+		return fmt.Errorf("%s: it reports how far it is, in a run whose parts share memory", s.Part)
 	}
 	x.held <- struct{}{}
 	defer func() { <-x.held }()
@@ -94,7 +94,7 @@ const (
 	// mostMissing is how many times datagrams are given up before the run ends: it is void, and
 	// each wait prolongs it.
 	mostMissing = 5
-	// owingAfter is how long the others wait for a part that makes no statement with which they
+	// owingAfter is how long the others wait for a part that sends no report with which they
 	// could continue although it should.
 	owingAfter = 30 * time.Second
 )

@@ -82,7 +82,7 @@ type faults struct {
 
 	memory error                                  // why there is no memory to share
 	unable func(words []uint64) ([]uint64, error) // the board as part "right" sees it; nil: as all others see it
-	lies   func(s *lookahead.Report)              // changes a statement of part "left", from at on; nil: it does not lie
+	lies   func(s *lookahead.Report)              // changes a report of part "left", from at on; nil: it does not lie
 
 	host        string        // part that is on another host,
 	ahead       time.Duration // whose clock is ahead,
