@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -100,6 +101,47 @@ func TestPage(t *testing.T) {
 	b.Reset()
 	if err := p.WriteHTML(&b); err != nil || !strings.Contains(b.String(), "script-src") || !strings.Contains(b.String(), "<script>go()</script>") {
 		t.Errorf("a page with a script: %v\n%s", err, b.String())
+	}
+}
+
+// A table that does not fit into a window has a line for each cell there, with its head.
+func TestNarrowTables(t *testing.T) {
+	row := func(n int, text string) *Table {
+		heads, cells := make([]string, n), make([]string, n)
+		for i := range n {
+			heads[i], cells[i] = fmt.Sprint("head ", i), text
+		}
+		return NewTable("", heads, [][]string{cells, {"one cell goes across all columns, and is as wide as the window"}})
+	}
+	last := 0
+	for _, x := range []struct {
+		columns int
+		text    string
+		want    int
+	}{{3, "12.5", 0}, {3, "123456789012345", 30}, {6, "1234567", 30}, {6, "12345678901", 44}, {30, "12345678901", 72}} {
+		table := row(x.columns, x.text)
+		if got := table.narrow(); got != x.want || got < last {
+			t.Errorf("%d columns of %q have lines of their own below %d rem, want %d", x.columns, x.text, got, x.want)
+		}
+		last = x.want
+		html, err := table.HTML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{fmt.Sprintf(`class="m%d"`, x.want), `data-h="head 1"`} {
+			if got := strings.Contains(string(html), want); got != (x.want > 0) {
+				t.Errorf("%d columns: the page has %s: %t", x.columns, want, got)
+			}
+		}
+	}
+	if words := NewTable("", []string{"a", "b"}, [][]string{{"x", strings.Repeat("many words ", 90)}}); words.Words || words.narrow() != 72 {
+		t.Errorf("figures are on one line: %d", words.narrow())
+	} else if words.Words = true; words.narrow() != 0 {
+		t.Errorf("words are broken: %d", words.narrow())
+	}
+	var b bytes.Buffer
+	if err := (&Page{}).WriteHTML(&b); err != nil || strings.Count(b.String(), "attr(data-h)") != len(steps) {
+		t.Errorf("the page has not all of its rules: %v", err)
 	}
 }
 

@@ -181,7 +181,7 @@ func unbroken(text string) string { return quantity.ReplaceAllString(text, "$1\u
 
 // pageTemplate is parsed when it is wanted: most calls of the command want none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Funcs(template.FuncMap{"unbroken": unbroken}).Parse(`<!DOCTYPE html>
+	return template.Must(template.New("page").Funcs(template.FuncMap{"unbroken": unbroken, "steps": func() []int { return steps }}).Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -206,8 +206,11 @@ td { min-width: 4rem; overflow-wrap: normal; } td.l { min-width: 14rem; }
 .figure svg { width: 100%; height: auto; display: block; } .figure { margin: 1rem 0; border: 1px solid var(--line); }
 pre { overflow-x: auto; background: var(--box); padding: .8rem; font-size: .8rem; line-height: 1.35; }
 nav a { margin-right: 1rem; } summary { cursor: pointer; }
-@media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .8rem; } }
-@media print { body { max-width: none; } .figure { break-inside: avoid; } }
+@media (max-width: 40rem) { body { margin: 1rem auto; padding: 0 .8rem; } th, td { padding: .3rem .35rem; } td { min-width: 0; } td.l { min-width: 9rem; } }
+{{range steps}}@media (max-width: {{.}}rem) { .m{{.}}, .m{{.}} tbody, .m{{.}} tr, .m{{.}} td, .m{{.}} caption { display: block; } .m{{.}} tr:first-child { display: none; }
+.m{{.}} tr { padding: .4rem 0; border-top: 1px solid var(--line); } .m{{.}} td { border: 0 !important; padding: .1rem 0; min-width: 0; text-align: right; white-space: normal; overflow-wrap: anywhere; overflow: hidden; }
+.m{{.}} td::before { content: attr(data-h); float: left; margin-right: 1rem; color: var(--soft); } .m{{.}} td:first-child { font-weight: bold; text-align: left; } .m{{.}} td:first-child::before { content: none; } }
+{{end}}@media print { body { max-width: none; } .figure { break-inside: avoid; } }
 </style>
 </head>
 <body>
@@ -226,10 +229,10 @@ nav a { margin-right: 1rem; } summary { cursor: pointer; }
 {{with .Script}}<script>{{.}}</script>
 {{end}}</body>
 </html>
-{{define "table"}}{{$t := .}}<div class="scroll" role="region" aria-label="{{.Name}}" tabindex="0"><table>
+{{define "table"}}{{$t := .}}<div class="scroll" role="region" aria-label="{{.Name}}" tabindex="0"><table{{with .Narrow}} class="m{{.}}"{{end}}>
 {{with .Caption}}<caption>{{.}}</caption>
 {{end}}<tr>{{range $i, $c := .Columns}}<th scope="col"{{if and $i (not $t.Words)}} class="n"{{end}}>{{.Head}}</th>{{end}}</tr>
-{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}>{{with .Lead}}<b>{{.}}</b> {{end}}{{with .Mark}}<span class="{{.}}">{{unbroken $c.Text}}</span>{{else}}{{unbroken .Text}}{{end}}{{range .Notes}}<br><span class="small">{{unbroken .}}</span>{{end}}</td>{{end}}</tr>
+{{range .Rows}}<tr>{{range $i, $c := .}}<td{{with $t.ClassOf $i $c}} class="{{.}}"{{end}}{{with $t.HeadOf $i}} data-h="{{.}}"{{end}}>{{with .Lead}}<b>{{.}}</b> {{end}}{{with .Mark}}<span class="{{.}}">{{unbroken $c.Text}}</span>{{else}}{{unbroken .Text}}{{end}}{{range .Notes}}<br><span class="small">{{unbroken .}}</span>{{end}}</td>{{end}}</tr>
 {{end}}</table></div>{{end}}
 {{define "fold"}}<details><summary>{{.Title}}</summary>{{with .Text}}<pre>{{.}}</pre>{{end}}{{range .Parts}}{{.HTML}}{{end}}</details>{{end}}
 {{define "paragraph"}}{{with .}}<p>{{unbroken .}}</p>{{end}}{{end}}

@@ -275,6 +275,62 @@ func (t *Table) ClassOf(column int, c Cell) string {
 	return c.Class
 }
 
+// steps are the widths of windows, in rem, below which tables that need more have a line for each
+// cell: so on a narrow screen, and on paper, no column is outside.
+var steps = []int{24, 30, 36, 44, 52, 60, 72}
+
+// narrow returns the width of a window, one of steps, below which the table does not fit; 0: it
+// always fits. The widths of characters are those of a usual font.
+func (t *Table) narrow() int {
+	const rem, character, padding, page = 16, 7.8, 12, 28
+	need := 0.
+	for i, c := range t.Columns {
+		least := terminal.Columns(c.Head)
+		for _, row := range t.Rows {
+			if len(row) != len(t.Columns) {
+				continue
+			}
+			text := row[i].plain()
+			if class := t.ClassOf(i, row[i]); class == "n" || class == "w" || row[i].Mark != "" {
+				least = max(least, terminal.Columns(text))
+				continue
+			}
+			word := 0
+			for w := range strings.FieldsSeq(text) {
+				word = max(word, terminal.Columns(w))
+			}
+			least = max(least, word, min(terminal.Columns(text), wordy))
+		}
+		need += float64(least)*character + padding
+	}
+	if need += page; need <= 20*rem {
+		return 0
+	}
+	for _, s := range steps {
+		if need <= float64(s)*rem {
+			return s
+		}
+	}
+	return steps[len(steps)-1]
+}
+
+// wordy is how many characters a column of words has at least, unless its texts are shorter.
+const wordy = 16
+
+// onPage is a table as it is written on a page.
+type onPage struct {
+	*Table
+	Narrow int // Table.narrow
+}
+
+// HeadOf is the head of a cell, which it has beside it on a narrow screen.
+func (t onPage) HeadOf(column int) string {
+	if column >= len(t.Columns) || t.Narrow == 0 {
+		return ""
+	}
+	return t.Columns[column].Head
+}
+
 // Name is the caption, or the label.
 func (t *Table) Name() string { return cmp.Or(t.Caption, t.Label) }
 
@@ -285,5 +341,5 @@ func (t *Table) HTML() (template.HTML, error) {
 		open.Folds = false
 		return Fold{Title: fmt.Sprintf("%s: all %d", cmp.Or(t.Name(), t.Columns[0].Head), len(t.Rows)), Parts: []Part{&open}}.HTML()
 	}
-	return parts("table", t)
+	return parts("table", onPage{t, t.narrow()})
 }

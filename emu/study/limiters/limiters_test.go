@@ -62,9 +62,9 @@ func TestResult(t *testing.T) {
 		if err := json.Unmarshal(js.Bytes(), &read); err != nil || len(read.Cases) != 2 || read.Cases[0].Packets < 200 || len(read.Cases[0].Gaps.Bins) == 0 {
 			t.Errorf("%v: %+v", err, read)
 		}
-		outcome := `<tr><td class="w"><span class="o o-pass">pass</span></td><td class="w">steady/700Mbps</td>`
+		outcome := `<tr><td class="w" data-h="outcome"><span class="o o-pass">pass</span></td><td class="w" data-h="case">steady/700Mbps</td>`
 		if !tc.good {
-			outcome = `<tr><td class="w"><span class="o o-fail">burst, rate error</span></td><td class="w">steady/700Mbps</td>`
+			outcome = `<tr><td class="w" data-h="outcome"><span class="o o-fail">burst, rate error</span></td><td class="w" data-h="case">steady/700Mbps</td>`
 		}
 		if heads := `<tr><th scope="col">outcome</th><th scope="col">case</th>`; !strings.Contains(page.String(), heads) || !strings.Contains(page.String(), outcome) {
 			t.Errorf("the outcome of %s is not the first column, in color", tc.subject.Name)
