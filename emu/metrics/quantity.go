@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -276,17 +278,56 @@ func TimeOf(expression string) int {
 // whose buffers are counted in bytes or not. A quotient has none, nor has a text that names no
 // quantity.
 func UnitOf(expression string, inBytes bool) Unit {
-	best, unit := "", Unit{}
 	if strings.Contains(expression, " / ") {
-		return unit
+		return Unit{}
 	}
-	for name, q := range names {
-		if len(name) > len(best) && strings.HasSuffix(expression, "."+name) {
-			best, unit = name, q.Unit
-		}
-	}
-	if inBytes && unit.Symbol == blocks.Symbol {
+	_, q := nameIn(expression)
+	switch {
+	case q == nil:
+		return Unit{}
+	case inBytes && q.Unit.Symbol == blocks.Symbol:
 		return sizes
 	}
-	return unit
+	return q.Unit
+}
+
+// nameIn returns the name at the end of an expression, and its quantity; nil: there is none.
+func nameIn(expression string) (best string, of *Quantity) {
+	for name, q := range names {
+		if len(name) > len(best) && strings.HasSuffix(expression, "."+name) {
+			best, of = name, q
+		}
+	}
+	return best, of
+}
+
+// wordOf are the words for quantities and parts of their names, where the name is none.
+var wordOf = map[string]string{
+	"completion": "flow completion time", "busbw": "bus bandwidth", "fb": "quantised feedback", "limit": "rate limit",
+	"target": "target rate", "round": "duration of a round", "rounds": "rounds", "marked": "share of marked frames",
+	"stalled": "share of time stopped", "max-min": "max-min fair rate", "proportional": "proportionally fair rate",
+	"transfers": "finished flows", "open": "open flows", "waiting": "waiting flows",
+	"mean": "mean %s", "max": "maximum %s", "p50": "median %s", "p95": "95th percentile of the %s", "p99": "99th percentile of the %s",
+	"p999": "99.9th percentile of the %s", "small": "%s of small flows", "medium": "%s of medium flows", "large": "%s of large flows",
+}
+
+// Words puts an expression into the words of an axis: "99th percentile of the slowdown of load".
+func Words(expression string) string {
+	if a, b, ok := strings.Cut(expression, " / "); ok {
+		return Words(a) + " / " + Words(b)
+	}
+	name, q := nameIn(expression)
+	if q == nil {
+		return expression
+	}
+	parts := strings.Split(name, ".")
+	text := cmp.Or(wordOf[parts[0]], parts[0])
+	for _, part := range slices.Backward(parts[1:]) {
+		if form := wordOf[part]; strings.Contains(form, "%s") {
+			text = fmt.Sprintf(form, text)
+		} else {
+			text += " (" + part + ")"
+		}
+	}
+	return text + " of " + strings.TrimSuffix(expression, "."+name)
 }

@@ -52,3 +52,15 @@ func TestUnitOf(t *testing.T) {
 		}
 	}
 }
+
+func TestWords(t *testing.T) {
+	for expression, want := range map[string]string{
+		"trunk.A-B.rate": "rate of trunk.A-B", "load.slowdown.p99": "99th percentile of the slowdown of load", "load.completion.mean": "mean flow completion time of load",
+		"load.completion.p50.small": "median flow completion time of small flows of load", "a.queue.max": "maximum queue of a",
+		"f.stalled.rate-limited": "share of time stopped (rate-limited) of f", "a.rate / b.rate": "rate of a / rate of b", "nothing": "nothing",
+	} {
+		if got := Words(expression); got != want {
+			t.Errorf("%s is %q in words, want %q", expression, got, want)
+		}
+	}
+}

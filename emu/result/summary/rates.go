@@ -47,7 +47,9 @@ func rateTables(r *report.Result) []document.Part {
 		few.Add(fmt.Sprintf("... %d more like these, less busy, in %s", hidden, report.ResultFile))
 	}
 	rates := len(all.Rows)
-	row("flows that are active", func(p *report.Phase) string { return fmt.Sprint(p.Flows) })
+	if len(r.Flows) > 0 { // those of workloads have a table
+		row("flows that are active", func(p *report.Phase) string { return fmt.Sprint(p.Flows) })
+	}
 	for _, name := range fairnessNames(r.Phases) {
 		row(name, func(p *report.Phase) string {
 			if k := slices.IndexFunc(p.Fairness, func(x report.Fairness) bool { return jain(&x) == name }); k >= 0 {
@@ -71,21 +73,30 @@ var digits = regexp.MustCompile(`[0-9]+`)
 // kind.
 func shownRates(phases []report.Phase) []bool {
 	rates := phases[0].Rates
-	shown, like := make([]bool, len(rates)), make(map[string]int)
-	busy, order := make([]report.Number, len(rates)), make([]int, len(rates))
+	keys, busy := make([]string, len(rates)), make([]report.Number, len(rates))
 	for i := range rates {
-		order[i] = i
+		keys[i] = rates[i].Kind + " " + rates[i].Name
 		for _, p := range phases {
 			if u := p.Rates[i].Utilisation; u.Known() {
 				busy[i] += u
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(busy[b], busy[a]) })
+	return busiest(keys, busy)
+}
+
+// busiest marks what is printed of some: all, or where there are many, the busiest of those whose
+// keys differ in numbers alone.
+func busiest(keys []string, busy []report.Number) []bool {
+	shown, like, order := make([]bool, len(keys)), make(map[string]int), make([]int, len(keys))
+	for i := range keys {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(busy[k], busy[i]) })
 	for _, i := range order {
-		key := rates[i].Kind + " " + digits.ReplaceAllString(rates[i].Name, "*")
+		key := digits.ReplaceAllString(keys[i], "*")
 		like[key]++
-		shown[i] = len(rates) <= 2*document.Listed || like[key] <= likeShown
+		shown[i] = len(keys) <= 2*document.Listed || like[key] <= likeShown
 	}
 	return shown
 }

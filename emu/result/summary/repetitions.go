@@ -1,9 +1,11 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/files"
@@ -12,9 +14,6 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
 )
-
-// shownRepeated is how many utilisations of repetitions are printed.
-const shownRepeated = 24
 
 // pooled describes the flows of a workload over all seeds.
 func pooled(s *seeds.Slowdown) string {
@@ -103,10 +102,13 @@ func pageOfRepetitions(r *seeds.Repetitions) page {
 	for _, f := range pooledFigures(r) {
 		p.add(f.Title, document.Picture{Drawing: f, Name: "slowdown"})
 	}
-	for _, t := range repeatedTables(r) {
-		if parts := listed(t); parts != nil {
-			p.add(t.Columns[0].Head, document.Line(""), t)
-		}
+	if t := repeatedChecks(r); len(t.Rows) > 0 {
+		t.Folds = true
+		p.add("check", document.Line(""), t)
+	}
+	if all, few := repeatedRates(r); len(all.Rows) > 0 {
+		all.Folds = true
+		p.add("utilisation", append(document.In(document.Browser, all), document.In(document.Terminal, document.Line(""), few)...)...)
 	}
 	return p
 }
@@ -120,21 +122,75 @@ func means(r *seeds.Repetitions) string {
 	return text
 }
 
-// repeatedTables returns the means of checks, and those of utilisations.
-func repeatedTables(r *seeds.Repetitions) []*document.Table {
+// repeatedChecks returns the means of checks.
+func repeatedChecks(r *seeds.Repetitions) *document.Table {
 	checks := document.NewTable("", []string{"check", "mean", "accepted", "pass", "claim"}, nil)
-	rates := document.NewTable("", []string{"utilisation", "mean"}, nil)
+	for i := range r.Figures {
+		if f := &r.Figures[i]; f.Kind == "check" {
+			checks.Add(f.Name, f.Estimate.String(), f.Low.Print("%.4g")+" to "+f.High.Print("%.4g"),
+				fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
+		}
+	}
+	return checks
+}
+
+// repeatedRates returns the means of utilisations, a column for each phase: all of them, and for a
+// terminal those that it would print of one run.
+func repeatedRates(r *seeds.Repetitions) (all, few *document.Table) {
+	names, phases, of := ratesByPhase(r, true)
+	if len(names)*len(phases) != len(of) { // some are not in every phase
+		names, phases, of = ratesByPhase(r, false)
+	}
+	heads := []string{"utilisation in percent"}
+	for _, phase := range phases {
+		heads = append(heads, cmp.Or(strings.TrimPrefix(phase, ", "), "mean"))
+	}
+	all, few = document.NewTable("", heads, nil), document.NewTable("", heads, nil)
+	keys, busy := make([]string, len(names)), make([]report.Number, len(names))
+	for i, name := range names {
+		cells := []string{name}
+		for _, phase := range phases {
+			f := of[[2]string{name, phase}]
+			e := f.Estimate
+			if e.Mean, e.Interval = 100*e.Mean, 100*e.Interval; e.Mean.Known() {
+				busy[i] += e.Mean
+			}
+			keys[i], cells = f.Kind+" "+name, append(cells, e.String())
+		}
+		all.Add(cells...)
+	}
+	for i, shown := range busiest(keys, busy) {
+		if shown {
+			few.Rows = append(few.Rows, all.Rows[i])
+		}
+	}
+	if more := len(all.Rows) - len(few.Rows); more > 0 {
+		few.Add(fmt.Sprintf("... %d more like these, less busy, in %s", more, seeds.File))
+	}
+	return all, few
+}
+
+// ratesByPhase returns the utilisations by their names and phases; whole names have no phase.
+func ratesByPhase(r *seeds.Repetitions, split bool) (names, phases []string, of map[[2]string]*seeds.Repeated) {
+	of, seen := make(map[[2]string]*seeds.Repeated), make(map[[2]string]bool)
+	add := func(list *[]string, kind, text string) {
+		if key := [2]string{kind, text}; !seen[key] {
+			seen[key] = true
+			*list = append(*list, text)
+		}
+	}
 	for i := range r.Figures {
 		f := &r.Figures[i]
-		if f.Kind != "check" {
-			rates.Add(f.Name, f.Estimate.String())
+		if f.Kind == "check" {
 			continue
 		}
-		checks.Add(f.Name, f.Estimate.String(), f.Low.Print("%.4g")+" to "+f.High.Print("%.4g"),
-			fmt.Sprintf("%d of %d", f.Passed, len(r.Runs)), f.Claim)
+		name, phase := f.Name, ""
+		if at := strings.LastIndex(name, ", phase "); split && at >= 0 {
+			name, phase = name[:at], name[at:]
+		}
+		add(&names, "name", name)
+		add(&phases, "phase", phase)
+		of[[2]string{name, phase}] = f
 	}
-	if more := len(rates.Rows) - shownRepeated; more > 0 {
-		rates.Most, rates.More = shownRepeated, fmt.Sprintf("and %d more in %s", more, seeds.File)
-	}
-	return []*document.Table{checks, rates}
+	return names, phases, of
 }

@@ -3,12 +3,15 @@ package summary
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/emutest/reporttest"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
@@ -152,6 +155,46 @@ func TestRepetitions(t *testing.T) {
 	}
 	if paths, err := DrawRepetitions(dir, r, &plot.Style{}); err != nil || len(paths) != 1 {
 		t.Errorf("%q, %v", paths, err)
+	}
+}
+
+// Utilisations over seeds have a column for each phase, and a terminal has the busiest links. What
+// is not in every phase keeps its line.
+func TestRepeatedRates(t *testing.T) {
+	r := &seeds.Repetitions{Scenario: "fabric", Runs: []string{"seed-1", "seed-2"}}
+	for phase := range 3 {
+		for link := range 32 {
+			r.Figures = append(r.Figures, seeds.Repeated{Kind: "link", Name: fmt.Sprintf("leaf%d-spine, phase %d", link, phase+1),
+				Estimate: report.Estimate{Mean: report.Number(link+phase) / 100, Interval: 0.02, Values: 2}})
+		}
+	}
+	text := func() string {
+		return string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteRepetitions(b, r) }))
+	}
+	got := regexp.MustCompile(" +").ReplaceAllString(text(), " ")
+	want := " utilisation in percent phase 1 phase 2 phase 3\n leaf30-spine 30.0 ± 2.0 31.0 ± 2.0 32.0 ± 2.0\n leaf31-spine 31.0 ± 2.0 32.0 ± 2.0 33.0 ± 2.0\n ... 30 more like these, less busy, in seeds.json\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("%q is missing in\n%s", want, got)
+	}
+	r.Figures = append(r.Figures[:2], seeds.Repeated{Kind: "link", Name: "leaf0-spine, phase 4", Estimate: report.EstimateOf(nil)})
+	got = regexp.MustCompile(" +").ReplaceAllString(text(), " ")
+	if want := " utilisation in percent mean\n leaf0-spine, phase 1 0.0 ± 2.0\n leaf1-spine, phase 1 1.0 ± 2.0\n leaf0-spine, phase 4 -\n"; !strings.Contains(got, want) {
+		t.Errorf("%q is missing in\n%s", want, got)
+	}
+}
+
+// A workload alone has no flows that are active or not.
+func TestActiveFlows(t *testing.T) {
+	r := banded()
+	r.Phases = []report.Phase{{ToPs: 1e9, Rates: []report.Rate{{Kind: "link", Name: "trunk.A-B", Utilisation: 0.5}}}}
+	text := func() string {
+		return string(reporttest.Render(t, func(b *bytes.Buffer) error { return WriteText(b, r, terminal.Look{}) }))
+	}
+	if r.Flows = nil; strings.Contains(text(), "flows that are active") || !strings.Contains(text(), "trunk.A-B") {
+		t.Errorf("a workload alone:\n%s", text())
+	}
+	if r.Flows = []report.Flow{{Name: "f"}}; !strings.Contains(text(), "flows that are active") {
+		t.Errorf("with a flow:\n%s", text())
 	}
 }
 

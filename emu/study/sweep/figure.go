@@ -51,7 +51,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	first := l.Axes[varied[0]]
 	x, at := positions(first)
 	f := &plot.Figure{
-		Title: d.metric, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
+		Title: d.title, Subtitle: l.Scenario + ", a point for each run", Stamp: l.stamp(cells),
 		X: x, Y: plot.Axis{Label: d.label},
 	}
 	if l.Seeds > 0 {
@@ -61,7 +61,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	for _, g := range l.groups(cells) {
 		var parts []string
 		for _, k := range varied[1:] {
-			parts = append(parts, last(l.Axes[k].Path)+" "+g.values[k])
+			parts = append(parts, inLegend(l.Axes[k].Path, g.values[k]))
 		}
 		curve := strings.Join(parts, ", ")
 		k, ok := index[curve]
@@ -149,7 +149,7 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 		place, err := strconv.ParseFloat(v[:cut], 64)
 		u := strings.TrimSpace(v[cut:])
 		if err != nil || i > 0 && u != unit || taken[place] {
-			x = plot.Axis{Label: a.Path, Names: a.Values, Low: 0.5, High: float64(len(a.Values)) + 0.5}
+			x = plot.Axis{Label: onAxis(a.Path), Names: a.Values, Low: 0.5, High: float64(len(a.Values)) + 0.5}
 			for k, v := range a.Values {
 				at[v] = float64(k + 1)
 				x.Ticks = append(x.Ticks, at[v])
@@ -160,7 +160,7 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 		x.Ticks = append(x.Ticks, place)
 	}
 	slices.Sort(x.Ticks)
-	if x.Label = a.Path; unit != "" {
+	if x.Label = onAxis(a.Path); unit != "" {
 		x.Label += " (" + unit + ")"
 	}
 	return x, at
@@ -174,6 +174,19 @@ func spread(curves []plot.Curve) {
 			curves[i].X[k] += step * (float64(i) - float64(len(curves)-1)/2)
 		}
 	}
+}
+
+// inLegend names a value in a legend. The names of algorithms and schemes say what they are.
+func inLegend(path, value string) string {
+	if key := last(path); key != "algorithm" && path != Scheme {
+		return key + " " + value
+	}
+	return value
+}
+
+// onAxis is a path in the words of an axis: "switch marking min" of defaults.switch.marking.min.
+func onAxis(path string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(path, "defaults."), ".", " ")
 }
 
 // last returns the last word of a path.

@@ -166,6 +166,7 @@ type layout struct {
 // drawing is the figure of one metric.
 type drawing struct {
 	metric string // or the id of a check
+	title  string
 	file   string // without the format
 	label  string // of its Y axis
 	unit   metrics.Unit
@@ -403,10 +404,19 @@ func (l *layout) add(c *cell) error {
 	}
 	if len(l.Metrics) == 0 {
 		for i := range c.scenario.Expect {
+			if l.guards(c.scenario, c.scenario.Expect[i].Metric) {
+				continue
+			}
 			l.draw(c.scenario, c.scenario.Expect[i].ID, c.scenario.Expect[i].Metric)
 		}
 	}
 	return nil
+}
+
+// guards reports whether a check only makes sure that the flows of a workload have ended. Over
+// seeds their slowdown is drawn, which says more than their number.
+func (l *layout) guards(s *scenario.Scenario, metric string) bool {
+	return l.Seeds > 0 && slices.ContainsFunc(s.Workloads, func(w scenario.Workload) bool { return metric == w.Name+".transfers" })
 }
 
 // valuesOf returns the values that distinguish a cell.
@@ -425,5 +435,9 @@ func (l *layout) draw(s *scenario.Scenario, name, expression string) {
 		return
 	}
 	inBytes := slices.ContainsFunc(s.Links, func(k scenario.Link) bool { return k.Family() == wire.Ethernet })
-	l.drawings = append(l.drawings, drawing{metric: name, label: expression, unit: metrics.UnitOf(expression, inBytes)})
+	d := drawing{metric: name, title: name, label: metrics.Words(expression), unit: metrics.UnitOf(expression, inBytes)}
+	if name == expression {
+		d.title = d.label
+	}
+	l.drawings = append(l.drawings, d)
 }

@@ -28,7 +28,7 @@ func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.
 		row := seeds.Row{Values: g.values, Slowdowns: seeds.Pool(g.runs)}
 		var parts []string
 		for _, k := range l.varied() {
-			parts = append(parts, last(l.Axes[k].Path)+" "+g.values[k])
+			parts = append(parts, inLegend(l.Axes[k].Path, g.values[k]))
 		}
 		for i := range row.Slowdowns {
 			s := &row.Slowdowns[i]

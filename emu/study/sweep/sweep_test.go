@@ -450,6 +450,44 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// A figure has words where a scenario has paths.
+func TestWordsOfFigures(t *testing.T) {
+	for path, want := range map[string]string{"defaults.switch.marking.min": "switch marking min", "model.duration": "model duration", "scheme": "scheme"} {
+		if got := onAxis(path); got != want {
+			t.Errorf("%s is %q on an axis, want %q", path, got, want)
+		}
+	}
+	for _, x := range [][3]string{{"defaults.flow.control.algorithm", "dcqcn", "dcqcn"}, {Scheme, "lipd, input", "lipd, input"}, {"defaults.link.buffer", "2packets", "buffer 2packets"}} {
+		if got := inLegend(x[0], x[1]); got != x[2] {
+			t.Errorf("%s=%s is %q in a legend, want %q", x[0], x[1], got, x[2])
+		}
+	}
+	l := new(layout)
+	l.draw(&scenario.Scenario{}, "load.slowdown.p99", "load.slowdown.p99")
+	l.draw(&scenario.Scenario{}, "IB-3", "root.B-BC.utilisation")
+	for i, want := range [][2]string{{"99th percentile of the slowdown of load", "99th percentile of the slowdown of load"}, {"IB-3", "utilisation of root.B-BC"}} {
+		if d := l.drawings[i]; d.title != want[0] || d.label != want[1] {
+			t.Errorf("the figure of %s is called %q, its axis %q; want %q", d.metric, d.title, d.label, want)
+		}
+	}
+}
+
+// Over seeds, the check that flows of a workload have ended is in the tables and has no figure.
+func TestGuardsAreNotDrawn(t *testing.T) {
+	s := &scenario.Scenario{Workloads: []scenario.Workload{{}}}
+	s.Workloads[0].Name = "load"
+	l := new(layout)
+	for _, x := range []struct {
+		seeds  int
+		metric string
+		want   bool
+	}{{3, "load.transfers", true}, {0, "load.transfers", false}, {3, "f.transfers", false}, {3, "load.slowdown.p99", false}} {
+		if l.Seeds = x.seeds; l.guards(s, x.metric) != x.want {
+			t.Errorf("%d seeds, %s: %t", x.seeds, x.metric, !x.want)
+		}
+	}
+}
+
 // Every figure has its own file, whatever its name.
 func TestNamesOfFigures(t *testing.T) {
 	p := windows(t, nil)
@@ -476,13 +514,13 @@ func TestFigure(t *testing.T) {
 	cell := func(level report.Level, v float64, values ...string) Cell {
 		return Cell{Values: values, Level: level, Figures: []seeds.Figure{{Name: "m", Value: report.Number(v)}}}
 	}
-	f := l.figure(&drawing{metric: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
+	f := l.figure(&drawing{metric: "m", title: "m", label: "m", unit: metrics.Unit{Scales: []metrics.Scale{{Base: 1e3, Word: "GB/s"}, {Base: 2, Word: "MB/s"}}}}, []Cell{
 		cell(report.Exact, 10, "4packets", "1", "none"), cell(report.Void, 20, "4packets", "1", "6"),
 		cell(report.Exact, 30, "2packets", "1", "none"), cell(report.Degraded, 40, "2packets", "1", "6"),
 	})
 	want := &plot.Figure{
 		Title: "m", Subtitle: "s, a point for each run", Stamp: "verdicts: 2 exact, 1 degraded, 1 void; wall clock",
-		X: plot.Axis{Label: "a.buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (MB/s)"},
+		X: plot.Axis{Label: "a buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (MB/s)"},
 		Curves: []plot.Curve{
 			{Name: "threshold none", X: []float64{2, 4}, Y: []float64{15, 5}, Points: true},
 			{Name: "threshold 6", X: []float64{2, 4}, Y: []float64{20, math.NaN()}, Points: true},
