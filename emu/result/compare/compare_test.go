@@ -200,3 +200,14 @@ func TestWriteText(t *testing.T) {
 		}
 	}
 }
+
+// Rates of a row are in bits per second, in one unit; other figures are as they are.
+func TestRatesInBits(t *testing.T) {
+	in := scaleOf("B/s", 1.25e9, -2e6, report.Missing())
+	if got := in.print(1.25e9) + " " + in.print(-2e6) + " " + in.print(report.Missing()) + " " + in.Word; got != "10 -0.016 - Gb/s" {
+		t.Errorf("rates are printed as %s", got)
+	}
+	if in := scaleOf("bytes", 4096); in.print(4096) != "4096" || in.Word != "bytes" {
+		t.Errorf("4096 bytes are printed as %s %s", in.print(4096), in.Word)
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
@@ -220,22 +222,50 @@ func (l *line) apartCells() []string {
 	if s.Gaps > 0 {
 		gaps = fmt.Sprintf("; undefined in one of them at %d instants", s.Gaps)
 	}
-	return []string{s.Kind, l.label(), s.RMS.Print(figure), (100 * s.Share).Print(percent), s.Worst.Print(figure),
-		unit.Text(unit.Time(s.WorstPs)), s.Unit + gaps}
+	in := scaleOf(s.Unit, s.RMS, s.Worst)
+	return []string{s.Kind, l.label(), in.print(s.RMS), (100 * s.Share).Print(percent), in.print(s.Worst),
+		unit.Text(unit.Time(s.WorstPs)), in.Word + gaps}
 }
+
+// scale is the unit of a row of figures.
+type scale struct{ metrics.Scale }
+
+// scaleOf returns the unit for some figures: rates are printed in bits per second, in the unit that
+// suits the largest, and others as they are.
+func scaleOf(symbol string, figures ...report.Number) scale {
+	rates := metrics.Rates()
+	if symbol != rates.Symbol {
+		return scale{metrics.Scale{Base: 1, Word: symbol}}
+	}
+	largest := 0.
+	for _, v := range figures {
+		if v.Known() {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+	}
+	return scale{rates.Fit(largest)}
+}
+
+func (s scale) print(v report.Number) string { return (v / report.Number(s.Base)).Print(figure) }
 
 // meanCells are a series of several runs, with the mean of each.
 func (l *line) meanCells() []string {
-	cells, symbol := []string{l.kind + " " + l.label(), ""}, ""
+	cells, symbol, means := []string{l.kind + " " + l.label(), ""}, "", []report.Number{}
+	for _, s := range l.of {
+		if s != nil {
+			symbol, means = s.Unit, append(means, s.MeanA, s.MeanB)
+		}
+	}
+	in := scaleOf(symbol, means...)
 	for _, s := range l.of {
 		cell := "-"
 		if s != nil {
-			cells[1], symbol = s.MeanA.Print(figure), s.Unit
-			cell = s.MeanB.Print(figure) + " (" + (100 * s.Share).Print(percent) + ")"
+			cells[1] = in.print(s.MeanA)
+			cell = in.print(s.MeanB) + " (" + (100 * s.Share).Print(percent) + ")"
 		}
 		cells = append(cells, cell)
 	}
-	return append(cells, symbol)
+	return append(cells, in.Word)
 }
 
 // alone prints the checks and series that only one of two runs has.
