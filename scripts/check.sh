@@ -5,6 +5,9 @@
 #   gofmt, go vet, staticcheck, the spelling of documents and sources (misspell), go mod tidy -diff,
 #   and the tests about the tree (scripts/archtest: layers, bans, comments).
 #
+# At the end it shows how many lines of Go, without tests, each wing of the tree has, and had at the last tag. No
+# number of lines is a failure: the table is for whoever reads the change.
+#
 # It prints what it runs, runs all of it, and fails if any of it failed. It needs
 # only Go; staticcheck and misspell are fetched in the versions below and never enter go.mod.
 # What cannot be run (offline, for example) is named at the end.
@@ -68,6 +71,38 @@ tool() {
 	run go run "$@"
 }
 
+# count DIR: reads the names of files and writes "WING LINES" for the tree in a folder. The wings are those of
+# scripts/archtest/layers_test.go; a file is in the innermost one.
+count() {
+	grep -v '_test\.go$' | (cd "$1" && xargs -r -d '\n' wc -l 2>/dev/null) | awk -v wings="$wings" '
+		BEGIN { n = split(wings, order, "\n") }
+		$2 ~ /\.go$/ {
+			best = "other"
+			for (i = 1; i <= n; i++)
+				if (index($2, order[i] "/") == 1 && (best == "other" || length(order[i]) > length(best))) best = order[i]
+			lines[best] += $1
+		}
+		END { for (w in lines) print w, lines[w] }' | LC_ALL=C sort
+}
+
+# sizes: the table of wings.
+sizes() {
+	local wings tag=
+	wings=$(sed -n '/^const wings = `$/,/^`$/p' scripts/archtest/layers_test.go | sed '1d;$d' | cut -d' ' -f1)
+	git ls-files --cached --others --exclude-standard '*.go' | count . >"$tmp/now"
+	: >"$tmp/then"
+	if tag=$(git describe --tags --abbrev=0 2>/dev/null); then
+		mkdir "$tmp/tree"
+		git archive "$tag" | tar -x -C "$tmp/tree"
+		git ls-tree -r --name-only "$tag" | grep '\.go$' | count "$tmp/tree" >"$tmp/then"
+	fi
+	LC_ALL=C join -a 1 -a 2 -e 0 -o 0,1.2,2.2 "$tmp/now" "$tmp/then" | awk -v tag="$tag" '
+		function row(wing, now, old) { printf tag == "" ? "%-16s %8s\n" : "%-16s %8s %8s\n", wing, now, old }
+		BEGIN { row("wing", "lines", tag) }
+		{ row($1, $2, $3); now += $2; old += $3 }
+		END { row("all", now, old) }'
+}
+
 echo "+ gofmt -l ."
 formatted || failed+=("gofmt -l .")
 run go vet ./...
@@ -76,6 +111,7 @@ tool -v "$misspell" -error -i "$accepted" .
 tidy
 [ "${1:-}" = --all ] || run go test -count=1 ./scripts/archtest
 
+sizes
 for s in "${skipped[@]}"; do
 	echo "check: skipped: $s"
 done
