@@ -62,6 +62,9 @@ func logWith(t *testing.T, f *fabric.Fabric, s Schemes, more ...trace.Sink) stri
 // these instants repeated the event log is the same, byte for byte, under every algorithm, with
 // limiters that flows share and without. With other instants it is another one.
 func TestModelMeasuredInstantsMakeTheSameLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, name := range []string{
 		"hpl2002/fig3b", "qcn/unit-step", "qcn/single-limiter", "qcn/two-points", "bcn/convergence", "e2cm/rtt", "cca/levels", "dcqcn/unequal", "roce/go-back-n",
 	} {
@@ -72,6 +75,9 @@ func TestModelMeasuredInstantsMakeTheSameLog(t *testing.T) {
 // It holds for limiters of the calling program, which have the contract of node.RateLimiter also
 // where the clock is late: golang.org/x/time/rate is one.
 func TestModelLimitersOfOthersCanBeRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	starts := 0
 	repeats(t, "../docs/examples/incast.yaml", Schemes{Limiter: func(_ *fabric.Flow, line unit.Rate) node.RateLimiter {
 		return &contract{RateLimiter: runtest.XTimeRate(line), t: t, starts: &starts}
@@ -167,6 +173,9 @@ func (c *contract) SetRate(now unit.Time, r unit.Rate) {
 // share of T: docs/notes/validation.md has the table. By as much as faithful allows on average, 4 %
 // of T, they are within three points; at half of T on average they are not.
 func TestModelLateStartsAndTheSums(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s, err := Open("hpl2002/fig3b")
 	if err != nil {
 		t.Fatal(err)

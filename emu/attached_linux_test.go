@@ -112,6 +112,7 @@ func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Re
 // Existing hosts have a device of the program's for the time of the run. All else stays
 // as it was, and their namespaces stay.
 func TestAttachedGuests(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	newSpace(t, "ata", "192.0.2.1/24")
@@ -143,6 +144,7 @@ func TestAttachedGuests(t *testing.T) {
 
 // A guest that cannot be attached is refused with the reason and the remedy, and nothing stays.
 func TestAttachedMistakes(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip")
 	t.Parallel()
 	newSpace(t, "atm", "192.0.2.1/24")
@@ -191,6 +193,7 @@ flows: [{name: there, from: ab1, to: ab2}, {name: back, from: ab2, to: ab1}]
 // Packets of guests that are ECT have CE behind a congestion point that marks, and those that are
 // not have none: RED drops them. Jumbo frames pass.
 func TestMarksReachGuests(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	for _, x := range []struct {
@@ -230,6 +233,7 @@ programs:
 
 // Faults of links reach guests: a loss and a delay, and flaps.
 func TestFaultsReachGuests(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	base := strings.NewReplacer("CONTROL", "pfc", "marking: {MARKING}", "high: 150KB").Replace(pair)
@@ -263,6 +267,7 @@ programs: [{name: ping, on: ab1, run: "until `+once+`; do :; done; while `+once+
 
 // The scenario guest/attached holds, between two namespaces that are there.
 func TestScenarioAttached(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping", "iperf3")
 	t.Parallel()
 	newSpace(t, "left", "192.0.2.1/24")
@@ -289,6 +294,7 @@ func TestScenarioAttached(t *testing.T) {
 // the machine behind the card, and gets large segments of TCP from it. Afterwards the card is as it
 // was, and the machine's device is gone.
 func TestCardAndMachine(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping", "iperf3")
 	t.Parallel()
 	newSpace(t, "cm-near", "192.0.2.1/24")

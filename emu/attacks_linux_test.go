@@ -17,6 +17,7 @@ import (
 // What root does in a guest ends no run: it is a named event of the result, and the other guests
 // have their packets.
 func TestAttacksOfGuests(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ip", "ping")
 	t.Parallel()
 	newSpace(t, "ak-name", "192.0.2.1/24")

@@ -72,6 +72,7 @@ func TestCaptureGolden(t *testing.T) {
 // Wireshark shows each frame with its port, direction and comment, and what stands
 // in its headers.
 func TestCaptureInTshark(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("there is no tshark")

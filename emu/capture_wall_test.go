@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -17,6 +15,9 @@ import (
 // Parts tell what they capture, one that was started by hand too: the capture is that of the
 // virtual clock but for how late frames left.
 func TestModelCaptureInEveryPlacement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Load(t, meeting, runtest.Sets(t, "model.duration=100us", "wall.dilation=500", "wall.udp-port=24400")...)
 	var want bytes.Buffer
 	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock, Capture: &Capture{To: &want, Snap: 64}})

@@ -35,6 +35,9 @@ func (a *after) Record(e *trace.Event) {
 // in every scenario that comes with the program: a node is told nothing that is not in
 // the bytes.
 func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const events = 40_000
 	for _, e := range builtin.List() {
 		t.Run(e.Name, func(t *testing.T) {

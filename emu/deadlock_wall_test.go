@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -17,6 +15,9 @@ import (
 // Deadlock is found over processes as in one, the same cycle, and the run ends where
 // nothing else can happen. Each node has reported what it does on the virtual clock.
 func TestModelDeadlockOverProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const name = "ethernet/ring-deadlock"
 	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Clock: VirtualClock, Digest: true})
 	if err != nil {

@@ -28,6 +28,7 @@ func (f *full) Write(b []byte) (int, error) {
 // A log or a capture that finds no room ends, and the run does not: its figures are those of
 // a run without them, and it says what is missing.
 func TestAFullDiskDoesNotEndTheRun(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	open := func(o emu.Options) *emu.Result {
 		t.Helper()
 		s := runtest.Load(t, runtest.Text(t, "qcn/og-hotspot"), runtest.Sets(t, "model.duration=5ms")...)

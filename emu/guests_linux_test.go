@@ -77,6 +77,7 @@ func inNamespace(name string, f func() error) error {
 // of IP and of Ethernet, and over InfiniBand: nothing is lost, nothing is retransmitted, and the
 // run says that it cannot be repeated.
 func TestGuestsSpeakTCP(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t)
 	ethernet := []string{"defaults.link.flow-control=pfc", "switches.S.kind=output-queued"}
 	for name, sets := range map[string][]string{"tun": ethernet, "tap": append([]string{"endpoints.h[1-2].guest.kind=tap"}, ethernet...), "infiniband": {"flows.there.window=4"}} {
@@ -240,6 +241,7 @@ expect:
 
 // A run with guests continues the wall clock, in one process.
 func TestGuestsAreRefused(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	s := runtest.Load(t, twoGuests)
 	for want, o := range map[string]Options{
 		"--clock wall": {Clock: VirtualClock}, "placement goroutine": {Placement: InProcesses},
@@ -255,6 +257,7 @@ func TestGuestsAreRefused(t *testing.T) {
 // The scenario that comes with the program has the round trip of the model, and its capture has
 // the guests' packets of ICMP, whole.
 func TestGuestsPing(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t, "ping")
 	s, err := Open("guest/ping", runtest.Sets(t, "model.duration=2s", "programs.ping.run=ping -c 10 -i 0.05 h2 | sed -n 's|^rtt [^=]*= \\([0-9.]*\\)/\\([0-9.]*\\)/.*|{\"least\": \\1}|p'")...)
 	if err != nil {

@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package emu
 
@@ -65,6 +65,9 @@ func until(t *testing.T, s *scenario.Scenario, end unit.Time) (text, series stri
 // TestModelInterruptedRuns: a run on the wall clock that is interrupted, at any instant, in one
 // process or in several, has the figures and the events of a virtual run that ends there.
 func TestModelInterruptedRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	credits := func() *scenario.Scenario {
 		return runtest.Load(t, `name: cut
 model: {duration: 10s}

@@ -34,6 +34,9 @@ func (k *keeper) Record(e *trace.Event) { k.all = append(k.all, keyed{k.now, *e}
 // own, is sorted by the keys of the events into the order of the virtual clock: with changes
 // of several nodes at one instant, and whether nodes share the agenda of the driver or not.
 func TestModelKeysMergeWhatSharesTell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	load := func(name, duration string) *scenario.Scenario {
 		return runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration="+duration)...)
 	}

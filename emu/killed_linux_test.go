@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -20,6 +18,9 @@ import (
 
 // When the conductor is killed, its processes end, and so does one that was stopped.
 func TestModelConductorIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	binary, err := runtest.Program(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-//go:build soak && linux && !race
+//go:build soak && linux
 
 package emu
 

@@ -16,8 +16,13 @@ import (
 // The wall clock keeps the order of the virtual clock: event log, digest, deadlocks and figures are
 // the same over each carrier and at any dilation, in time or far behind, with links that go down
 // and deadlock.
-func TestClockOfTheWallKeepsTheOrder(t *testing.T)      { wallKeepsTheOrder(t, true) }
-func TestModelClockOfTheWallKeepsTheOrder(t *testing.T) { wallKeepsTheOrder(t, false) }
+func TestClockOfTheWallKeepsTheOrder(t *testing.T) { wallKeepsTheOrder(t, true) }
+func TestModelClockOfTheWallKeepsTheOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	wallKeepsTheOrder(t, false)
+}
 
 // wallKeepsTheOrder does those of the runs that pass with the race detector, or the others.
 func wallKeepsTheOrder(t *testing.T, raced bool) {

@@ -122,6 +122,9 @@ expect: [{<<: {}, id: x, metric: f.rate, during: [1ms, 2ms], low: 0, high: 1}]
 
 // A key that is misspelt is all that is wrong with a scenario, whichever it is.
 func TestModelMisspeltKeys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	key := regexp.MustCompile(`[a-z][a-z-]+(: |:\n)`)
 	for _, name := range []string{"hpl2002/fig3b", "ethernet/leaf-spine", "e2cm/hotspot", "roce/ecn", "qcn/basic", "guest/mixed"} {
 		src, err := builtin.Read(name)

@@ -44,6 +44,9 @@ func TestNetstackIsTheSameEachTime(t *testing.T) {
 // TestModelNetstackIsTheSameTenTimes: they have the same log with one processor and with two, and
 // over values and bytes.
 func TestModelNetstackIsTheSameTenTimes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	netstackRuns(t, runtest.Load(t, twoStacks), 10)
 }
 

@@ -1,4 +1,4 @@
-//go:build !soak && !race
+//go:build timing && !soak
 
 package emu_test
 

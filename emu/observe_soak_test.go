@@ -1,4 +1,4 @@
-//go:build soak && !race
+//go:build soak
 
 package emu_test
 

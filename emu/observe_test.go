@@ -112,7 +112,12 @@ func (x *seen) Observe(s *observe.Snapshot) {
 func TestObserverSeesTheRun(t *testing.T) {
 	observerSeesTheRun(t, "ethernet/pfc-hol", "ethernet/ring-deadlock")
 }
-func TestModelObserverSeesTheRun(t *testing.T) { observerSeesTheRun(t, "hpl2002/fig2") }
+func TestModelObserverSeesTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	observerSeesTheRun(t, "hpl2002/fig2")
+}
 
 func observerSeesTheRun(t *testing.T, names ...string) {
 	for _, name := range names {

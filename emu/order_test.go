@@ -35,6 +35,9 @@ func logOf(t testing.TB, s *scenario.Scenario, o Options) (*Result, string) {
 // run over UDP sockets is that of the virtual clock, byte for byte.
 func TestLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) { logAtDilation(t, 100, "3500us") }
 func TestModelLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Run("500", func(t *testing.T) { logAtDilation(t, 500, "3500us") })
 	t.Run("20", func(t *testing.T) { logAtDilation(t, 20, "5ms") })
 }
@@ -216,6 +219,9 @@ func (s *shelf) release(more func() bool) error {
 // of its link has broken the order of a lossless link: the run is void, and the reason names a
 // frame.
 func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Short(t, "hpl2002/fig3b", "3500us", "wall.dilation=200")
 	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
 	for seed := range uint64(3) {
@@ -240,6 +246,9 @@ func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 // The same scenario and seed give the same log on the virtual clock; another seed gives
 // another.
 func TestModelVirtualClockIsDeterministic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Short(t, "hpl2002/fig3c", "8ms")
 	a, first := logOf(t, s, Options{Clock: VirtualClock})
 	b, second := logOf(t, s, Options{Clock: VirtualClock})

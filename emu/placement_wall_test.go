@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -72,51 +70,12 @@ func frames(t *testing.T, r *Result, name string) int64 {
 	return 0
 }
 
-// Each node in its own process, and each switch with its endpoints: the fabric carries what it
-// carries on the virtual clock, no datagram is lost, and no process stays.
-func TestWallPlacements(t *testing.T) {
-	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
-	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := frames(t, virtual, "root.B-BC")
-	for _, p := range []Placement{InDomains, InProcesses} {
-		t.Run(string(p), func(t *testing.T) {
-			var started processes
-			r, err := Run(context.Background(), s, Options{Placement: p, test: process.Hooks{Started: started.started}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%s: %s", r.Verdict.Level, r.Verdict.Reason)
-			if r.Placement != p || r.Partial || r.Verdict.LostDatagrams != 0 || r.Verdict.Violations != 0 || r.Verdict.Refused != 0 {
-				t.Errorf("placement %s, partial %v, %d lost, %d violations, %d refused", r.Placement, r.Partial, r.Verdict.LostDatagrams, r.Verdict.Violations, r.Verdict.Refused)
-			}
-			if len(r.Deadlocks) != 0 {
-				t.Errorf("deadlocks: %+v", r.Deadlocks)
-			}
-			if !(r.Verdict.CPUSeconds > 0) || float64(r.Verdict.CPUSeconds) > 60 {
-				t.Errorf("its processes used %v s of processor time", float64(r.Verdict.CPUSeconds))
-			}
-			if r.Verdict.Order.Frames == 0 || !r.Verdict.Pace.Achieved.Known() || !r.Verdict.Pace.LatenessUs.P50.Known() {
-				t.Errorf("the verdict lacks figures: %+v", r.Verdict)
-			}
-			got := frames(t, r, "root.B-BC")
-			t.Logf("%d frames crossed the root link; on the virtual clock %d", got, want)
-			if got != want {
-				t.Errorf("%d frames crossed the root link; on the virtual clock %d", got, want)
-			}
-			if n := len(started.id); p == InDomains && n != 2 || p == InProcesses && n != len(s.Switches)+len(s.Endpoints) {
-				t.Errorf("%d processes", n)
-			}
-			started.wantGone(t)
-		})
-	}
-}
-
 // A process that is killed ends the run with an error that names it. What was
 // measured until then is kept.
 func TestModelPartIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	var started processes
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
 	o := Options{Placement: InDomains, Directory: t.TempDir(), test: process.Hooks{Started: started.started}}
@@ -141,6 +100,9 @@ const s2ms = 2_000_000_000 // 2 ms of model time
 
 // Who ends a run ends its processes too, and has a partial result.
 func TestModelPlacementIsInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	var started processes
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -177,6 +139,9 @@ func statusOf(t *testing.T, socket string) (st process.Status) {
 
 // A part that is started by hand joins the run, and says how it is.
 func TestModelPartByHand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	dir := t.TempDir()
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)

@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -16,11 +14,21 @@ import (
 // any dilation: of InfiniBand and of Ethernet with PAUSE, and with notifications of congestion. Of
 // workloads and of ranks the same transfers end in the same order. Processes exchange frames over
 // UDP.
-func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, false) }
+func TestModelLogInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	sameInProcesses(t, false)
+}
 
 // So is the log of links that go down or repair losses, of a switch that is restarted and of a
 // deadlock.
-func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) { sameInProcesses(t, true) }
+func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	sameInProcesses(t, true)
+}
 
 // sameInProcesses runs the scenarios with faults, or the others.
 func sameInProcesses(t *testing.T, faults bool) {
@@ -91,25 +99,5 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 				}
 			})
 		}
-	}
-}
-
-// With actual timing each process has its own clock, and what all of them have shown proves the
-// run: the virtual clock with these instants has the same log.
-func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
-	for placement, name := range map[Placement]string{InDomains: "qcn/two-points", InProcesses: "hpl2002/fig2"} {
-		t.Run(string(placement), func(t *testing.T) {
-			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=500us", "wall.dilation=1000")...)
-			ideal, _ := logOf(t, s, Options{Clock: VirtualClock})
-			r, _ := logOf(t, s, Options{Placement: placement, Timing: ActualTiming, Verify: VerifyOn})
-			v := &r.Verdict
-			t.Logf("%s: %s", v.Level, v.Reason)
-			if v.Verify != report.VerifiedEqual || r.Digest == ideal.Digest {
-				t.Errorf("verified %q, digest %s, with ideal timing %s", v.Verify, r.Digest, ideal.Digest)
-			}
-			if v.Starts == nil || v.Starts.Packets == 0 || !v.Starts.LateShare.Known() {
-				t.Errorf("%+v", v.Starts)
-			}
-		})
 	}
 }

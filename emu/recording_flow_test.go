@@ -17,6 +17,9 @@ import (
 // A recording of a reaction point that changes with ACKs only makes another one set the same rates
 // at the same instants, and both clocks record the same.
 func TestModelRecordingMakesTheSameRates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := map[emu.Clock]string{}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock},

@@ -91,6 +91,9 @@ func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration
 // in either form, the same bytes of it; ports that count have the figures of the log; also on one
 // processor.
 func TestModelLoopsGiveTheSameRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, entry := range builtin.List() {
 		t.Run(entry.Name, func(t *testing.T) { compareLoops(t, entry.Name, 400*unit.Microsecond) })
 	}

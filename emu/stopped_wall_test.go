@@ -1,4 +1,4 @@
-//go:build linux && !race
+//go:build linux
 
 package emu
 
@@ -21,6 +21,9 @@ import (
 // A process that is stopped is named while the run runs, and in the verdict; the other one, which
 // waits for it, never is. So it is with one that was started by hand.
 func TestModelPartIsStopped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for i, byHand := range []bool{false, true} {
 		t.Run("by hand "+strconv.FormatBool(byHand), func(t *testing.T) {
 			var started processes
@@ -72,6 +75,9 @@ func TestModelPartIsStopped(t *testing.T) {
 // The result of a run that is interrupted names the ranks that wait, with one loop and several, on
 // both clocks and from processes. Rank 2 takes no part in it.
 func TestModelRanksOfAnInterruptedRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	goal := filepath.Join(t.TempDir(), "job.goal")
 	program := "num_ranks 3\nrank 0 { recv 8b from 1 tag 7 }\nrank 1 {\n l: recv 8b from 0 tag 5\n m: send 8b to 0 tag 7\n m requires l\n}\nrank 2 { calc 5 }\n"
 	if err := os.WriteFile(goal, []byte(program), 0o600); err != nil {

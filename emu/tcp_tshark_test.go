@@ -53,6 +53,9 @@ func (l *losses) Record(e *trace.Event) {
 // there, and what Wireshark calls a retransmission is one of the event log; at the destination one
 // is missing where the switch has dropped it, and nowhere else. All checksums are right.
 func TestModelTCPInTshark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	tshark, err := exec.LookPath("tshark")
 	if err != nil {
 		t.Skip("there is no tshark")

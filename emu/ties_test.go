@@ -1,5 +1,3 @@
-//go:build !race
-
 package emu
 
 import (
@@ -16,6 +14,9 @@ import (
 // nodes and links in a file is part of the model. But it decides nothing that a reader of the
 // figures would see.
 func TestFiguresStandInAnotherOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	expressions := []string{"root.B-BC.utilisation", "trunk.A-B.utilisation", "victim.utilisation", "local.utilisation", "remote.utilisation"}
 	for _, name := range []string{"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3d"} {
 		var first []float64

@@ -161,6 +161,9 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 
 // A scheme is on the bench by being in the tables.
 func TestModelTheBenchHasTheScheme(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	tables := toyTables()
 	tables.Algorithms = slices.DeleteFunc(tables.Algorithms, func(l rp.Algorithm) bool { return l.Name != "fixed" && l.Name != "halve" })
 	p := papers.CompareSchemes(tables)

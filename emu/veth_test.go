@@ -32,10 +32,14 @@ func needNamespaces(t testing.TB, programs ...string) {
 // Over veth pairs between namespaces every scenario of the paper has the log of the
 // virtual clock.
 func TestLogOverVethIsThatOfTheVirtualClock(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	logOverVeth(t, VerifyOn, report.VerifiedEqual, "fig2")
 }
 
 func TestModelLogOverVethIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	logOverVeth(t, VerifyOff, "", "fig3a", "fig3b", "fig3c", "fig3d")
 }
 
@@ -61,6 +65,7 @@ func logOverVeth(t *testing.T, verify Verify, verified report.Verified, figures 
 
 // Sixty namespaces, 10 ms of model time: the checks hold, and nothing is lost.
 func TestSixtyNamespaces(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t)
 	text, err := generate.Write("hpl2002", generate.Options{Endpoints: 58})
 	if err != nil {
@@ -93,6 +98,7 @@ func TestSixtyNamespaces(t *testing.T) {
 // A buffer that is too small is what voids a run, over veth pairs as over UDP: the
 // kernel says what it has dropped. What comes from others is refused and counted.
 func TestLossesAndStrangersOverVeth(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t)
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	n := 0
@@ -164,6 +170,9 @@ func ofThisProcess(t *testing.T) (left []string) {
 
 // Processes in their own namespaces share the board, and keep the order of the virtual clock.
 func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	needNamespaces(t)
 	for _, test := range []struct {
 		placement                Placement
@@ -202,6 +211,7 @@ func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
 // However a run ends, its namespaces are gone: at its end, when it is told to stop
 // at any moment, when a link fails, after a panic.
 func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needNamespaces(t)
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	o := Options{Link: Veth, Verify: VerifyOff}

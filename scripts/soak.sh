@@ -85,57 +85,13 @@ verdict() {
 echo "+ go build -o fabemu ./cmd/fabemu"
 go build -o "$tmp/fabemu" ./cmd/fabemu
 
-echo "+ go test -tags soak -run TestWallSoakBesideHogs ./emu/study/limiters/bench"
-go test -tags soak -timeout 1h -run TestWallSoakBesideHogs -v ./emu/study/limiters/bench >"$out/limiters.txt" 2>&1 ||
-	failed+=("rate limiters next to hogs: see $out/limiters.txt")
-
-echo "+ go test -tags soak -run TestWallObserver ./emu"
-go test -tags soak -run TestWallObserver -v ./emu >"$out/observer.txt" 2>&1 || failed+=("go test -tags soak -run TestWallObserver ./emu")
-
-echo "+ go test -tags soak -run TestModelKillsAndStops ./emu"
-go test -tags soak -timeout 2h -run TestModelKillsAndStops -v ./emu >"$out/kills.txt" 2>&1 ||
-	failed+=("parts of runs that are killed and stopped: see $out/kills.txt")
-
-echo "+ go test -tags soak -run TestModelMillionFaults ./wire/retry"
-go test -tags soak -timeout 1h -run TestModelMillionFaults -v ./wire/retry >"$out/retry.txt" 2>&1 ||
-	failed+=("go test -tags soak -run TestModelMillionFaults ./wire/retry")
-
-echo "+ go test -tags soak -run TestModelMeanSlowdown ./emu/emutest/runtest/models"
-go test -tags soak -timeout 1h -run TestModelMeanSlowdown -v ./emu/emutest/runtest/models >"$out/slowdown.txt" 2>&1 ||
-	failed+=("go test -tags soak -run TestModelMeanSlowdown ./emu/emutest/runtest/models")
-
-echo "+ go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu"
-go test -tags soak -run 'TestHostIsOutOfReach|TestHostsOnKubernetes' -v ./cmd/fabemu >"$out/hosts.txt" 2>&1 ||
-	failed+=("go test -tags soak -run TestHostIsOutOfReach|TestHostsOnKubernetes ./cmd/fabemu")
-
-echo "+ go test -tags soak -run TestWallRDMA ./cmd/fabemu"
-go test -tags soak -timeout 1h -run TestWallRDMA -v ./cmd/fabemu >"$out/rdma.txt" 2>&1 || failed+=("RDMA programs in virtual machines: see $out/rdma.txt")
-
-echo "+ go test -tags soak -run TestStartUnderAllLimits ./cmd/fabemu"
-go test -tags soak -timeout 3h -run TestStartUnderAllLimits -v ./cmd/fabemu >"$out/limits.txt" 2>&1 ||
-	failed+=("runs that start under limits of files and memory: see $out/limits.txt")
-
-echo "+ go test -tags soak -run TestModelPathsOfEngines ./emu/watch/subnet"
-go test -tags soak -timeout 2h -run TestModelPathsOfEngines -v ./emu/watch/subnet >"$out/paths.txt" 2>&1 ||
-	failed+=("ibtracert and the paths of frames: see $out/paths.txt")
-
-echo "+ go test -tags soak -run TestModelScenariosPassTheirChecks ./emu/study"
-go test -tags soak -timeout 30m -run TestModelScenariosPassTheirChecks -v ./emu/study >"$out/checks.txt" 2>&1 ||
-	failed+=("the checks of the scenarios: see $out/checks.txt")
-
-echo "+ go test -tags soak -run TestWhole ./emu/study/papers"
-go test -tags soak -timeout 30m -run TestWhole -v ./emu/study/papers >"$out/papers.txt" 2>&1 ||
-	failed+=("the papers: see $out/papers.txt")
-
-echo "+ go test -tags soak -run TestKubernetesTakesTheJobs|TestSlurm ./cmd/fabemu"
-go test -tags soak -run 'TestKubernetesTakesTheJobs|TestSlurm' -v ./cmd/fabemu >"$out/engines.txt" 2>&1 ||
-	failed+=("the Jobs for Kubernetes, or shares by Slurm: see $out/engines.txt")
+# All tests, each in its longest form: one package at a time, because some judge timing.
+echo "+ FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak,timing -p 1 ./..."
+FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak,timing -p 1 -timeout 12h -v ./... >"$out/tests.txt" 2>&1 ||
+	failed+=("go test -tags soak,timing: see $out/tests.txt")
 
 echo "+ scripts/lab/tcp-kernel.sh -l 20s"
 scripts/lab/tcp-kernel.sh -l 20s >"$out/tcp-kernel.txt" 2>&1 || failed+=("TCP compared with the kernel's: see $out/tcp-kernel.txt")
-
-echo "+ go test -tags soak -run TestRelease ./scripts"
-go test -tags soak -run TestRelease -v ./scripts >"$out/release.txt" 2>&1 || failed+=("a release with the profile: see $out/release.txt")
 
 echo "+ scripts/first-minutes.sh $out/release"
 { scripts/release.sh -q -t "linux/$(go env GOARCH)" "$out/release" && scripts/first-minutes.sh "$out/release"; } >"$out/first-minutes.txt" 2>&1 ||
@@ -156,20 +112,6 @@ for target in linux/arm64 darwin/arm64 windows/amd64; do
 			GOOS=${target%/*} GOARCH=${target#*/} go vet -overlay "$tmp/without-tests.json" $packages
 	} >"$out/${target/\//-}.txt" 2>&1 || failed+=("the product for $target: see $out/${target/\//-}.txt")
 done
-
-if [ "$span" -gt 0 ] || [ "$fabrics" -gt 0 ]; then
-	echo "+ FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -run TestSoakFabrics ./emu/emutest/runtest/random"
-	FABEMU_MINUTES=$span FABEMU_FABRICS=$fabrics FABEMU_SEED=$first go test -tags soak -timeout 12h -run TestSoakFabrics -v ./emu/emutest/runtest/random >"$out/fabrics.txt" 2>&1 ||
-		failed+=("random fabrics from seed $first on: see $out/fabrics.txt")
-fi
-
-echo "+ go test -tags soak -run TestModelRandomFabricsInDomains ./emu/emutest/runtest/random"
-go test -tags soak -timeout 12h -run TestModelRandomFabricsInDomains -v ./emu/emutest/runtest/random >"$out/domains.txt" 2>&1 ||
-	failed+=("random fabrics in several domains: see $out/domains.txt")
-
-echo "+ go test -tags soak -run TestFiguresDomains ./scripts/measure"
-go test -tags soak -timeout 2h -run TestFiguresDomains -v ./scripts/measure >"$out/domains-cost.txt" 2>&1 ||
-	failed+=("domains that cost more than they gain: see $out/domains-cost.txt")
 
 n=0
 for scenario in "${S[@]}"; do

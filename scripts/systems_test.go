@@ -31,6 +31,9 @@ type listed struct {
 // The product compiles for other systems and processors: its types are checked with the files that
 // each of them has. scripts/soak.sh builds and vets it for them, which takes twenty times as long.
 func TestModelTypesOnOtherSystems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, target := range []string{"linux/arm64", "darwin/arm64", "windows/amd64"} {
 		t.Run(target, func(t *testing.T) {
 			system, processor, _ := strings.Cut(target, "/")

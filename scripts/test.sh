@@ -4,8 +4,8 @@
 #
 # Usage: scripts/test.sh [--all | --load | PACKAGE...]
 #
-#   (nothing)  Runs what this machine can run within six minutes of two idle processors: one pass without the race
-#              detector. Installs nothing. Lists at the end which tests were left out, and why.
+#   (nothing)  go test -short ./...: what this machine can run within six minutes of two idle processors. Installs
+#              nothing. Lists at the end which tests were left out, and why.
 #   PACKAGE    The same for some packages.
 #   --all      Runs everything, as CI does. Installs missing Debian packages if it runs as root, and treats a skipped
 #              test, a skipped check and a missing race detector as failures.
@@ -14,12 +14,11 @@
 # The passes of --all:
 #
 #   1. scripts/check.sh
-#   2. go test -race -shuffle=on of the packages that start goroutines
-#   3. Without the race detector: the packages that start no goroutine, directly or by an import, because it can find
-#      nothing there; cmd/fabemu, because its tests run a program that is built without it; packages that read results;
-#      and TestFigures..., TestModel... and examples of all packages, which are long
-#   4. TestWall... and TestAllocs..., which the race detector would spoil, one package at a time, with the test programs
-#      of pass 3. Their files, and those of TestFigures..., have "//go:build !race"
+#   2. go test -race -short of the packages that import sync or what is built on it, or whose tests do
+#   3. go test of the other packages, and of the tests that were skipped in pass 2: long ones (testing.Short), and those
+#      that lack something
+#   4. go test -tags timing: tests that judge the time on a clock, or allocations, which the race detector and other
+#      tests would spoil. One package at a time, and only tests that are not there without the tag
 #   5. every fuzz target, for a second
 #
 # Up to three failed tests run once more, each alone; a line names each that passes then.
@@ -33,8 +32,6 @@ at_once=3     # packages that are tested at a time: many wait for processes, gue
 in_package=4  # tests of a package at a time: those that run the command wait more than they compute
 second=3      # failed tests that may run once more
 slow=30s      # longer tests are named: a test of that length is for scripts/soak.sh
-figures='Test(Figures|Model)|Example'
-alone='Test(Wall|Allocs)'
 
 # Optional tools: the program, its Debian packages, and what needs it. A test without its tool is skipped.
 tools='
@@ -82,7 +79,7 @@ bin=$(mktemp -d) # of the command; tests let other users in
 beat=
 trap 'kill $beat 2>/dev/null || true; rm -rf "$tmp" "$bin"' EXIT
 
-# FABEMU_TEST_LOAD is for the test of this. FABEMU_TEST_KEPT names a folder that keeps the test programs of pass 3.
+# FABEMU_TEST_LOAD is for the test of this. FABEMU_TEST_EVENTS names a file that keeps what go test -json wrote.
 load=${FABEMU_TEST_LOAD:-$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo 0)}
 cores=$(nproc 2>/dev/null || echo 1)
 echo "test: the load is $load on $cores processors; on two idle ones the tests take no more than $quiet minutes"
@@ -173,6 +170,7 @@ count() {
 		action == "output" && match($0, /\.go:[0-9]+: /) { said[test] = substr($0, RSTART + RLENGTH); sub(/(\\n)?"(,"OutputType":"[a-z]*")?}$/, "", said[test]); gsub(/\\"/, "\"", said[test]) }
 		action == "fail" { failed[value("Package")]++ }
 		action !~ /^(pass|fail|skip)$/ { next }
+		action == "skip" && value("Package") ~ /[(]raced[)]$/ { next } # it runs in the next pass
 		value("Test") != "" { n[action]++ }
 		value("Test") == "" && action == "fail" && failed[value("Package")] == 1 { n["fail"]++ }
 		value("Test") != "" && action == "skip" { why[reason(said[test])]++ }
@@ -186,41 +184,42 @@ count() {
 # package comes again.
 of() { sed -u "s/\"Package\":\"[^\"]*/& ($*)/"; }
 
-# folders PATTERN [OPTIONS OF GREP]: the packages in whose files something matches.
-folders() { grep -rlE "$@" . | xargs -r dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"; }
-
-# having PATTERN: the packages with tests of such names.
-having() { folders "^func ($1)" --include='*_test.go'; }
-
-# single: the packages whose tests, and what they import from this tree, have one goroutine at a
-# time: the race detector can find nothing in them.
-single() {
-	local go='^\s*go (func|[A-Za-z_.]+)\(|\.Go\('
-	go list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' ./... |
-		awk -v product="$(folders "$go" --include='*.go' --exclude='*_test.go')" \
-			-v tests="$(folders "$go|\\.Parallel\\(" --include='*_test.go')" '
-			BEGIN {
-				split(product, list, "\n"); for (i in list) starts[list[i]]
-				split(tests, list, "\n"); for (i in list) many[list[i]]
-			}
-			{ all[$1]; for (i = 1; i <= NF; i++) if ($i in starts) many[$1] }
-			END { for (p in all) if (!(p in many)) print p }' | LC_ALL=C sort
+# concurrent: the packages in which the race detector can find something: they import sync, or their tests do.
+concurrent() {
+	go list -f '{{range .Imports}}{{.}} {{end}}{{range .TestImports}}{{.}} {{end}}{{range .XTestImports}}{{.}} {{end}}: {{.ImportPath}}' ./... |
+		sed -nE 's/^(.* )?(sync|sync\/atomic|golang\.org\/x\/sync\/[a-z]+) .*: //p'
 }
 
-# others: the packages with tests that are of neither kind.
-others() {
-	grep -rE '^func (Test|Example|Fuzz)' --include='*_test.go' . | grep -vE ":func ($figures|$alone|TestMain\()" |
-		cut -d: -f1 | xargs dirname | LC_ALL=C sort -u | sed "s|^\\.|$(go list -m)|"
+# skipped FILE: "PACKAGE TEST" for the tests that were skipped, or had a part that was, by a file of events.
+skipped() { sed -nE '/"Action":"skip"/ s/.*"Package":"([^"]*)","Test":"([^"/]*).*/\1 \2/p' "$1" | LC_ALL=C sort -u; }
+
+# pattern: reads names of tests and writes the expression that matches them and no others.
+pattern() { LC_ALL=C sort -u | paste -sd'|' | sed 's/.*/^(&)$/'; }
+
+# tagged: the packages that have more files of tests with the tag timing.
+tagged() {
+	local files='{{.ImportPath}} {{.TestGoFiles}} {{.XTestGoFiles}}'
+	LC_ALL=C comm -13 <(go list -f "$files" ./... | LC_ALL=C sort) <(go list -tags timing -f "$files" ./... | LC_ALL=C sort) | cut -d' ' -f1
 }
 
-# first: puts the packages that take longest before the others, so that none of them is last and alone.
-first() {
-	local long='cmd/fabemu emu emu/watch/live emu/study/papers scripts emu/run/process emu/emutest/runtest/models emu/study/limiters'
-	long="$long emu/study emu/scenario emu/study/limiters/bench emu/watch/capture emu/host/netns wire/link"
-	awk -v long="$long" '
-		BEGIN { n = split(long, order, " "); for (i in order) place[order[i]] = i }
-		{ short = $1; sub("^[^/]*/", "", short); at = short in place ? place[short] : n + 1; print at, NR, $1 }' |
-		sort -k1n -k2n | cut -d' ' -f3
+# timing: runs the tests that need the tag timing, of a package at a time.
+timing() {
+	local failed=0 package dir names with
+	mapfile -t with < <(tagged)
+	# "go test -list" writes the names of a package, and then "ok PACKAGE".
+	go test -vet=off -list . "${with[@]}" | awk '$1 == "ok" { for (i = 1; i <= n; i++) print $2, name[i]; n = 0; next } { name[++n] = $1 }' \
+		>"$tmp/untagged" || failed=1
+	while read -r package dir; do
+		if ! go test -c -vet=off -tags timing -o "$tmp/timing.test" "$package"; then
+			failed=1
+			continue
+		fi
+		names=$(cd "$dir" && "$tmp/timing.test" -test.list . </dev/null | sed "s|^|$package |" | grep -vxFf "$tmp/untagged" | cut -d' ' -f2 | pattern) || true
+		[ -n "$names" ] || continue
+		(cd "$dir" && go tool test2json -t -p "$package" "$tmp/timing.test" \
+			-test.v=test2json -test.paniconexit0 -test.timeout=30m "-test.run=$names" </dev/null) || failed=1
+	done < <(go list -f '{{.ImportPath}} {{.Dir}}' "${with[@]}")
+	return "$failed"
 }
 
 # say WORDS: says what runs from now on, in addition to the events.
@@ -228,60 +227,33 @@ say() { echo "+ $*  ($SECONDS s)" >&2; }
 
 # Each pass runs, whether or not those before it failed. What it runs goes to stderr, its events to stdout.
 passes() {
-	local failed=0 one many package dir
+	local failed=0 raced others
+	local test=(go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on)
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/emutest/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
 	export FABEMU_TEST_PROGRAM=$bin/fabemu
-	# archtest reads the tree, cmd/fabemu and scripts run a program. The others import what starts goroutines, and start
-	# none but by runs on the virtual clock, which emu has raced.
-	one=$(single; go list ./scripts ./scripts/archtest ./cmd/fabemu ./emu/run/measured ./emu/watch/capture/dissector ./emu/limitertest \
-		./emu/run/assemble ./emu/metrics ./emu/watch/perfetto ./emu/result/report ./emu/result/compare ./emu/result/summary ./emu/study/propose)
-	many=$(go list ./... | grep -xF "$(others)" | grep -vxF "$one" | first)
-	[ -n "$all" ] || one=$(go list "${packages[@]}" | grep -xF "$(others)" | first)
-	# shellcheck disable=SC2086 # a list
-	go list -f '{{.Dir}}' $one >"$tmp/one"
-	export kept=${FABEMU_TEST_KEPT:-$tmp/kept} one_list=$tmp/one of_the_others="^($figures)"
-	# The go command hands each program of tests to this one, in the folder of its package.
-	cat >"$tmp/keep" <<-'END'
-		#!/bin/sh
-		# Keeps a program of tests for the pass of those that are alone, and runs it. cmd/fabemu and emu wait for
-		# processes, which run as users run them. The others compute: with rare collections of garbage, for a tenth
-		# to a fifth less of the processors, and no more tests at a time than there are processors.
-		mkdir -p "$kept$PWD"
-		ln "$1" "$kept$PWD/" 2>/dev/null || cp "$1" "$kept$PWD/"
-		grep -qxF "$PWD" "$one_list" || set -- "$@" "-test.run=$of_the_others"
-		case $PWD in
-		*/cmd/fabemu | */emu) ;;
-		*) export GOGC=400 && set -- "$@" -test.parallel=2 ;;
-		esac
-		exec "$@"
-	END
-	chmod +x "$tmp/keep"
 	if [ -z "$all" ]; then
-		[ -n "$one" ] || return 0
-		say "go test -shuffle=on -skip $figures|$alone"
-		# shellcheck disable=SC2086 # a list
-		go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on -skip "^($figures|$alone)" \
-			-exec "$tmp/keep" $one | of plain || failed=1
+		say "go test -short ${packages[*]}"
+		"${test[@]}" -short "${packages[@]}" | of short || failed=1
 		return "$failed"
 	fi
-	# shellcheck disable=SC2086,SC2046 # lists
-	{
-		say "go test ${race[*]:+${race[*]} }-shuffle=on -skip $figures|$alone, the packages that start goroutines"
-		# A program with the race detector lingers at its end, a second if nothing is said. The race
-		# detector needs cgo; what tests themselves build does not.
-		CGO_ENABLED=${#race[@]} go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" "${race[@]}" -shuffle=on \
-			-exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" -skip "^($figures|$alone)" $many |
-			of raced || failed=1
-		say "go test -shuffle=on -skip $alone, the others, and $figures of all"
-		go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on -skip "^$alone" -exec "$tmp/keep" \
-			$({ echo "$one"; having "$figures|$alone"; } | sort -u | first) | of others || failed=1
-		say "$alone, a package at a time"
-		while read -r package dir; do
-			(cd "$dir" && go tool test2json -t -p "$package" "$kept$dir"/*.test \
-				-test.v=test2json -test.paniconexit0 -test.timeout=30m "-test.run=^$alone" </dev/null) | of alone || failed=1
-		done < <(go list -f '{{.ImportPath}} {{.Dir}}' $(having "$alone"))
-	}
+	mapfile -t raced < <(concurrent)
+	mapfile -t others < <(go list ./... | grep -vxFf <(printf '%s\n' "${raced[@]}"))
+	say "go test ${race[*]:+${race[*]} }-short, the packages that import sync"
+	# A program with the race detector lingers at its end, a second if nothing is said. The race
+	# detector needs cgo; what tests themselves build does not.
+	CGO_ENABLED=${#race[@]} "${test[@]}" "${race[@]}" -short -exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" "${raced[@]}" |
+		tee "$tmp/raced" | of raced || failed=1
+	say "go test, the other packages"
+	"${test[@]}" "${others[@]}" | of others || failed=1
+	say "go test, what was skipped with -short"
+	skipped "$tmp/raced" >"$tmp/skipped"
+	if [ -s "$tmp/skipped" ]; then
+		mapfile -t raced < <(cut -d' ' -f1 "$tmp/skipped" | uniq)
+		"${test[@]}" -run "$(cut -d' ' -f2 "$tmp/skipped" | pattern)" "${raced[@]}" | of others || failed=1
+	fi
+	say "go test -tags timing, a package at a time"
+	timing | of timing || failed=1
 	say "scripts/fuzz.sh $fuzz_each $fuzz_total"
 	scripts/fuzz.sh -json "$fuzz_each" "$fuzz_total" | of fuzz || failed=1
 	return "$failed"
@@ -292,6 +264,7 @@ if [ -x "$tmp/gotestsum" ] && [ -n "$all" ]; then
 	"$tmp/gotestsum" tool slowest --threshold "$slow" --jsonfile "$tmp/events" |
 		sed "s/^/test: longer than $slow: /" || true
 fi
+[ -z "${FABEMU_TEST_EVENTS:-}" ] || cp "$tmp/events" "$FABEMU_TEST_EVENTS"
 skips=$(count)
 read -r passed failed skipped <"$tmp/counts"
 
@@ -307,11 +280,11 @@ again() {
 	fi
 	while read -r package pass name; do
 		say "go test -run ^$name\$ $package, alone: it failed next to others"
-		if [ "$pass" = raced ]; then
-			CGO_ENABLED=${#race[@]} go test -vet=off -count=1 "${race[@]}" -exec "env CGO_ENABLED=0" -run "^$name\$" "$package"
-		else
-			go test -vet=off -count=1 -run "^$name\$" "$package"
-		fi </dev/null | tee "$tmp/again" && ! grep -q 'no tests to run' "$tmp/again" || return 1
+		case $pass in
+		raced) CGO_ENABLED=${#race[@]} go test -vet=off -count=1 "${race[@]}" -short -exec "env CGO_ENABLED=0" -run "^$name\$" "$package" ;;
+		timing) go test -vet=off -count=1 -tags timing -run "^$name\$" "$package" ;;
+		*) go test -vet=off -count=1 -run "^$name\$" "$package" ;;
+		esac </dev/null | tee "$tmp/again" && ! grep -q 'no tests to run' "$tmp/again" || return 1
 		echo "test: failed next to others, and passes alone: $package $name"
 	done <<<"$tests"
 }
@@ -332,9 +305,7 @@ elif [ -z "$all" ]; then
 	[ "$(id -u)" -eq 0 ] || root='sudo env "PATH=$PATH" '
 	echo "test: left out:"
 	[ -z "$skips" ] || echo "$skips"
-	printf '  %5d tests  are long, or need an idle machine: %s\n' "$(grep -rhE "^func ($figures|$alone)" --include='*_test.go' --exclude='*_soak_test.go' . | wc -l)" \
-		'TestFigures, TestModel, TestWall, TestAllocs, Example'
-	echo "               also: the race detector, fuzzing, scripts/check.sh"
+	echo "         also: tests of timing and allocations (-tags timing), the race detector, fuzzing, scripts/check.sh"
 	echo "test: this command runs everything, and installs the missing packages on Debian or Ubuntu: ${root}scripts/test.sh --all"
 fi
 [ "$failed" -eq 0 ] || status=1

@@ -13,6 +13,7 @@ import (
 
 // With this program its limiter's process ends, even where it is killed.
 func TestKilledBenchLeavesNoProgram(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	dir := t.TempDir()
 	c := exec.Command(binary, "bench", "limiter", "--patience", "1h", "--out", filepath.Join(dir, "out"), "--exec", "sh", "--", "-c", "echo $$ >pid.new; mv pid.new pid; exec sleep 4343")

@@ -111,6 +111,7 @@ const nodes = 25
 // another continues alongside it. What it leaves is listed and removed by cleanup; what
 // the other has stays, until that is told to stop.
 func TestCleanupAfterKilledRuns(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
@@ -259,6 +260,7 @@ func sockets(pid int) int {
 // Without privilege, a sentence says which capabilities are missing, and what does
 // without.
 func TestVethWithoutPrivilege(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if os.Getuid() != 0 {
 		t.Skip("not root: this process cannot become another user")
 	}

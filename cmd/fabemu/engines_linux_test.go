@@ -102,6 +102,7 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 // table, which a job draws that waits for all, is that of one call. Another array, with its own
 // gaps, tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	runtest.NeedTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")

@@ -1,5 +1,3 @@
-//go:build !race
-
 package main
 
 import (
@@ -13,6 +11,9 @@ import (
 // The examples are their own modules, which import this one: they are built, their tests
 // pass, they run, and what their programs print on the virtual clock is as it was.
 func TestModelExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	modules, err := filepath.Glob("../../docs/examples/*/go.mod")
 	if err != nil || len(modules) < 2 {
 		t.Fatalf("%v, %v: want two examples at least", modules, err)

@@ -99,6 +99,7 @@ func TestCallsThatAreMistaken(t *testing.T) {
 // With --force links go, and what they lead to stays as it is; a folder that is
 // elsewhere is refused.
 func TestForceFollowsNoLinks(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "mine")
@@ -148,6 +149,7 @@ func TestForceFollowsNoLinks(t *testing.T) {
 // A run with --force that is killed leaves nothing that passes for its result. Its binary event log
 // is printed as far as it goes.
 func TestKilledForceLeavesNoMix(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	command(t, binary, "run", "../../docs/examples/incast.yaml", "--clock", "virtual", "--events", "--out", out)

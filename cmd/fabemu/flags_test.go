@@ -167,6 +167,9 @@ var leftOut = []struct{ start, why string }{
 // Each command has two examples at least, and they succeed in a folder with the files that they
 // name.
 func TestModelHelpExamples(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	dir := t.TempDir()
 	docs, err := filepath.Abs("../../docs")
 	if err == nil {

@@ -15,6 +15,7 @@ import (
 // What was computed is printed where the disk has no room for it, and the exit status says
 // that something is missing.
 func TestAFullDiskDoesNotLoseTheReport(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("a small file system is mounted: needs root")

@@ -146,6 +146,7 @@ func TestPrograms(t *testing.T) {
 
 // Of a run with guests that is killed nothing lives on, and cleanup removes its namespaces.
 func TestKilledWithGuests(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	run := exec.Command(binary, "run", writePrograms(t, "kb", "27182"), "--link", "pipe", "--set", "model.duration=100s", "--out", filepath.Join(t.TempDir(), "out"))
 	if err := run.Start(); err != nil {
@@ -194,6 +195,7 @@ func TestProgramThatThereIsNot(t *testing.T) {
 // A guest that takes its device away is an event of a run that continues to its end; a run that is
 // aborted leaves namespaces, and the next one removes them, whatever it is of.
 func TestGuestsThatBreak(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	runtest.NeedTools(t, "ip")
 	t.Parallel()
 	scenario := writePrograms(t, "pb", "31416")

@@ -298,6 +298,7 @@ func TestHostsKeepTheOrder(t *testing.T) {
 // A host that is killed ends the run, and is named; what was measured is kept, as far as it
 // goes, and the other hosts end.
 func TestHostIsKilled(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	c := newComputers(t, 3)
 	out := filepath.Join(t.TempDir(), "out")
 	first := c.agent("host1", 0)
@@ -316,6 +317,7 @@ func TestHostIsKilled(t *testing.T) {
 
 // Where rank 0 is killed, the others end by themselves.
 func TestConductorOfHostsIsKilled(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	c := newComputers(t, 2)
 	out := filepath.Join(t.TempDir(), "out")
 	agent := c.agent("host1", 0)
@@ -437,6 +439,7 @@ func TestHostsByLauncher(t *testing.T) {
 // On a Slurm of one node, srun starts the hosts as in docs/guide/hosts.md typed, but for how
 // many nodes there are; and scancel ends them, with what was measured until then.
 func TestHostsOnSlurm(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	runtest.NeedTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")

@@ -60,6 +60,7 @@ func answers(t *testing.T, name, address string) {
 
 // A link joins two namespaces until Ctrl-C, which is its usual end; --print has its counterpart.
 func TestLinkCommand(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	pids := spaces(t, "lk-a", "lk-b")
 	ends := []string{"netns:lk-a,device=wire0", fmt.Sprintf("pid:%d,address=10.0.7.7/16", pids[1])}
@@ -122,6 +123,7 @@ func TestLinkCommand(t *testing.T) {
 
 // An end that is none is refused, with the reason.
 func TestLinkMistakes(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {

@@ -54,6 +54,7 @@ func TestRunWhoseDatagramsAreDropped(t *testing.T) {
 // A run over veth pairs one end of which has become too narrow ends by itself, and is void: the
 // kernel refuses the datagrams forever.
 func TestRunOverNarrowLinks(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}

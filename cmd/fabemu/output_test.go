@@ -9,6 +9,7 @@ import (
 
 // A command whose output is lost fails with status 3, whichever it is.
 func TestLostOutput(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

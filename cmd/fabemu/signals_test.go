@@ -94,6 +94,7 @@ func (s *spoken) endedEarly(t *testing.T, out string) {
 }
 
 func TestEndedEarly(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	for _, x := range endings {
 		t.Run(x.name, func(t *testing.T) {
@@ -111,6 +112,7 @@ func TestEndedEarly(t *testing.T) {
 
 // However a run over veth pairs is ended, its namespaces go.
 func TestEndedEarlyInNamespaces(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
@@ -139,6 +141,7 @@ func TestEndedEarlyInNamespaces(t *testing.T) {
 // The first Ctrl-C ends a run that waits for a lock on the folder of namespaces that another
 // process has; a run that is not ended names that process.
 func TestEndedWhileItWaits(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
@@ -204,6 +207,7 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 // Who reads a part of what a command prints has no error of it, and its exit status is
 // what it is when all is read.
 func TestClosedOutput(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	dir := t.TempDir()
 	const incast = "../../docs/examples/incast.yaml"

@@ -15,6 +15,7 @@ import (
 // A sweep that is killed, again and again, in the middle of whatever it does, continues
 // where it was and ends with the table and the files of an undisturbed one.
 func TestKilledSweepGoesOn(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	t.Parallel()
 	work := t.TempDir()
 	call := func(out string) *exec.Cmd {

@@ -87,6 +87,7 @@ func dumped(t *testing.T, path string) (string, error) {
 // What tcpdump sees of a run on the loopback interface is, frame for frame, what the
 // capture of the run has, and proves that all was right.
 func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	runtest.NeedTools(t, "tcpdump")
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "captured.yaml")
@@ -155,6 +156,7 @@ func TestTcpdumpOfARunIsItsCapture(t *testing.T) {
 
 // The same on a port of a run over veth pairs, while it runs.
 func TestTcpdumpOfARunOverVeth(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	runtest.NeedTools(t, "tcpdump", "ip")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

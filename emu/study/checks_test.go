@@ -18,6 +18,9 @@ import (
 // runs of the notifications of switches and of TCP; so are guests, who need root. Short runs on the
 // wall clock are left to scripts/soak.sh.
 func TestModelScenariosPassTheirChecks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	ran := 0
 	for _, e := range builtin.List() {
 		for _, form := range []string{"whole", "short"} {

@@ -3,13 +3,13 @@ package archtest
 import (
 	"bytes"
 	"errors"
-	"go/ast"
 	"go/format"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -141,34 +141,22 @@ func files(t *testing.T) []string {
 	return names
 }
 
-// scripts/test.sh runs the tests of wall timing, of allocations, of papers' figures and of
-// long runs of the model apart, and examples, without the race detector, and finds them by name.
-// A test that is kept from the race detector under another name would never run at all. Runs of
-// the model pass with it, only slowly.
+// A test is left out by t.Skip with a reason, such as testing.Short for a long one. Build tags are
+// for systems, for tests of timing and allocations, which scripts/test.sh runs one package at a
+// time, and for the long forms of scripts/soak.sh. With another tag, such as !race, a test would
+// run in no pass.
 func TestEveryTestIsInAPass(t *testing.T) {
-	apart := regexp.MustCompile(`^Test(Wall|Allocs|Figures|Model)`)
 	for _, p := range packages(t) {
 		for _, f := range p.files {
 			if !f.test {
 				continue
 			}
-			noRace := false
 			for line := range strings.Lines(string(f.src[:p.fset.Position(f.ast.Package).Offset])) {
-				if rest, ok := strings.CutPrefix(line, "//go:build "); ok && strings.Contains(rest, "!race") {
-					noRace = true
-				}
-			}
-			for _, d := range f.ast.Decls {
-				fn, ok := d.(*ast.FuncDecl)
-				if !ok || fn.Recv != nil || fn.Name.Name == "TestMain" || !regexp.MustCompile(`^(Test|Fuzz)`).MatchString(fn.Name.Name) {
-					continue
-				}
-				at := p.fset.Position(fn.Pos())
-				switch named := apart.MatchString(fn.Name.Name); {
-				case noRace && !named:
-					t.Errorf("%s:%d: %s never runs: in a file with \"!race\" its name begins with TestWall, TestAllocs, TestFigures or TestModel", at.Filename, at.Line, fn.Name.Name)
-				case named && !noRace && !strings.HasPrefix(fn.Name.Name, "TestModel"):
-					t.Errorf("%s:%d: %s belongs in a file with \"//go:build !race\": the race detector spoils timing and allocations, and makes long runs longer", at.Filename, at.Line, fn.Name.Name)
+				rest, ok := strings.CutPrefix(line, "//go:build ")
+				for _, tag := range regexp.MustCompile(`[\w.]+`).FindAllString(rest, -1) {
+					if ok && !slices.Contains([]string{"linux", "unix", "timing", "soak"}, tag) {
+						t.Errorf("%s: no pass of scripts/test.sh has to do with the tag %s", f.name, tag)
+					}
 				}
 			}
 		}

@@ -48,4 +48,4 @@ if ! { command -v ip && command -v tc; } >/dev/null; then
 	echo "tcp-kernel: there is no ip or no tc command: install iproute2" >&2
 	exit 1
 fi
-exec go test -count=1 -timeout 2h -run '^TestWallTCPBesideTheKernel$' -v ./scripts/measure -args -tcp.length "$length"
+exec go test -tags timing -count=1 -timeout 2h -run '^TestWallTCPBesideTheKernel$' -v ./scripts/measure -args -tcp.length "$length"

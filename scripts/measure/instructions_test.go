@@ -1,5 +1,3 @@
-//go:build !race
-
 package measure
 
 import (
@@ -75,6 +73,9 @@ expect:
 // instructions.txt records, within 2 %. A long run is compared with a short one that has as many
 // bins and points. Cachegrind counts.
 func TestFiguresInstructions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "valgrind")
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the recorded counts are of amd64")

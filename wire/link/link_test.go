@@ -160,6 +160,7 @@ func each(t *testing.T, test func(t *testing.T, from, to link.Link)) {
 }
 
 func TestNothingWaitsOnANewLink(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	each(t, func(t *testing.T, from, to link.Link) {
 		silent(t, from)
 		silent(t, to)

@@ -8,6 +8,7 @@ import (
 )
 
 func TestFullPipeSaysSo(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	a, b := link.Pipe(3)
 	for i := range 3 {
 		send(t, a, []byte{byte(i)})

@@ -33,6 +33,7 @@ func unixTrains(t testing.TB) (a, b link.Batch) {
 
 // A Unix link loses nothing: what finds no room is refused, and all that was taken arrives.
 func TestFullUnixLinkSaysSo(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	a, b := unixPair(t, 16*unit.KiB)
 	sent := 0
 	for ; sent < 1000; sent++ {
@@ -58,6 +59,7 @@ func TestFullUnixLinkSaysSo(t *testing.T) {
 }
 
 func TestImpossibleUnixLinksAreRefused(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	for _, size := range []unit.Size{-1, 2 * unit.GiB} {
 		if _, _, err := link.UnixPair(size, 0); err == nil {
 			t.Errorf("a buffer of %d bytes was taken", size)

@@ -176,6 +176,7 @@ func TestTailTellsOwnFramesFromOthers(t *testing.T) {
 // The frames of a fabric, each with its trailer behind it, arrive as they were sent
 // on a link of their family, and are read as what they are.
 func TestFramesOfTheFabricOverVeth(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	const largest = wire.MaxFrameSize + wire.TrailerSize
 	ports := vethPorts(t, largest)
 	for _, c := range []struct {
@@ -252,6 +253,7 @@ func TestSmallMTUMakesTrainsShort(t *testing.T) {
 // An end continues in another process, which knows no more of it than its descriptor
 // and its peer.
 func TestAdoptVeth(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	ports := vethPorts(t, 3000)
 	for _, native := range []bool{false, true} {
 		a := openVeth(t, ports[0], link.VethOptions{Native: native})
@@ -313,6 +315,7 @@ func TestSmallMTUIsRefused(t *testing.T) {
 }
 
 func TestImpossibleVethOptionsAreRefused(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	port := vethPorts(t, 3000)[0]
 	for _, c := range []struct {
 		change func(*netns.Port)
@@ -344,6 +347,7 @@ func TestImpossibleVethOptionsAreRefused(t *testing.T) {
 }
 
 func TestVethLostCountsWhatTheKernelDropped(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	ports := vethPorts(t, 3000)
 	a := openVeth(t, ports[0], link.VethOptions{})
 	b := openVeth(t, ports[1], link.VethOptions{Buffer: 16 * unit.KiB})

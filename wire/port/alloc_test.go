@@ -1,4 +1,4 @@
-//go:build !race
+//go:build timing
 
 package port
 
@@ -7,12 +7,6 @@ import (
 
 	"fabemu/wire/trace"
 )
-
-// silent takes events and keeps none.
-type silent struct{}
-
-// Record does nothing.
-func (silent) Record(*trace.Event) {}
 
 // "Zero allocations per frame in the steady state": a frame is started, polled,
 // received and freed, and the flow control packet for it comes back.
@@ -46,5 +40,17 @@ func TestAllocsOfAFrame(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, round); n != 0 {
 		t.Errorf("a frame and its credit allocate %v times", n)
+	}
+}
+
+func TestAllocsOfAHop(t *testing.T) {
+	for _, c := range []Config{etherLink(PriorityPauseFrames), channelLink(CBFC{Limit: 60})} {
+		over := hop(c)
+		for range 100 {
+			over()
+		}
+		if n := testing.AllocsPerRun(1000, over); n != 0 {
+			t.Errorf("%v: a hop allocates %v times", c.FlowControl, n)
+		}
 	}
 }

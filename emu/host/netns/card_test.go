@@ -84,6 +84,7 @@ func stateOf(t *testing.T, path string) (all []string) {
 // Whatever the instant at which a run is killed: cleanup puts its interfaces back, and removes
 // those that it has made.
 func TestCardsOfAKilledRun(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	t.Parallel()
 	path := twoSpaces(t, "cards-killed")
@@ -134,6 +135,7 @@ func TestCardsOfAKilledRun(t *testing.T) {
 // A device delivers the frames of its interface whole: with their tags, and with the checksums that
 // the kernel left to a card. Frames that are written leave it. After the run it is as it was.
 func TestCardCarriesFrames(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	t.Parallel()
 	path := twoSpaces(t, "cards-frames")

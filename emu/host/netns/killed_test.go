@@ -139,6 +139,7 @@ func (a another) be() error {
 // Whatever the instant at which a run is killed: what it leaves is found and
 // removed, completely, while another run lives alongside it and does not notice.
 func TestKilledAtEachStage(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	beside := newLiving(t)
 	stages := stagesOf(t)

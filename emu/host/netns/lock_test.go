@@ -20,6 +20,7 @@ import (
 // No other user can open, and so lock, the file of a run: not even in a folder that an
 // earlier version has made.
 func TestLocksAreForTheirOwnerAlone(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	if err := os.MkdirAll(runDir, 0o755); err != nil {
 		t.Fatal(err)
@@ -160,6 +161,7 @@ func TestLockOfAReader(t *testing.T) {
 // is a mount. Before, there is an error that names the holder, and a call that is ended
 // does not wait.
 func TestLockOnTheFolder(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	if err := prepareDir(t.Context()); err != nil {
 		t.Fatal(err)

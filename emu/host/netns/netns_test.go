@@ -439,6 +439,7 @@ func TestWhatIsNotOursIsLeftAlone(t *testing.T) {
 
 // Nor is a file among the locks that is none.
 func TestFilesAmongTheLocksAreLeftAlone(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	needRights(t)
 	if err := prepareDir(t.Context()); err != nil {
 		t.Fatal(err)

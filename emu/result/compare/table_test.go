@@ -13,6 +13,9 @@ import (
 
 // The presets of DCQCN on one page: the keys that they differ in, the check and the queue of each.
 func TestModelPresetsOnOnePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Chdir(t.TempDir())
 	presets := []string{"paper", "ns3-rdma", "hpcc", "connectx"}
 	check := "DQ-3c"

@@ -139,6 +139,9 @@ func anyFigures(r *rand.Rand) Figures {
 // and of the conditions of the levels, those of a better one leave out no limit that a
 // worse one has.
 func TestModelExactImpliesFaithful(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	limits := limitsOf()
 	r := rand.New(rand.NewPCG(1, 2))
 	seen := make(map[Level]int)
@@ -168,6 +171,9 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 // A run that is worse in one figure, or of which one figure is not known, is of no
 // better level.
 func TestModelLevelsAreMonotone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	rank := map[Level]int{Exact: 0, Faithful: 1, OrderOnly: 2, Degraded: 3, Void: 4}
 	worsen := []func(*Figures, *rand.Rand){
 		func(f *Figures, r *rand.Rand) { f.Pace.Achieved *= 1 + Number(r.Float64()) },

@@ -97,6 +97,9 @@ func (w *watched) Poll() (*port.Transmission, bool) {
 // and no node sends by a port sooner than it has said, or than its least time after a frame
 // has come by another port. And the bounds are not far: there are links on which each is met.
 func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	met, passed := 0, 0
 	for _, entry := range builtin.List() {
 		name := entry.Name

@@ -100,6 +100,9 @@ func turnsOf(low []int, high bool, limit, blocks int) []float64 {
 
 // Arbitration divides a link as the tables say, at an output of a switch and at an endpoint.
 func TestModelArbitrationOfARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const head = `name: shares
 model: {duration: 40ms}
 defaults:
@@ -164,6 +167,9 @@ flows: [{name: a, from: n0, to: n2}, {name: b, from: n1, to: n3}, {name: c, from
 // across one link have another lane, by their service level or by the input at which they enter the
 // first switch behind that link.
 func TestModelLanesKeepARingFromDeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []struct {
 		name, lanes, sl, rules string
 		found                  int
@@ -198,6 +204,9 @@ func TestModelLanesKeepARingFromDeadlock(t *testing.T) {
 
 // With a lifetime at the head of a queue the ring drops frames, and goes on.
 func TestModelLifetimeEndsADeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	made, seen := playLanes(t, replaced(ring, "LANES", "1", "LIFE", "50us", "TIMEOUT", "200us", "SL}", "0}"))
 	if len(made.Watch.Found) > 0 || seen.drops[trace.LifetimeOver] == 0 {
 		t.Errorf("found %+v; drops %v", made.Watch.Found, seen.drops)
@@ -244,6 +253,9 @@ flows: [{name: f, from: a, to: b, sl: 5}]
 // Exceptions from the lanes of links count from the beginning, or from a time on, as a subnet
 // manager changes them.
 func TestModelTablesChangeDuringARun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: changes
 model: {duration: 8ms}
 routing: {recompute: 1ms} # packets may overtake one another: a packet with a new lane those that wait on the old one
@@ -288,6 +300,9 @@ sl2vl: [RULES]
 // is found, or until the lifetime of the head of a queue drops them. A table that names a port that
 // does not exist changes nothing.
 func TestModelRoutesWithALoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: loop
 model: {duration: 4ms}
 defaults: {link: {rate: 1GB/s, lanes: {head-of-queue-lifetime: LIFE}}, flow: {window: 64, timeout: 300us}}

@@ -82,6 +82,9 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 // "A cyclic wait for PAUSE is found and named", with PAUSE and with PFC; without flow
 // control the same ring drops frames and continues.
 func TestModelPauseRingDeadlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, kind := range []port.FlowControl{port.PauseFrames, port.PriorityPauseFrames, port.NoFlowControl} {
 		t.Run(kind.String(), func(t *testing.T) {
 			f, count := pauseRing(t, kind)

@@ -17,6 +17,9 @@ import (
 // late datagrams arrive, at any dilation and in either placement: on links with almost no
 // delay, in a cycle of switches, with a restart and with a link that goes down.
 func TestModelOrderIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	board := func(t *testing.T, name string, test func(t *testing.T, f faults)) {
 		t.Run(name, func(t *testing.T) { test(t, faults{}) })
 	}
@@ -73,6 +76,9 @@ func sameOrder(t *testing.T, name, text string, ways func(t *testing.T, name str
 // happens, every 65 µs, over links of 1 ns, that is few: two neighbours that only had each other's
 // promises would need half a million steps to the next event.
 func TestModelReportsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, placement := range []mode.Placement{mode.InProcesses, mode.InDomains} {
 		for _, x := range []struct {
 			name, text string
@@ -102,6 +108,9 @@ func TestModelReportsAreBounded(t *testing.T) {
 // If there is no memory to share, or a part cannot use it, promises go over sockets. The result has
 // a warning with the reason, and the log is that of the virtual clock.
 func TestModelRunsWithoutABoard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	virtual, log := onTheVirtualClock(t, simulatedScenario, nil)
 	changed := func(word int) func([]uint64) ([]uint64, error) {
 		return func(words []uint64) ([]uint64, error) {
@@ -141,8 +150,13 @@ func TestModelRunsWithoutABoard(t *testing.T) {
 
 // A part that makes an invalid report ends the run. The error names the part, and what was
 // reported before remains valid.
-func TestPartThatLies(t *testing.T)      { partThatLies(t, "an instant before the run") }
-func TestModelPartThatLies(t *testing.T) { partThatLies(t) }
+func TestPartThatLies(t *testing.T) { partThatLies(t, "an instant before the run") }
+func TestModelPartThatLies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	partThatLies(t)
+}
 
 // partThatLies does the runs with these names, or all if there are none.
 func partThatLies(t *testing.T, names ...string) {

@@ -541,7 +541,12 @@ func clockIs(o outcome, ahead, most, drift float64) string {
 // Whatever goes wrong, the run ends and the error says what was wrong, or the log is that of the
 // virtual clock, the counts are those of the network, and the verdict is no better than the faults
 // allow.
-func TestModelSimulatedFaults(t *testing.T) { simulatedFaults(t, []uint64{1, 2}) }
+func TestModelSimulatedFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	simulatedFaults(t, []uint64{1, 2})
+}
 func TestSimulatedFaults(t *testing.T) {
 	simulatedFaults(t, []uint64{0}, "lost", "all lost", "half lost", "stopped for long", "a host that dies", "never ends", "killed")
 }
@@ -690,6 +695,9 @@ func simulatedFaults(t *testing.T, seeds []uint64, names ...string) {
 // A capture of a run in processes has the records of a run on the virtual clock, in the same order,
 // plus the lateness of each frame.
 func TestModelSimulatedCapture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, x := range []struct {
 		name    string
 		request capture.Request

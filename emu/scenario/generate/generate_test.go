@@ -44,10 +44,10 @@ func load(t testing.TB, kind string, o generate.Options) *scenario.Scenario {
 // TestModelKinds: each kind, in several sizes, is right, has no warnings and the size
 // that was asked for, and its claims hold on the virtual clock.
 func TestModelKinds(t *testing.T) {
-	sizes := []int{0, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 30, 54, 100}
 	if testing.Short() {
-		sizes = []int{0, 2, 5, 17}
+		t.Skip("long: not with -short")
 	}
+	sizes := []int{0, 2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 30, 54, 100}
 	for _, k := range generate.Kinds() {
 		for _, n := range sizes {
 			if n != 0 && n < k.Least || n%k.Step != 0 {
@@ -119,6 +119,9 @@ func variants() map[string]struct {
 // TestModelVariants: the golden files have fabrics with options. Their claims hold, and nothing is
 // doubtful but where dcqcn meets more flows than its defaults are for.
 func TestModelVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, c := range variants() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -167,6 +170,9 @@ func TestSchemes(t *testing.T) {
 
 // TestModelLarge: 2000 endpoints are written and read, without warnings.
 func TestModelLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, k := range generate.Kinds() {
 		s := load(t, k.Name, generate.Options{Endpoints: 2000})
 		if len(s.Endpoints) != 2000 || len(s.Warnings) > 0 {

@@ -1,5 +1,3 @@
-//go:build !race
-
 package limiters_test
 
 import (
@@ -11,6 +9,9 @@ import (
 
 // All reaction points of this program pass their loops.
 func TestFiguresOfAlgorithms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, s := range limiters.Algorithms() {
 		r, err := limiters.Run(context.Background(), s, limiters.Options{})
 		if err != nil {

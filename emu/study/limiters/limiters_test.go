@@ -292,6 +292,9 @@ func TestMistakes(t *testing.T) {
 
 // The examples pass: that in C all cases, that in Python, which is slower, some.
 func TestModelExamplesPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3: the example in Python is not tried")
@@ -332,6 +335,9 @@ func built(t *testing.T) string {
 
 // The table in docs has fabemu's own limiters on the virtual clock.
 func TestModelDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, s := range limiters.Ours() {
 		r, err := limiters.Run(context.Background(), s, limiters.Options{Clock: mode.VirtualClock})
 		if err != nil {

@@ -18,6 +18,9 @@ import (
 // Figures whose runs several calls have done, in whatever order, are those of one call, but
 // for the seconds that it took, which belong to no cell.
 func TestModelSharesMakeTheSameFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const name = "compare-schemes-short/unequal"
 	o := Options{Seeds: 1, Options: emu.Options{Version: "v1"}}
 	p, figures, err := Find(name)

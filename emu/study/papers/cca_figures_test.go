@@ -1,5 +1,3 @@
-//go:build !race
-
 package papers
 
 import (
@@ -12,6 +10,9 @@ import (
 // Where the CCTI settles, which timers and tables are long enough, and the fabric of
 // HPL-2002-224, of one seed: all claims are as expected.
 func TestFiguresOfCCA(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	p := paperNamed("cca")
 	var figures []*Figure
 	for i := range p.Figures {

@@ -1,5 +1,3 @@
-//go:build !race
-
 package papers
 
 import (
@@ -13,6 +11,9 @@ import (
 
 // The documents have of one figure the result.
 func TestFiguresOfDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, d := range documents {
 		if d.quick == "" {
 			continue

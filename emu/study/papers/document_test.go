@@ -76,6 +76,9 @@ func svg(t *testing.T, p Picture) []byte {
 // Each page is what the program writes of the paper's description and the figures on the page: with
 // -update new words need no runs. Its section about what differs names the claims that do.
 func TestModelDocuments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, d := range documents {
 		t.Run(d.paper.Name, func(t *testing.T) {
 			file, err := os.ReadFile(docs(d.paper, ".md"))

@@ -1,5 +1,3 @@
-//go:build !race
-
 package papers
 
 import (
@@ -44,6 +42,9 @@ func come(t *testing.T, f *FigureResult) map[string]ClaimResult {
 
 // Fig. 2 and 3, each a separate test of the same runs.
 func TestFigures2And3(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	p := paperNamed("hpl2002")
 	var figures []*Figure
 	for i := range p.Figures[:5] {
@@ -141,6 +142,9 @@ func settled(r Run, metric string) Quantity { return Mean(r, metric, 20*ms, 60*m
 // (4) or small input buffer size"; "a slightly higher output threshold (6) enables
 // high root link utilization (> 90%), except at the smallest buffer sizes".
 func TestFigures4aUtilisation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	tests := []struct {
 		buffer, threshold int
 		low, high         float64
@@ -162,6 +166,9 @@ func TestFigures4aUtilisation(t *testing.T) {
 // input-triggered; the same for all buffers above the threshold; from threshold 4 to 8
 // the local flows lose, at 16 they gain.
 func TestFigures4bFairness(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	ratio := func(buffer, threshold int) Quantity { return settled(short(buffer, threshold), remoteLocal) }
 	v := values(t, leastStep(ratio(2, 0), ratio(4, 0), ratio(8, 0)), spread(ratio(8, 4), ratio(12, 4), ratio(20, 4)), ratio(12, 4), ratio(12, 8), ratio(12, 16))
 	if v[0] <= 0 {
@@ -178,6 +185,9 @@ func TestFigures4bFairness(t *testing.T) {
 // Section IV.C, after Fig. 4: "varying the number of remote and local flows from 5 to
 // 20".
 func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, n := range []int{5, 20} {
 		run := func(buffer, threshold int) Run {
 			return defined(`with(withFlows(%d, cell(%d, %d)), "model.duration=60ms", "flows.victim.stop=60ms")`, n, buffer, threshold)
@@ -195,6 +205,9 @@ func TestFigures4WithOtherNumbersOfFlows(t *testing.T) {
 // Footnote 1: LIPD is "more efficient" than AIMD; and each algorithm takes back a link as
 // fast as it says.
 func TestFiguresOfFootnote1Algorithms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	p, figures, err := Find("hpl2002/algorithms")
 	if err != nil {
 		t.Fatal(err)
@@ -210,6 +223,9 @@ func TestFiguresOfFootnote1Algorithms(t *testing.T) {
 // Footnote 3: a threshold below full costs small buffers utilisation, and large ones
 // none that matters.
 func TestFiguresOfFootnote3ThresholdBelowFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	full := func(buffer, at int) Quantity {
 		return settled(short(buffer, 0, fmt.Sprintf("defaults.switch.marking.full-at=%dpackets", at)), root)
 	}
@@ -244,6 +260,9 @@ func against(t *testing.T, set string, within float64, figures ...string) {
 // Footnote 4: not to mark what leaves by a blocked link gives "identical" results, where
 // it marks less.
 func TestFiguresOfFootnote4BlockedLinks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	plain, skip := short(4, 4), short(4, 4, "defaults.switch.marking.skip-blocked=true")
 	var list []Quantity
 	for _, m := range []string{root, trunk, local, remote, victim} {
@@ -266,12 +285,18 @@ func TestFiguresOfFootnote4BlockedLinks(t *testing.T) {
 // direct packet scanning approach, since packets can be transmitted out of order". In
 // this fabric no packet overtakes another one for the same output.
 func TestFiguresOfSectionIVBCountersAgainstAScan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	against(t, "defaults.switch.marking.selection=scan", 1e-9, "fig3d")
 }
 
 // Footnote 6: "the probability of having a victim packet in a full buffer is very small"
 // does not come out; that it does not wait there does.
 func TestFiguresOfFootnote6VictimInAFullBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r := Run{Scenario: "hpl2002/fig3b"}.With("model.duration=60ms")
 	v := values(t, counted(r, 42*ms, func(c *census) float64 { return c.fills }),
 		counted(r, 42*ms, func(c *census) float64 { return c.withVictim / c.fills }), Triggers(r, "B-BV", "full-buffer"))
@@ -302,6 +327,9 @@ func (a *auditor) Record(e *trace.Event) {
 }
 
 func TestFiguresOfTheCensus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r := Run{Scenario: "hpl2002/fig3d"}.With("model.duration=20ms", "flows.victim.start=1ms", "flows.victim.stop=20ms")
 	var a *auditor
 	v := values(t, Watch(r, func(f *fabric.Fabric) (trace.Sink, func() float64) {
@@ -325,6 +353,9 @@ func TestFiguresOfTheCensus(t *testing.T) {
 // Footnote 8: "For buffer sizes 12 and greater, all marking is output-triggered
 // regardless of output threshold, because the input buffer never becomes full".
 func TestFiguresOfFootnote8LargeBuffersNeverFill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	full := func(buffer, threshold int) Quantity { return Triggers(short(buffer, threshold), "", "full-buffer") }
 	v := values(t, sum(full(12, 0), full(12, 8), full(12, 16)), full(10, 0))
 	if v[0] != 0 || v[1] == 0 {
@@ -338,6 +369,9 @@ func TestFiguresOfFootnote8LargeBuffersNeverFill(t *testing.T) {
 // three times; with 180 ns it is four, and then the root link idles for twelve of those
 // gaps.
 func TestFiguresOfTable1BypassAndThePhaseOfTheVictim(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	run := func(delay string) Run {
 		return cell(12, 0, "defaults.switch.crossbar=single-output", "defaults.switch.forwarding-delay="+delay, "model.duration=60ms", "flows.victim.stop=60ms")
 	}

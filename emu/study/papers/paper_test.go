@@ -13,6 +13,9 @@ import (
 )
 
 func TestModelPapersAreFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, test := range []struct {
 		name    string
 		figures int
@@ -65,6 +68,9 @@ func TestModelPapersAreFound(t *testing.T) {
 
 // What a paper needs is there, and all its runs can be opened.
 func TestModelPapersAreWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, p := range Papers() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
@@ -190,6 +196,9 @@ func nullResult(t *testing.T, p *Paper, c *Claim) {
 
 // What is quoted beyond the five documents is of a text that is public, and that the paper names.
 func TestModelQuotedTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const five = "" // the paper is one of the five
 	texts := map[string]map[string]string{
 		"hpl2002": {"": five}, "qcn": {"": five}, "bcn": {"": five}, "e2cm": {"": five},

@@ -1,5 +1,3 @@
-//go:build !race
-
 package papers
 
 import (
@@ -17,6 +15,9 @@ import (
 // The bench in short: each cell has a value or says why not, nothing is lost, and flow
 // control alone stalls the trunk that the incast shares, which no scheme does.
 func TestFiguresOfBenchInShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	p := compareSchemes(builtIn(), true)
 	var figures []*Figure
 	for i := range p.Figures {

@@ -12,6 +12,9 @@ import (
 // No figure is printed, or drawn, in a unit that its quantity does not have: a rate is not a share,
 // however large the percentage.
 func TestModelUnitsArePrintedOfWhatHasThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	printed := map[Unit]int{}
 	for _, p := range Papers() {
 		for i := range p.Figures {

@@ -24,6 +24,9 @@ import (
 // apart in this time, which is enough for two frames of different sources to come to a switch
 // in another order, now and then.
 func TestModelScaledScenariosAreTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	same := 0
 	for _, e := range builtin.List() {
 		if strings.HasPrefix(e.Name, "guest/") { // whose programs and stacks have their own times

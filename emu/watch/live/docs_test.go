@@ -35,6 +35,9 @@ func resultsOf(t testing.TB, name string) *report.Dir {
 // TestModelPictureInDocs: the picture in docs is the page of the run that it names. Look at one
 // that has changed before you commit it.
 func TestModelPictureInDocs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
 	if err != nil {
 		t.Fatal(err)

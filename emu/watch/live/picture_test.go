@@ -110,6 +110,9 @@ func compare(t testing.TB, file string, got []byte) {
 // TestModelPicturesTellApart: the comparison is loose, but sees that nothing is stopped any more,
 // that a part is not there, and that the colours are others.
 func TestModelPicturesTellApart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	c, moments := congested(t)
 	_, address := serve(t, c, moments, Options{Control: turning(func(string) error { return nil })})
 	b := open(t, address, 1400, 1000, false)

@@ -12,6 +12,9 @@ import (
 // HPL-2002-224 the trunk waits for the port to BC while the victim is active, and the victim with
 // it; in the ring all three wait for each other, from when that was found.
 func TestModelResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	c, moments, err := Results(resultsOf(t, "hpl2002/fig2"))
 	if err != nil {
 		t.Fatal(err)

@@ -78,6 +78,9 @@ func (l *log) Record(e *trace.Event) { *l = append(*l, *e) }
 // propagation, and the delay of each switch that passes them on or answers. They wait for the two
 // flow control packets with which the link begins.
 func TestModelInBandLatency(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for hops := 1; hops <= 4; hops++ {
 		t.Run(fmt.Sprint(hops), func(t *testing.T) {
 			var answer subnet.Packet
@@ -118,6 +121,9 @@ func TestModelInBandLatency(t *testing.T) {
 
 // A MAD for a link that is down gets no answer: it is lost at the port, and the client is told so.
 func TestModelInBandDeadLink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	answers := 0
 	_, events := carried(t, false, func(send func(int, *subnet.Packet)) {
 		send(0, request(0x81, 1, 0x10, 0, 1, 2, 2))
@@ -140,6 +146,9 @@ func TestModelInBandDeadLink(t *testing.T) {
 
 // A port that is stuck keeps a MAD until it continues.
 func TestModelInBandStuck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const stuck = 10 * unit.Microsecond
 	now, _ := carried(t, false, func(send func(int, *subnet.Packet)) {
 		send(0, request(0x81, 1, 0x10, 0, 1))
@@ -156,6 +165,9 @@ func TestModelInBandStuck(t *testing.T) {
 
 // No more than 64 packets of VL15 wait for a link.
 func TestModelInBandBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	answers, refused := 0, 0
 	_, events := carried(t, false, func(send func(int, *subnet.Packet)) {
 		for i := range 100 {
@@ -198,6 +210,9 @@ func (l *log) of(kind trace.Kind) (all []trace.Event) {
 // MADs take the bandwidth that they need: a flow that fills a link delivers less by the bytes of
 // the MADs there.
 func TestModelInBandBandwidth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	sent := func(outstanding int) (data, mads, others int64) {
 		var send func(int, *subnet.Packet)
 		number := 0

@@ -264,6 +264,9 @@ func (v *site) tablesOf(t *testing.T) map[string]map[wire.LID]int {
 // all pairs take the path that the tables show, which dump_fts reads from the switches. ibtracert
 // shows the same for some pairs, and with the tag soak for all pairs of 128 endpoints.
 func TestModelPathsOfEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "opensm", "ibtracert", "dump_fts")
 	for engine, endpoints := range map[string]int{"minhop": 16, "updn": 16, "ftree": 128, "dor": 16} {
 		t.Run(engine, func(t *testing.T) {

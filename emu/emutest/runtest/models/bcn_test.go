@@ -36,6 +36,9 @@ func bcnScenario(t *testing.T, sets ...string) *scenario.Scenario {
 // link full, whatever the parameters are. Without tags nothing is told to rise again; without
 // messages PAUSE alone is left. What BCN(0,0) costs is not looked at here.
 func TestModelBCNHoldsTheQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, c := range map[string]struct {
 		sets     []string
 		queue    [2]float64 // bytes, on average
@@ -78,6 +81,9 @@ func TestModelBCNHoldsTheQueue(t *testing.T) {
 
 // A capture of a run proves that each tag follows a message, and each increase a tag.
 func TestModelBCNTagsAreProvedRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := bcnScenario(t, "model.duration=10ms", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB", "defaults.flow.control.drift-time=50us")
@@ -97,6 +103,9 @@ func TestModelBCNTagsAreProvedRight(t *testing.T) {
 // Messages and tags go over real sockets as bytes, and what comes of them is what comes of
 // them on the virtual clock, event for event.
 func TestModelBCNOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := bcnScenario(t, "model.duration=1500us", "measure.window=500us", "wall.dilation=200", "defaults.switch.marking.pm=0.1", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB")
 	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
 	if err != nil {

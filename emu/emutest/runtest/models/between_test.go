@@ -14,6 +14,9 @@ import (
 // Between estimates the frame-hops of a run from the load that flows offer, and from the answers of
 // their transports.
 func TestModelHopsBetweenDomains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, x := range map[string]struct {
 		control string // flow control
 		sets    []string

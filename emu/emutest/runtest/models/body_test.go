@@ -223,6 +223,9 @@ func (s *starts) Record(e *trace.Event) {
 // Whatever holds a flow back, all bodies come, in order, byte for byte; the source is not
 // read before the packet leaves; and both clocks agree, over values, bytes and sockets.
 func TestModelBodiesComeThrough(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const n = 300
 	for _, kind := range bodiedKinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -263,6 +266,9 @@ func TestModelBodiesComeThrough(t *testing.T) {
 
 // Packets that a link has lost are retransmitted with their bodies: each comes once.
 func TestModelBodiesAreSentAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const events = ", {at: 1ms, link: trunk, state: down}, {at: 1500us, link: trunk, state: up}"
 	for i, yaml := range []string{
 		fmt.Sprintf(bodied, "buffer: 4 packets", "window: 16, timeout: 300us", "", events),
@@ -404,6 +410,9 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 // Bodies are in a capture of whole frames, and Wireshark, without the add-on, shows them as the
 // packets of IPv4 that they are; so does fabemu dump, where the frames are cut too.
 func TestModelBodiesInACapture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, kind := range bodiedKinds[1:3] {
 		t.Run(kind.name, func(t *testing.T) {
 			var source *script

@@ -18,6 +18,9 @@ import (
 // capture, at the ports that have it, also one that ends after the last frame; so has a storm that
 // a watchdog finds.
 func TestModelFaultsInCaptures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, o := range map[string]emu.Options{
 		"virtual": {Clock: emu.VirtualClock}, "wall": {Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOff},
 	} {

@@ -38,6 +38,9 @@ programs: [{name: client, at: 1ms, on: h1, run: send h2 %dKB}]
 // body, and a frame that has none is padded with zeros, whatever the place in the queue held
 // before.
 func TestModelBodiesStayWithTheirFrames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	random := unit.NewRandom(36, 1)
 	between := func(low, high int) int { return low + int(random.Below(uint64(high-low))) }
 	for i, kind := range slices.Repeat([]struct{ name, link, flow, swtch string }{

@@ -27,6 +27,9 @@ func (l *logged) Record(e *trace.Event) {
 // and none without a threshold. The limit of a flow is told as its timer raises it, too: it is
 // what leaves.
 func TestModelCCA(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	load := func(sets ...string) (*emu.Result, *logged) {
 		var l logged
 		all := append([]string{"model.duration=10ms"}, sets...)
@@ -58,6 +61,9 @@ func TestModelCCA(t *testing.T) {
 // have. The rates then are those of a run that has had them from the start, and not those of a run
 // without the events.
 func TestModelCCAFromEvents(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	rates := func(events string, sets ...string) [3]float64 {
 		t.Helper()
 		text, _, _ := strings.Cut(runtest.Text(t, "cca/incast"), "events: []")
@@ -116,6 +122,9 @@ func TestModelCCAFromEvents(t *testing.T) {
 
 // A flow that shares its limiter with others of its service level cannot be recorded by itself.
 func TestModelCCASharedIsNotRecorded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Load(t, runtest.Text(t, "cca/levels"), runtest.Sets(t, "model.duration=1ms", "defaults.flow.control.port-control=sl")...)
 	var b strings.Builder
 	_, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{"hot": &b}})

@@ -15,6 +15,9 @@ import (
 // not cover the round trip of a credit, one flow with window enough reaches the
 // share of the rate that the warning names, and nothing is lost.
 func TestModelCreditRoundTrip(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const far = `name: far
 model: {duration: 4ms}
 defaults: {link: {rate: 1GB/s, buffer: 8 packets}, flow: {window: 64}}

@@ -57,6 +57,9 @@ links:
 // each, every switch comes to wait for the next; and as nothing else can happen then,
 // the run ends long before its time.
 func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r, err := emu.Run(context.Background(), ring(t, 2), emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +102,9 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 
 // Flows that cross one link each share none, and none waits in a cycle.
 func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := ring(t, 1)
 	s.Model.Duration = 10 * unit.Millisecond
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
@@ -113,6 +119,9 @@ func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 // A deadlock does not end flows that are not part of it: in addition to a ring that stops
 // still two endpoints send a packet now and then, until the end of the run.
 func TestModelDeadlockBesideTraffic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	src, err := builtin.Read("ethernet/ring-deadlock")
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +146,9 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 // Looks for deadlock are rarer in large fabrics, where each costs more: once more for
 // every 500 nodes.
 func TestModelLooksAreRarerInLargeFabrics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	every := func(endpoints int) unit.Duration {
 		text, err := generate.Write("incast", generate.Options{Endpoints: endpoints})
 		if err != nil {

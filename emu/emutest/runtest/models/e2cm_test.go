@@ -36,6 +36,9 @@ func e2cmScenario(t *testing.T, sets ...string) *scenario.Scenario {
 // Probes and messages hold the queue, whoever counts: it neither runs empty nor gets twice as
 // long as Qeq, 75 KB, and the node has what it takes. No more is answered than was asked.
 func TestModelE2CMHoldsTheQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, sets := range map[string][]string{
 		"source":      nil,
 		"destination": {"defaults.flow.control.accounting=destination"},
@@ -61,6 +64,9 @@ func TestModelE2CMHoldsTheQueue(t *testing.T) {
 
 // A capture of a run proves that each answer says what its probe has said.
 func TestModelE2CMProbesAreProvedRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := e2cmScenario(t, "model.duration=40ms", "defaults.flow.control.probe-interval=15KB")
@@ -80,6 +86,9 @@ func TestModelE2CMProbesAreProvedRight(t *testing.T) {
 // Probes and answers go over real sockets as bytes, and what comes of them is what comes of
 // them on the virtual clock, event for event.
 func TestModelE2CMOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, accounting := range []string{"source", "destination"} {
 		s := e2cmScenario(t, "model.duration=6ms", "measure.window=500us", "wall.dilation=300", "defaults.switch.marking.pm=0.1", "defaults.flow.control.probe-interval=9KB", "defaults.flow.control.accounting="+accounting)
 		r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})

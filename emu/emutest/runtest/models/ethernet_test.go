@@ -68,6 +68,9 @@ func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
 // Every claim of every scenario of Ethernet holds, and no promise of the fabric is
 // broken.
 func TestModelEthernetScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, name := range ethernet(t) {
 		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
 			r := onVirtualClock(t, ofEthernet(t, name))
@@ -92,6 +95,9 @@ func TestModelEthernetScenarios(t *testing.T) {
 
 // "The computed headroom suffices; 10 % less overruns": and the loader has said so.
 func TestModelTenPercentLessHeadroomOverruns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := ofEthernet(t, "ethernet/headroom", "defaults.switch.headroom=0.9")
 	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "keeps 90 % of its headroom and may lose frames") {
 		t.Errorf("warnings: %v", s.Warnings)
@@ -109,6 +115,9 @@ func TestModelTenPercentLessHeadroomOverruns(t *testing.T) {
 
 // Nothing is lost at any fan-in, and all of the receiver's link is used.
 func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	src, err := builtin.Read("ethernet/incast")
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +152,9 @@ func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
 // Two priorities without flow control share the memory of a switch with one that is
 // lossless: what they lose is counted, and that one loses nothing.
 func TestModelLosslessPriorityBesideOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s, err := scenario.Load("both.yaml", []byte(`name: both
 model: {duration: 2ms}
 defaults:
@@ -195,6 +207,9 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 // What is lost is told with its place, in the text, the page and the JSON alike; and the
 // page of a fabric of Ethernet has its quantities in bytes, and none that there is not.
 func TestModelReportOfDrops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	dir := t.TempDir()
 	r := onVirtualClock(t, ofEthernet(t, "ethernet/incast-drops"))
 	if err := r.Write(dir, summary.Pictures); err != nil {

@@ -56,6 +56,9 @@ func faulted(t *testing.T, text string, faults ...string) (*emu.Result, map[stri
 // of the link with new packets is (1-p) / (1 - p + p (W + p T)). The range is 2 % of that; without
 // effect of the loss the share is 1.
 func TestModelGoodputOfGoBackN(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const (
 		p, timeout = 0.001, 400.0                    // us
 		frame      = (4096 + 62 + 20) * 8 / 40e3     // us: Ethernet, IP, UDP, BTH, RETH or none, ICRC, FCS, gap
@@ -90,6 +93,9 @@ flows:
 // continues so soon after it. With another interval it takes longer, so it is the interval that
 // heals.
 func TestModelLostCreditHealsAtTheNextPacket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, resend := range []float64{50, 400} { // us
 		text := fmt.Sprintf(`
 name: credit
@@ -128,6 +134,9 @@ measure: {window: 10us}
 // A PAUSE that is lost, late, or ignored has a consequence: frames find no room. They are counted
 // apart, and break no promise. Without the fault nothing is lost.
 func TestModelLostPauseIsNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Run("partitioned", func(t *testing.T) { lostPause(t, fmt.Sprintf(star, "3ms")) })
 	t.Run("pooled", func(t *testing.T) {
 		lostPause(t, strings.Replace(fmt.Sprintf(star, "3ms"), "per port", "per port, sharing: pooled", 1))
@@ -167,6 +176,9 @@ func lostPause(t *testing.T, text string) {
 
 // Faults of endpoints and outputs stop what they should, and nothing else, and end.
 func TestModelFaultsOfEndpoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := strings.Replace(fmt.Sprintf(star, "3ms"), "to: C, priority: 3}\n  - {name: two", "to: C, priority: 4}\n  - {name: two", 1)
 	type rates struct{ one, two float64 } // shares of the link, while the fault lasts
 	for _, tc := range []struct {
@@ -202,6 +214,9 @@ func TestModelFaultsOfEndpoints(t *testing.T) {
 
 // The reason of a drop is in the result with the link.
 func TestModelFaultsInTheResult(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r, drops := faulted(t, fmt.Sprintf(star, "1ms"), "{link: a, from: A, corruption: 1, nth: 5}", "{link: b, from: B, loss: 1, nth: 7}")
 	want := []report.Loss{{Node: "S", Link: "a.A-S", Reason: "fcs-error", Count: 1}, {Node: "S", Link: "b.B-S", Reason: "lost-on-link", Count: 1}}
 	if len(r.Losses) != 2 || r.Losses[0] != want[0] || r.Losses[1] != want[1] || len(drops) != 2 {
@@ -225,6 +240,9 @@ func (l *lossAt) Record(e *trace.Event) {
 // its equilibrium again, within half and twice Qeq on average, and the link is busy. If all CNMs
 // are lost the queue is as long as PAUSE lets it be, which the range excludes.
 func TestModelEachLostCNMIsRecoveredFrom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const qeq, timer, end = 33e3, 1.0, 30.0 // bytes, ms, ms
 	text := `
 name: lost-cnm
@@ -280,6 +298,9 @@ func (f *fullest) Record(e *trace.Event) {
 // fullest input fits, nothing is lost, and the line stays busy. Without the fault the input takes
 // more than half.
 func TestModelHalfOfTheMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, tc := range []struct{ name, control, sharing string }{
 		{"PFC", "pfc", "partitioned"}, {"PAUSE", "pause", "partitioned"}, {"PFC in a pool", "pfc", "pooled"},
 	} {
@@ -311,6 +332,9 @@ func TestModelHalfOfTheMemory(t *testing.T) {
 // the buffer becomes smaller. The round trip is 40us there and back, the packet, and the flow
 // control packet; the ranges are 3 %, and without the fault the rates would be equal.
 func TestModelHalfOfTheCredit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r, drops := faulted(t, `
 name: credit
 model: {duration: 6ms, framing: wire}
@@ -335,6 +359,9 @@ measure: {window: 50us}
 // that are one to a hundred steps of 123 ns apart: with the watermark that leaves the headroom of
 // 10 Gb/s nothing is lost, since the way back is longer than a frame.
 func TestModelLowerRateOverrunsNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for step := range 100 {
 		r, drops := faulted(t, strings.NewReplacer("100ns", "5us", "200KB per port", "50KB per port, high: 34250B").Replace(fmt.Sprintf(star, "200us"))+
 			fmt.Sprintf("events: [{at: %dps, link: a, rate: 1Gb/s}]\n", 50_000_000+123_000*step))
@@ -348,6 +375,9 @@ func TestModelLowerRateOverrunsNothing(t *testing.T) {
 // hit a frame is none, nor is one that begins later. A fault in one direction is not hit by frames
 // of the other.
 func TestModelFaultsThatHitNothingAreWarnings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := fmt.Sprintf(star, "1ms")
 	for fault, want := range map[string]string{
 		"{link: c, loss: 0.2}":                        "",

@@ -36,6 +36,9 @@ events:
 
 // The log is the same as values, through bytes and over sockets: telemetry belongs to the frames.
 func TestModelTelemetryOnBothClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, control := range []string{"{algorithm: hpcc, base-rtt: 6us}", "{algorithm: hpcc, base-rtt: 6us, exact: true}", "{algorithm: dcqcn-window, base-rtt: 6us}"} {
 		s := telemetric(t, control)
 		r, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
@@ -59,6 +62,9 @@ func TestModelTelemetryOnBothClocks(t *testing.T) {
 // Telemetry has room for five switches, on the path there; its ACK collects none on the return
 // path.
 func TestModelTelemetryOfFiveHops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Load(t, `name: far
 model: {duration: 200us}
 defaults:
@@ -93,6 +99,9 @@ flows: [{name: f, from: a, to: b}]
 // has room for. Each such ACK counts, its telemetry does not: it is refused, and `refused` has the
 // number. Telemetry that does not turn back has none.
 func TestModelTelemetryOfTooManyHops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: back
 model: {duration: 600us}
 routing: {recompute: 50us}

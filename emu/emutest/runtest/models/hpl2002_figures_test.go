@@ -1,5 +1,3 @@
-//go:build !race
-
 package models_test
 
 import (
@@ -66,6 +64,9 @@ func figure(name string) func(seed int) (*scenario.Scenario, error) {
 }
 
 func TestFiguresOfHPL2002(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const (
 		root, trunk  = "root.B-BC.utilisation", "trunk.A-B.utilisation"
 		local        = "local.rate / root.B-BC.rate"
@@ -127,6 +128,9 @@ func TestFiguresOfHPL2002(t *testing.T) {
 // from switch A has as many as its buffer holds, so the remote flows get
 // cap/(N+cap) of the root link: no parameter is free.
 func TestFiguresWithoutControlAreThoseOfTheBuffer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, test := range []struct{ n, capacity int }{{10, 4}, {10, 2}, {10, 6}, {15, 4}, {20, 8}} {
 		open := func(seed int) (*scenario.Scenario, error) {
 			src, err := builtin.Read("hpl2002/fig2")

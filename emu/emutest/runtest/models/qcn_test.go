@@ -26,6 +26,9 @@ func spanOfMs(from, to int) [2]unit.Time {
 // all, and then its endpoint has a limiter for all. However it is, notifications reach
 // sources, rates change, and the link stays full without a frame lost.
 func TestModelNotificationsReachTheirSources(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, sets := range map[string][]string{
 		"octets":   nil,
 		"CN-TAG":   {"defaults.switch.marking.octets=0", "defaults.flow.control.cn-tag=true"},
@@ -61,6 +64,9 @@ func TestModelNotificationsReachTheirSources(t *testing.T) {
 
 // Without QCN the same ten sources are stopped by PAUSE alone, at the watermarks.
 func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	var paused [2]float64
 	for i, algorithm := range []string{"qcn", "fixed"} {
 		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.algorithm="+algorithm)

@@ -1,5 +1,3 @@
-//go:build !race
-
 package models_test
 
 import (
@@ -14,6 +12,9 @@ import (
 // Short runs, on real sockets: the checks are those of the whole, with their ranges. The log is
 // that of the virtual clock at any dilation, so it is a low one.
 func TestModelShortRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for name, dilation := range map[string]string{"qcn/two-points": "10", "bcn/delay": "20", "e2cm/hotspot": "20"} {
 		t.Run(name, func(t *testing.T) { shortRun(t, name, dilation) })
 	}

@@ -173,6 +173,9 @@ var late = [2]unit.Time{unit.Time(30 * unit.Millisecond), unit.Time(100 * unit.M
 
 // Hosts with software RoCEv2 behind adapters have the rates and the queue of the model's flows.
 func TestModelVerbsUnderDCQCN(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	names := []string{"data.s1.rate", "data.s2.rate", "root.S-r.queue", "root.S-r.utilisation"}
 	model := runtest.Load(t, strings.NewReplacer("DURATION", "100ms", "PACKET", "1024B, transport: {kind: rocev2, window: 64}", "CONTROL", "{algorithm: dcqcn}", "GUEST", "", "BACK", "").Replace(incast))
 	r, err := emu.Run(t.Context(), model, emu.Options{Clock: emu.VirtualClock})
@@ -205,6 +208,9 @@ func roceOf(t *testing.T, r *emu.Result, name string) *guest.RoCECounts {
 // CNPs end in the adapter of the host to which they go. Without a notification point there are
 // marks and no CNPs, and nothing slows down.
 func TestModelVerbsNotified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []struct {
 		control string
 		cnps    bool
@@ -255,6 +261,9 @@ func TestModelVerbsNotified(t *testing.T) {
 // A host that opens more queue pairs than its adapter has places for is bounded and counted, and
 // others continue.
 func TestModelVerbsOfManyPairs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	hosts, r := verbsRun(t, "20ms", "{algorithm: dcqcn}", 10_000, emu.Options{})
 	one, _ := verbsRun(t, "20ms", "{algorithm: dcqcn}", 1, emu.Options{})
 	many := roceOf(t, r, "s1")
@@ -269,6 +278,9 @@ func TestModelVerbsOfManyPairs(t *testing.T) {
 // Stock Wireshark shows each frame as RoCEv2, CE behind the switch and ECT in front of it. Its ICRC
 // is right: so say dump and a computation of the test's own.
 func TestModelVerbsInACapture(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	var file bytes.Buffer
 	_, r := verbsRun(t, "5ms", "{algorithm: dcqcn}", 1, emu.Options{Capture: &emu.Capture{To: &file, Filter: []string{"root", "s1 - S"}}})
 	captured := bytes.Clone(file.Bytes())

@@ -15,6 +15,9 @@ import (
 // invented, what was lost is counted where it was, and each group of flows has its
 // rate again.
 func TestModelRestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Restarting(t, "160ms", "80001us")
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
@@ -46,6 +49,9 @@ func TestModelRestart(t *testing.T) {
 
 // A link that goes down and up does the same to what is on it.
 func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Restarting(t, "160ms", "159ms")
 	s.Events = []scenario.Event{
 		{At: 80 * unit.Millisecond, Link: "trunk", State: "down"},
@@ -64,6 +70,9 @@ func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
 // Without congestion control, where rates do not wander by themselves, each flow by
 // itself has its rate again, and not only its group.
 func TestModelEachFlowRecoversFromARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.algorithm=fixed",
 		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
 	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})

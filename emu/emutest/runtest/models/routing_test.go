@@ -31,6 +31,9 @@ flows: [{name: there, from: "l[1-4]", to: "r[1-4]", spread: uniform, traffic: po
 // Both spines carry data, ACKs or notifications come back, and each flow keeps to in one direction
 // and its order: nothing is violated. With single paths one spine is idle.
 func TestModelEqualCostPathsCarryBoth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, family := range []string{"ethernet", "infiniband"} {
 		r, _ := logOf(t, runtest.Load(t, clos(family, "ecmp", "")), emu.Options{Clock: emu.VirtualClock})
 		for _, link := range []string{"left-s1", "left-s2", "s1-right", "s2-right"} {
@@ -86,6 +89,9 @@ flows: [{name: f, from: "x[1-400]", to: y}]
 
 // On both clocks, with routes that are hashed and made again, the log is the same.
 func TestModelRoutingOnTheWallClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	events := "events: [{at: 500us, link: left - s1, state: down}, {at: 1500us, link: left - s1, state: up}, {at: 1700us, switch: s2, restart: 300us}]\n"
 	for _, family := range []string{"ethernet", "infiniband"} {
 		s := runtest.Load(t, clos(family, "{paths: ecmp, recompute: 100us}", events))
@@ -109,6 +115,9 @@ func TestModelRoutingOnTheWallClock(t *testing.T) {
 // What waited for the link that failed goes the new way, in its order, and is not lost,
 // with credit as with PAUSE; before there are new routes it waits.
 func TestModelWhatWaitsTakesTheNewWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, family := range []string{"ethernet", "infiniband"} {
 		yaml := strings.Replace(clos(family, "{recompute: 300us}", "events: [{at: 1ms, link: left - s1, state: down}]\n"), "timeout: 200us, ", "", 1)
 		r, _ := logOf(t, runtest.Load(t, yaml), emu.Options{Clock: emu.VirtualClock})
@@ -131,6 +140,9 @@ func TestModelWhatWaitsTakesTheNewWay(t *testing.T) {
 // A link that fails where there is no other way leaves the routes as they are: what goes
 // over it waits, as without recompute.
 func TestModelNoOtherWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	yaml := func(routing string) string {
 		return clos("infiniband", routing, "events: [{at: 1ms, link: right - r1, state: down}, {at: 2ms, link: right - r1, state: up}]\n")
 	}

@@ -16,6 +16,9 @@ import (
 // which is below 4 KB with frames of 1500 bytes, 100 ns of flight and 10 Gb/s. Nothing is lost, and
 // the line stays busy.
 func TestModelQueuesFollowTheWatermarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const headroom = 4000
 	for _, tc := range []struct{ name, control, sharing string }{
 		{"PFC", "pfc", "partitioned"}, {"PAUSE", "pause", "partitioned"}, {"PFC in a pool", "pfc", "pooled"},
@@ -47,6 +50,9 @@ func TestModelQueuesFollowTheWatermarks(t *testing.T) {
 
 // A switch that is restarted has the watermarks that it had.
 func TestModelWatermarksOutlastARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	x := &fullest{from: unit.Time(2 * unit.Millisecond), to: unit.Time(3 * unit.Millisecond)}
 	text := fmt.Sprintf(star, "3ms") + "events: [{at: 500us, switch: S, high: 50KB}, {at: 1ms, switch: S, restart: 100us}]\n"
 	if _, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Clock: emu.VirtualClock, Sink: x}); err != nil {
@@ -61,6 +67,9 @@ func TestModelWatermarksOutlastARestart(t *testing.T) {
 // frames then overrun the other one, which has promised nothing to a sender that ignores it: they
 // are lost, and no promise is broken.
 func TestModelWatchdogOverrunsThePeer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r, drops := faulted(t, `
 name: overrun
 model: {duration: 3ms, framing: wire}
@@ -85,6 +94,9 @@ events:
 // parameters alone decide what becomes of the traffic. A change of the action in the storm ends the
 // one storm and finds another.
 func TestModelWatchdogChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const (
 		slow  = "{detection: 5ms, restoration: 5ms, poll: 200us}"
 		times = "detection: 400us, restoration: 2ms, poll: 200us"

@@ -38,6 +38,9 @@ func textOf(t *testing.T, r *emu.Result) string {
 // A flow that has something to send and delivers nothing for a tenth of the run is named,
 // since when, and what keeps it: whatever that is.
 func TestModelSilentFlowsAreNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const ethernet = `name: silent
 model: {duration: 1ms, seed: 1}
 defaults:
@@ -95,6 +98,9 @@ events:
 
 // A packet that is lost, and never retransmitted, may leave its flow waiting for an ACK.
 func TestModelSilenceAfterALoss(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s, err := emu.Open("../random/testdata/fabrics/flap.yaml", scenario.Set{Path: "flows.f.window", Value: "1"})
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +114,9 @@ func TestModelSilenceAfterALoss(t *testing.T) {
 // A source that does not know of what was delivered, and retransmits it forever, is silent since
 // the last packet came, and not since it began to retransmit.
 func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s, err := emu.Open("../random/testdata/fabrics/silent-late.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +131,9 @@ func TestModelSilenceOfWhatIsSentAgain(t *testing.T) {
 // A silence that has ended is explained by the link that flow control stopped meanwhile, and not by
 // what a rate limiter did at its source.
 func TestModelSilenceBehindAStorm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s, err := emu.Open("roce/ecn")
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +148,9 @@ func TestModelSilenceBehindAStorm(t *testing.T) {
 
 // A flow whose source could send is not said to be rate-limited if a watchdog dropped its frames.
 func TestModelSilenceOfDroppedFrames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const storm = `name: storm
 model: {duration: 2ms}
 defaults:

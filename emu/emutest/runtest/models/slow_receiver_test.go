@@ -13,6 +13,9 @@ import (
 // who shares the way is stopped. It starts slow, or is made so by an event, and
 // recovers. The log is the same on both clocks.
 func TestModelSlowReceiverOnInfiniBand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	yaml := func(service, events string) string {
 		return fmt.Sprintf(`name: slow
 model: {duration: 6ms}

@@ -40,6 +40,9 @@ flows:
 // Where the fabric drops frames TCP retransmits them, and all of a transfer arrives; nothing is a
 // violation; what is reported of it is what is counted.
 func TestModelTCPOverAFabricThatDrops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, recovery := range []string{"reno", "newreno", "sack"} {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []")
 		r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
@@ -106,6 +109,9 @@ func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 // Over a lossless fabric nothing is lost: the receive window fills the buffers, and nothing is
 // retransmitted.
 func TestModelTCPOverALosslessFabric(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, control := range []string{"flow-control: pause", "flow-control: pfc"} {
 		s := streams(t, "receive-window: 64KB", control, "memory: 1MB per port")
 		r := onVirtualClock(t, s)
@@ -122,6 +128,9 @@ func TestModelTCPOverALosslessFabric(t *testing.T) {
 // DCTCP over RED is DCTCP over one threshold, where RED goes by the queue as it is and its line is
 // steep (RFC 8257, section 3.1). The same marks with windows that are halved miss every claim.
 func TestModelDCTCPByStepAndByRED(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := runtest.Text(t, "tcp/dctcp")
 	step := "{scheme: ecn, min: 60KB, max: 60KB, at: enqueue}"
 	red := "{scheme: red, min: 39 packets, max: 40 packets, max-p: 1, q-weight: 1, gaps: geometric, ecn: true}"
@@ -143,6 +152,9 @@ func TestModelDCTCPByStepAndByRED(t *testing.T) {
 
 // The log is the same through bytes and as values, and over sockets.
 func TestModelTCPOnBothClocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, recovery := range []string{"newreno", "sack, ecn: true", "sack, ecn: true, congestion: dctcp"} {
 		marking := "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []"
 		if strings.Contains(recovery, "dctcp") {
@@ -167,6 +179,9 @@ func TestModelTCPOnBothClocks(t *testing.T) {
 // A rate limiter paces a flow with TCP as any other, and a reaction point hears what a switch
 // says of its segments.
 func TestModelTCPUnderARateLimiter(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	drop := "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []"
 	s := streams(t, "recovery: sack", "flow-control: none", drop, "flows.greedy.rate-limit=2Mb/s")
 	r := onVirtualClock(t, s)

@@ -49,6 +49,9 @@ events:
 // storm (back). Without a watchdog nothing is dropped, so that the rows with a drop differ from the
 // null result.
 func TestModelPFCWatchdog(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const times = "detection: 400us, restoration: 2ms, poll: 200us"
 	storm := func(more string, d float64) string {
 		return fmt.Sprintf(`{at: 0s, endpoint: C, pause-storm: "on", priorities: [3], for: %vms%s}`, d, more)
@@ -97,6 +100,9 @@ func TestModelPFCWatchdog(t *testing.T) {
 // A deadlock is a storm that does not end by itself. The watchdog breaks it: frames are lost, and
 // counted, and the flows go on. Without it, or with one that only reports, nothing comes any more.
 func TestModelWatchdogBreaksADeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	ring := strings.Replace(runtest.Text(t, "ethernet/ring-deadlock"), "flow-control: pause", "flow-control: pfc", 1)
 	for _, tc := range []struct {
 		action string

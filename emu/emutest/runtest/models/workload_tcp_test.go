@@ -61,6 +61,9 @@ func slowly(t *testing.T, at []int, segments []int) (took []unit.Duration, segme
 // windows are 10, 20 and 40 segments, and each leaves back to back, a round trip after the one
 // before. Alone in the fabric a transfer takes exactly that long: there is no handshake.
 func TestModelSlowStartOfTransfer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, test := range []struct{ segments, trips, last int }{{1, 0, 1}, {10, 0, 10}, {11, 1, 1}, {30, 1, 20}, {31, 2, 1}, {70, 2, 40}} {
 		took, segment, way, trip := slowly(t, []int{100}, []int{test.segments})
 		if want := unit.Duration(test.trips)*trip + unit.Duration(test.last)*segment + way; took[0] != want {
@@ -72,6 +75,9 @@ func TestModelSlowStartOfTransfer(t *testing.T) {
 // Each transfer has its own connection: it begins with the initial window, however soon it follows
 // another one to the same destination.
 func TestModelTransferBeginsWithInitialWindow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	took, segment, way, trip := slowly(t, []int{100, 600, 3000}, []int{70, 54, 54})
 	for i, want := range []unit.Duration{2*trip + 40*segment + way, 2*trip + 24*segment + way, 2*trip + 24*segment + way} {
 		if took[i] != want {
@@ -83,6 +89,9 @@ func TestModelTransferBeginsWithInitialWindow(t *testing.T) {
 // No transfer waits for another one to the same destination: one of a segment, which arrives while
 // the first window of a large one leaves, waits for the link alone, for at most a segment.
 func TestModelTransferOverTCPWaitsForNoOther(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	took, segment, way, _ := slowly(t, []int{100, 101}, []int{700, 1})
 	if small := took[0]; small < segment+way || small > 2*segment+way { // it ends first
 		t.Errorf("a transfer of a segment of %v takes %v, over a link of %v", segment, small, way)
@@ -100,6 +109,9 @@ var lossy = []string{
 // the lost frames: lost ACKs do not come again, and a timeout repeats segments that had come. A
 // connection whose first segment was lost waits for the first timeout.
 func TestModelTransfersOverTCPThatLoseSegments(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r := runWorkload(t, rough, true, append(lossy, "model.duration=20ms", "defaults.flow.transport.initial-window=20", "workload.in.load=0.3")...)
 	lost, again := lostAndAgain(t, r, func(bytes int64) int64 { return bytes/900 + 1 })
 	if lost < 20 || again < lost/2 || again > 2*lost {
@@ -109,6 +121,9 @@ func TestModelTransfersOverTCPThatLoseSegments(t *testing.T) {
 
 // The same transfers take place in the same order on the wall clock.
 func TestModelTransfersOverTCPOnTheWallClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Load(t, rough, runtest.Sets(t, append(lossy, "model.duration=300us", "wall.dilation=300", "workload.web.stop=end",
 		"workload.in.stop=end")...)...)
 	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
@@ -123,6 +138,9 @@ func TestModelTransfersOverTCPOnTheWallClock(t *testing.T) {
 
 // Collective operations, and messages without tags, go over the streams of TCP too.
 func TestModelCollectivesOverTCP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []string{"all-reduce", "all-to-all", "broadcast", "barrier"} {
 		r := runWorkload(t, fmt.Sprintf(ranks, 6), true, "defaults.flow.transport.kind=tcp", "workload.sum.collective="+c, "workload.sum.size=100KB")
 		if rounds := r.Metrics.Rounds(0); len(rounds) != 3 || len(r.RankWaits) > 0 {

@@ -39,6 +39,9 @@ func runWorkload(t *testing.T, text string, codec bool, sets ...string) *emu.Res
 // ways of each length, over fast and slow links, by each transport, for one packet, for many, and
 // for a rest. Without the closed form's first packet, or its slowest link, the two would differ.
 func TestModelTransferAloneHasSlowdownOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: alone
 model: {duration: 20ms}
 defaults:
@@ -100,6 +103,9 @@ func chain(rates []string) string {
 // arrive, and the transfers that end are the same. If each that waits took but a byte, the second
 // run would take a gigabyte more.
 func TestModelWaitingTransfersTakeNoMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: many
 model: {duration: 200us}
 defaults: {link: {rate: 10Gb/s, flow-control: pfc}, switch: {kind: output-queued, memory: 300KB per port}}
@@ -141,6 +147,9 @@ workload: [{name: web, over: "h[1-3]", size: 100B, count: %d, %s}]
 // volume 2, section 4.4), if flows are large compared with packets: here they have 100 to 300.
 // First come, first served would give 1.5 at half the load.
 func TestModelMeanSlowdownOfSharing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	meanSlowdown(t, "100KB:0 300KB:100", 1000, 0.5, 10, 800*unit.Millisecond)
 	meanSlowdown(t, "100KB:0 300KB:100", 1000, 0.8, 10, 2*unit.Second)
 }
@@ -210,6 +219,9 @@ func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lo
 
 // Where packets are lost they come again, and each transfer ends once, with each of its bytes.
 func TestModelTransfersThatLosePackets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	lost, again := lostAndAgain(t, runWorkload(t, rough, true), func(int64) int64 { return math.MaxInt64 })
 	if lost < 20 || again < 20 {
 		t.Errorf("%d frames lost, %d packets sent again: the test wants more", lost, again)
@@ -219,6 +231,9 @@ func TestModelTransfersThatLosePackets(t *testing.T) {
 // Arrivals of the warm-up load the fabric and are in no figure, none arrive in the drain, and the
 // run ends when all have ended: of a workload, of a table and of flows with sizes.
 func TestModelWarmUpAndDrain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: span
 model: {duration: 10ms}
 defaults:
@@ -270,6 +285,9 @@ expect:
 // Transfers that wait for a source are counted: of 40 that arrive at once two are open, and each
 // that ends lets one in.
 func TestModelTransfersThatWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: waiting
 model: {duration: 1ms}
 defaults:
@@ -299,6 +317,9 @@ expect:
 // sent before. Here each ACK comes when fifteen packets of the next round are out, and without that
 // the source would go back forever.
 func TestModelAckOfPacketsBeforeGoingBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: short
 model: {duration: 10ms}
 defaults:
@@ -318,6 +339,9 @@ workload:
 
 // The same transfers take place in the same order on the wall clock.
 func TestModelWorkloadOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	s := runtest.Load(t, rough, runtest.Sets(t, "model.duration=300us", "wall.dilation=300", "workload.web.stop=end", "workload.in.stop=end")...)
 	r, err := emu.Run(context.Background(), s, emu.Options{Verify: emu.VerifyOn})
 	if err != nil {
@@ -347,6 +371,9 @@ workload:
 // ACKs, which share the lines, are few here. If ranks did not wait for
 // one another it would take a step or two.
 func TestModelRingAllReduce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, n := range []int{2, 3, 8, 13} {
 		r := runWorkload(t, fmt.Sprintf(ranks, n), true)
 		ended, open := r.Metrics.Work(0)
@@ -369,6 +396,9 @@ func TestModelRingAllReduce(t *testing.T) {
 // Each operation by each algorithm comes to its end, on InfiniBand and on Ethernet without ACKs
 // too.
 func TestModelCollectives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []string{"all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "barrier", "all-reduce:halving-doubling", "all-to-all:shift"} {
 		kind, algorithm, _ := strings.Cut(c, ":")
 		for name, sets := range transports {
@@ -386,6 +416,9 @@ func TestModelCollectives(t *testing.T) {
 
 // The ranks of a GOAL file send what it says, in the order of its dependencies.
 func TestModelGoal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := strings.Replace(fmt.Sprintf(ranks, 3), "collective: all-reduce, size: 4MB, count: 3, compute: 50us", "goal: ../../../../docs/examples/pipeline.goal", 1)
 	r := runWorkload(t, text, true)
 	ended, open := r.Metrics.Work(0)
@@ -426,6 +459,9 @@ var transports = map[string][]string{
 // receives are in, over each transport. Rank 0 sends tag 2 first; if it went to the first receive,
 // rank 1 would answer after 10 µs.
 func TestModelMessagesMatchByTag(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const program = `num_ranks 2
 rank 0 {
   send 50000b to 1 tag 2
@@ -455,6 +491,9 @@ rank 1 {
 // A send ends when its packet is acknowledged, and without ACKs when its last packet begins to
 // leave.
 func TestModelWhenSendsEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const program = `num_ranks 2
 rank 0 {
   a: send 1b to 1 tag 1
@@ -479,6 +518,9 @@ rank 1 { recv 1b from 0 tag 1; recv 1b from 0 tag 2 }`
 // A receive without a send, and a send without a receive: the result names the ranks, the tags and
 // the lines.
 func TestModelRanksThatWait(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const program = `num_ranks 4
 rank 0 { send 8b to 1 tag 7 }
 rank 1 { calc 5 }
@@ -514,6 +556,9 @@ rank 3 {
 
 // A program that cannot continue: the result has the link and the reason.
 func TestModelProgramThatCannotGoOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	r := runGoal(t, 2, `num_ranks 2
 rank 0 {
   x: calc 5
@@ -535,6 +580,9 @@ rank 1 { calc 1 }`)
 // Another goroutine takes the figures of a workload while the run runs, and the last ones are those
 // of the result.
 func TestModelWorkloadIsObserved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	text := rough + `expect:
   - {id: open, metric: web.open, during: [0ms, 1ms], low: 0, high: 1000}
   - {id: slow, metric: web.slowdown.p99, during: [0ms, 1ms], low: 1, high: 1000}
@@ -562,6 +610,9 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 // The memory of a run does not grow with its length, but for the first pages of transfers that have
 // ended: those of the short run are in memory, and most of the long one in a file.
 func TestModelMemoryOfLongWorkload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: long
 model: {duration: 10ms}
 defaults:
@@ -612,6 +663,9 @@ func curves(t *testing.T, dir, kind string) map[string]int {
 // The results of 32 hosts and 5 ms take less than 5 MB; with chosen curves the table and the
 // picture have these alone.
 func TestModelSizeOfResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for chosen, links := range map[string]int{"": 96, "web, leaf1-spine[1-2], h[1-8]-*": 10} {
 		var sets []string
 		if chosen != "" {
@@ -685,6 +739,9 @@ func TestModelSizeOfResults(t *testing.T) {
 // A thousand hosts are one workload: there is no flow for each of their million pairs, and each of
 // them sends.
 func TestModelThousandHosts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const text = `name: thousand
 model: {duration: 50us}
 routing: ecmp

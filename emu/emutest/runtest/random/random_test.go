@@ -15,6 +15,9 @@ import (
 // deadlock, or behind a link that is down: what was sent has been delivered or dropped
 // when the time is up, or the report names its flow.
 func TestModelRandomFabricsKeepTheirPromises(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	refused, sum := 0, [5]int{}
 	const runs = 90 // scripts/soak.sh -f has more
 	for seed := range uint64(runs) {
@@ -42,6 +45,9 @@ func TestModelRandomFabricsKeepTheirPromises(t *testing.T) {
 
 // What random fabrics have found once, made as small as it could be, stays right.
 func TestModelKeptFabrics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	files, err := filepath.Glob("testdata/fabrics/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -59,8 +65,13 @@ func TestModelKeptFabrics(t *testing.T) {
 
 // On the wall clock, over links, each of them is what it is on the virtual one, however
 // little time there is.
-func TestRandomFabricsInOtherWays(t *testing.T)      { inOtherWays(t, 0, 2) }
-func TestModelRandomFabricsInOtherWays(t *testing.T) { inOtherWays(t, 2, 12) }
+func TestRandomFabricsInOtherWays(t *testing.T) { inOtherWays(t, 0, 2) }
+func TestModelRandomFabricsInOtherWays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	inOtherWays(t, 2, 12)
+}
 
 func inOtherWays(t *testing.T, from, to uint64) {
 	for seed := from; seed < to; seed++ {
@@ -72,6 +83,9 @@ func inOtherWays(t *testing.T, from, to uint64) {
 
 // Domains and loops change neither log nor figures nor curves, whatever the fabric.
 func TestModelRandomFabricsInDomains(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for seed := range uint64(dividedFabrics) {
 		if wrong := divided(randomFabric(seed)); len(wrong) > 0 {
 			t.Errorf("seed %d:\n%s", seed, strings.Join(wrong, "\n"))

@@ -75,6 +75,9 @@ func naming(lines []string, things ...string) map[int]bool {
 // What is left of a fabric is what the fault needs: here two flows of which one ends at
 // the third endpoint, and a link that goes down.
 func TestModelReduce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	faulty := func(text string) bool {
 		s, err := scenario.Load("reduced.yaml", []byte(text), nil)
 		if err != nil {

@@ -1,5 +1,3 @@
-//go:build !race
-
 package bench_test
 
 import (
@@ -107,6 +105,9 @@ func greedy() bench.NewController {
 
 // Each of the wrong reaction points is found, and the right one they are made of is not.
 func TestFiguresOfWrongControllers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, tc := range []struct {
 		name      string
 		new       bench.NewController

@@ -1,5 +1,3 @@
-//go:build !race
-
 package bench_test
 
 import (
@@ -155,6 +153,9 @@ func (free) SetRate(unit.Time, unit.Rate)              {}
 // bugs that other cases find too is not worth its time: each case has its own bug, except two that
 // are there for their figures. The matrix is in testdata.
 func TestFiguresOfTheMatrix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	cases := bench.Cases()
 	bugs := planted()
 	found := make([][]*bench.Report, len(bugs))

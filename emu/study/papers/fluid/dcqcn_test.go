@@ -57,6 +57,9 @@ func TestDCQCNRest(t *testing.T) {
 // the time behind a CNP in which no other is sent, and which begins with that CNP: where it begins
 // by the clock, as in the equations, the flow rests a tenth above them.
 func TestModelDCQCNAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, flows := range []int{2, 8} {
 		c := paper(flows)
 		rest, _ := c.Rest()

@@ -172,6 +172,7 @@ func bytesOf(f wire.Frame) []byte {
 // TestRoCEInTshark: Wireshark without the add-on reads RoCEv2, finds all checksums good that it
 // verifies, and nothing malformed, nor anything to warn of.
 func TestRoCEInTshark(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if _, err := exec.LookPath("tshark"); err != nil {
 		t.Skip("there is no tshark")
 	}
@@ -241,6 +242,7 @@ func fabric(t *testing.T) string {
 
 // Wireshark decodes a MAD in a capture without the add-on.
 func TestMADInTshark(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	u := newUser(t)
 	f := wire.Frame{Kind: wire.Management, Lane: 15, Src: 0xFFFF, Dst: 0xFFFF, PSN: 3}
 	var bodies wire.Bodies

@@ -102,6 +102,7 @@ func wireChecks(t *testing.T, u user, path string, frames []wire.Frame) {
 
 // What tcpdump captures on the loopback interface decodes.
 func TestTcpdumpOnLoopback(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	u := newUser(t)
 	a, b, err := link.UDPPair(link.UDPOptions{})
 	if err != nil {
@@ -122,6 +123,7 @@ func TestTcpdumpOnLoopback(t *testing.T) {
 
 // Each frame of a train decodes: on the loopback interface, and at both ends of a veth pair.
 func TestTcpdumpOfTrains(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	u := newUser(t)
 	families := [][]wire.Frame{infiniband, ethernet}
 	a, b, err := link.TrainPair(link.UDPOptions{})
@@ -199,6 +201,7 @@ func vethEnds(t *testing.T) (ends [2]netns.Port, inside [2][]string) {
 // And so does what it captures on a veth pair between namespaces; there frames of
 // Ethernet need no add-on.
 func TestTcpdumpOnVeth(t *testing.T) {
+	t.Attr("depends-on", "privileges")
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}

@@ -26,6 +26,9 @@ func captured(t *testing.T, name string, both bool, duration string) []byte {
 // and that the retry of a link keeps to its sequences, its ACKs and its NACKs. Each capture is
 // right, and one that was damaged on purpose is not.
 func TestModelCreditAndRetryAreProved(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	everywhere := func(old, damaged string) func(string) string {
 		return func(b string) string { return strings.ReplaceAll(b, old, damaged) }
 	}

@@ -14,6 +14,9 @@ import (
 // Captures of runs of both families, cut to headers, prove that credit and pauses
 // are kept and that nothing is missing but what is dropped, or goes another way.
 func TestModelRunsAreProvedRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []struct {
 		name, duration string
 		shows          dump.Kind
@@ -94,6 +97,9 @@ func TestLanesAreShown(t *testing.T) {
 // A capture also contains what becomes of links and switches: a pause ends with its link,
 // credit begins again. Frames dropped with them are missing only if they are not retransmitted.
 func TestModelRunsWithEventsAreProvedRight(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	const fabric = `
 switches: {A: {}, B: {}}
 endpoints: ["A[1-3]", "B[1-3]"]
