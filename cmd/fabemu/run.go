@@ -160,6 +160,9 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 	s, err := f.changes.open(name, sets...)
 	if err == nil {
 		s.Endless = f.endless
+		if f.Subnet != "" {
+			s.Warnings = s.UnderManager()
+		}
 	}
 	return s, err
 }

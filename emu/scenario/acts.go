@@ -32,6 +32,7 @@ type expectation struct {
 	acts  bool
 	not   inaction // of the first point that does not act
 	heard bool     // of a marking: a flow waits for its marks
+	cca   bool     // a subnet manager can change it during the run
 }
 
 // inaction is why a congestion point never acts on a flow.
@@ -45,7 +46,7 @@ type inaction struct {
 // wait for feedback which no switch on the path gives. One rule holds for all schemes: the most
 // that can wait for an output, by watermarks and headroom, buffers and credits, must be more than
 // the least on which the point acts (cp.Triggered), and a mark needs a frame that can be marked. A
-// --set of the marking asks for a run without it.
+// --set of the marking asks for a run without it. An event may turn marking on.
 func (r *resolver) lintActs() {
 	of, order := map[*node]*expectation{}, []*expectation(nil)
 	expect := func(s scheme, key string, x expectation) *expectation {
@@ -66,7 +67,8 @@ func (r *resolver) lintActs() {
 		c, algorithm := scheme{from.view.sub("control"), "algorithm", from.spot}, r.s.Algorithm(f)
 		usual := c.node("algorithm") != nil && c.node("algorithm").value == c.view.of.Find("algorithm").Usual() && c.node("algorithm").at.set == nil
 		if algorithm.Feedback != rp.Nothing && algorithm.Feedback != rp.Delays && !usual {
-			waits = append(waits, expect(c, "algorithm", expectation{flow: f, does: "has the algorithm " + algorithm.Name, what: "algorithm", wants: algorithm.Feedback}))
+			_, cca := f.Control.Params.(rp.CCAParams)
+			waits = append(waits, expect(c, "algorithm", expectation{flow: f, does: "has the algorithm " + algorithm.Name, what: "algorithm", wants: algorithm.Feedback, cca: cca}))
 		}
 		if p, ok := f.Transport.Params.(tcp.Params); ok && p.ECN {
 			waits = append(waits, expect(scheme{from.view.sub("transport"), "ecn", from.spot}, "ecn",
@@ -79,19 +81,21 @@ func (r *resolver) lintActs() {
 			at := scheme{m.view.sub("marking"), "scheme", m.spot}
 			p, ok := r.s.Point(s)
 			by := at.node("scheme")
+			if _, ok := bounds[q]; !ok {
+				bounds[q] = r.bound(q, inputs[q], overruns)
+			}
+			later := r.marksLater(f, q, bounds[q])
 			for _, x := range waits {
-				x.acts = x.acts || by != nil && by.at.set != nil
+				x.acts = x.acts || by != nil && by.at.set != nil || later && x.wants != rp.Notifications
 			}
 			if !ok {
 				continue
 			}
-			if _, ok := bounds[q]; !ok {
-				bounds[q] = r.bound(q, inputs[q], overruns)
-			}
 			not := r.inaction(f, q, &p, bounds[q])
 			not.node = by
-			if x := expect(at, "scheme", expectation{flow: f, not: not}); x != nil {
-				x.acts = x.acts || not.text == ""
+			_, cca := s.Marking.Params.(cp.CCAParams)
+			if x := expect(at, "scheme", expectation{flow: f, not: not, cca: cca}); x != nil {
+				x.acts = x.acts || later || not.text == ""
 				x.heard = x.heard || len(waits) > 0
 			}
 			for _, x := range waits {
@@ -116,7 +120,7 @@ func (r *resolver) lintActs() {
 			if x.not.key == "" {
 				why += ", so the switches never mark them: give the transport ecn: true"
 			}
-			r.warn(x.scheme.spotOf(cmp.Or(x.not.key, x.by)), "flow %s has this marking on its path, and %s", x.flow.Name, why)
+			r.warnOf(x, cmp.Or(x.not.key, x.by), "flow %s has this marking on its path, and %s", x.flow.Name, why)
 		}
 	}
 	for _, x := range order {
@@ -132,8 +136,28 @@ func (r *resolver) lintActs() {
 		} else if x.not.key == "" {
 			remedy = "give its transport ecn: true, or "
 		}
-		r.warn(x.scheme.spotOf(x.by), "flow %s %s, and %s: the %s never acts; %sleave the %[4]s out", x.flow.Name, x.does, why, x.what, remedy)
+		r.warnOf(x, x.by, "flow %s %s, and %s: the %s never acts; %sleave the %[4]s out", x.flow.Name, x.does, why, x.what, remedy)
 	}
+}
+
+// warnOf warns of an expectation that is not met, at one of its keys.
+func (r *resolver) warnOf(x *expectation, key, format string, args ...any) {
+	before := len(r.warnings)
+	if r.warn(x.scheme.spotOf(key), format, args...); x.cca {
+		r.manageable = append(r.manageable, r.warnings[before:]...)
+	}
+}
+
+// marksLater reports whether an event has a switch mark packets of a flow in a queue with this bound.
+func (r *resolver) marksLater(f *Flow, q queue, b bound) bool {
+	frame := r.s.Frame(f, r.family(f.From))
+	return slices.ContainsFunc(r.s.Events, func(e Event) bool {
+		if !e.marks() || e.Switch != r.s.Switches[q.node].Name {
+			return false
+		}
+		_, least := cp.LeastOf(e.Marking.CCAParams, &frame, b.least)
+		return b.total > least
+	})
 }
 
 // unmarkable is why a point does not act on a flow.

@@ -155,3 +155,39 @@ flows: [{name: x, from: "t[1-4]", to: r}, {name: y, from: t1, to: q}]
 		}
 	}
 }
+
+// An event turns marking on during the run, and a subnet manager may, so a flow that waits for marks is no mistake there.
+func TestMarkingThatActsLater(t *testing.T) {
+	const text = `
+name: later
+model: {duration: 2ms}
+defaults: {link: {rate: 1GB/s, propagation: 10ns, buffer: 4 packets}, flow: {packet: 2048B, control: {algorithm: LAW}}}
+switches: {S: {marking: MARKING}}
+endpoints: ["t[1-4]", r]
+links: ["t[1-4] - S", S - r]
+flows: [{name: x, from: "t[1-4]", to: r}]
+events: EVENTS
+`
+	for _, c := range []struct {
+		law, marking, events string
+		alone, managed       int // warnings
+	}{
+		{"cca", "{scheme: none}", "[]", 1, 0},
+		{"cca", "{scheme: none}", "[{at: 1ms, switch: S, marking: {threshold: 15}}]", 0, 0},
+		{"cca", "{scheme: none}", "[{at: 1ms, switch: S, marking: {threshold: 0}}]", 1, 0},
+		{"cca", "{scheme: cca, threshold: 0}", "[]", 1, 0},
+		{"cca", "{scheme: cca, threshold: 0}", "[{at: 1ms, switch: S, marking: {threshold: 15}}]", 0, 0},
+		{"lipd", "{scheme: none}", "[]", 1, 1}, // which no manager can change
+	} {
+		text := strings.NewReplacer("LAW", c.law, "MARKING", c.marking, "EVENTS", c.events).Replace(text)
+		s, never := load(t, text), 0
+		for _, w := range s.UnderManager() {
+			if strings.Contains(w.Message, "never") {
+				never++
+			}
+		}
+		if got := acting(t, text); len(got) != c.alone || never != c.managed {
+			t.Errorf("%+v: %d under a manager, and alone %q", c, never, got)
+		}
+	}
+}

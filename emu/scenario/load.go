@@ -123,7 +123,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	res.lint()
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
-	s.loaded.programs = res.programs
+	s.loaded.programs, s.loaded.manageable = res.programs, res.manageable
 	s.HasShort = root.get("short") != nil && !o.short
 	return res, nil
 }

@@ -33,6 +33,8 @@ type resolver struct {
 	cuts     []placed    // events with buffer
 	settings []placed    // events with high or watchdog
 
+	manageable []Warning // of congestion control that a subnet manager may change
+
 	cut  place   // of the --set that ends the run; zero without one
 	left leftOut // the items beyond that end
 }

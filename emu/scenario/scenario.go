@@ -90,6 +90,8 @@ type loaded struct {
 	paths    *PathTable
 	programs []Error // with the places of the commands of programs
 	derived  []Threshold
+
+	manageable []Warning
 }
 
 // newLoaded returns a copy of a scenario with its paths.
