@@ -253,7 +253,8 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 		t := &x.Topology
 		group := t.Groups[n.Group]
 		e.kind = cmp.Or(n.Kind, group.Kind, t.Defaults.Kind)
-		switch mode := cmp.Or(n.NetworkMode, group.NetworkMode, t.Kinds[e.kind].NetworkMode, t.Defaults.NetworkMode); {
+		mode := cmp.Or(n.NetworkMode, group.NetworkMode, t.Kinds[e.kind].NetworkMode, t.Defaults.NetworkMode)
+		switch {
 		case slices.Contains([]string{"bridge", "ovs-bridge", "host"}, e.kind):
 			return nil, fmt.Sprintf("its node %s is a %s, and not a container", e.node, e.kind)
 		case mode == "host":
@@ -262,6 +263,13 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 		var err error
 		if e.device, err = device(e.kind, name); err != nil {
 			return nil, fmt.Sprintf("the interface of its end %v %v", v, err)
+		}
+		srl := e.kind == "nokia_srlinux" || e.kind == "srl"
+		switch managed := strings.ToLower(mode) != "none"; {
+		case e.device == "lo":
+			return nil, fmt.Sprintf("the container of its end %v has a device lo already: take another interface", v)
+		case managed && (e.device == "eth0" || srl && e.device == "mgmt0"):
+			return nil, fmt.Sprintf("the container of its end %v has a device %s already, for management: take another interface, or network-mode: none", v, e.device)
 		}
 		e.container = x.container(e.node, e.kind)
 		if len(n.Components) > 1 && e.kind == "nokia_srsim" { // a container for each, in one network
