@@ -47,10 +47,11 @@ const (
 	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
 	Dropped    Gap = "frames of flows are missing because they were dropped, as the capture reports"
 	Unreadable Gap = "packets were cut so short that they cannot be read"
+	NoReader   Gap = "packets have a link type that this program does not read"
 )
 
 func Gaps() []Gap {
-	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
+	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, NoReader, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
 }
 
 // Problem is a mistake that a capture shows, or a sign that frames are missing from it.
@@ -129,6 +130,9 @@ func (c *Checker) Check(p *Packet) []Problem {
 		c.forgetAll()
 	}
 	switch {
+	case p.Unknown:
+		c.Gaps[NoReader]++
+		c.forget(at)
 	case p.Err == nil:
 		c.Checked[Reading]++
 	case p.beyondCut():

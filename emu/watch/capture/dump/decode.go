@@ -35,7 +35,9 @@ type Packet struct {
 	Body    string     // and its body in words, if it has one
 	Headers *Headers   // otherwise: a packet of InfiniBand or RoCE
 	RoCE    int        // its version, 1 or 2; 0: with an LRH
+	Pause   string     // otherwise: a PAUSE or PFC frame of another program, in words
 	Other   string     // otherwise: its description
+	Unknown bool       // it has a link type, or is an ERF record of a type, that this program does not read
 	Err     error      // otherwise: why it cannot be read
 
 	Cut    bool   // not all of it was captured: the checksums are not known
@@ -161,8 +163,10 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		d.cooked2(&out, p.Data)
 	case pcapng.Raw:
 		d.raw(&out, p.Data)
+	case pcapng.InfiniBand:
+		d.packet(&out, p.Data, p.Length)
 	default:
-		out.Other = fmt.Sprintf("link type %d", i.Link)
+		out.Other, out.Unknown = fmt.Sprintf("link type %d", i.Link), true
 	}
 	// The error of a frame that was filled up may be about a field that the capture lacks.
 	var refused *wire.ParseError
@@ -213,8 +217,19 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 		}
 		d.ethernet(out, b[2:], max(length-2, 0), wire.FCSSize)
 	default:
-		out.Other = fmt.Sprintf("ERF record of type %d", kind&0x7F)
+		out.Other, out.Unknown = fmt.Sprintf("ERF record of type %d", kind&0x7F), true
 	}
+}
+
+// packet reads a record of LINKTYPE_INFINIBAND of length bytes, of which b may hold fewer. It has no delimiter: a flow
+// control packet is known by its check sequence and the zeros behind it, which no other packet has.
+func (d *Decoder) packet(out *Packet, b []byte, length int) {
+	const n = wire.FCPSize
+	if len(b) >= n && binary.LittleEndian.Uint16(b[n-2:]) == wire.VCRC(b[:n-2]) && !slices.ContainsFunc(b[n:], func(c byte) bool { return c != 0 }) {
+		d.frame(out, wire.LinkPacket, b[:n], n)
+		return
+	}
+	d.frame(out, wire.DataPacket, b, length)
 }
 
 // frame reads a frame of size bytes, of which b may hold fewer.
@@ -388,6 +403,7 @@ const (
 	typeCNTag  = 0x22E9
 	typeRLTag  = 0x8904
 	typeFrame  = 0x6558
+	typeMAC    = 0x8808
 )
 
 // etherType returns the EtherType of a MAC frame behind its tags, and the offset behind it; -1 if

@@ -31,6 +31,7 @@ type Summary struct {
 	names   Names
 	title   string   // of the section
 	part    int      // its number, of a capture in several files
+	unknown string   // the first link type that is not known
 	filters []string // the filters of the interfaces, in words
 }
 
@@ -86,7 +87,11 @@ func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
 			return s, errors.Join(err, out.Flush())
 		}
 	}
-	return s, out.Flush()
+	err := out.Flush()
+	if o.Check && s.Packets > 0 && s.Gaps[NoReader] == s.Packets {
+		err = errors.Join(err, fmt.Errorf("no packet could be checked: %s is not one of Ethernet (1), IP (101), Linux cooked (113, 276), ERF (197, with InfiniBand or Ethernet) and InfiniBand (247)", s.unknown))
+	}
+	return s, err
 }
 
 func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
@@ -115,6 +120,9 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 		}
 		s.Packets++
 		p := s.decoder.Decode(in, raw)
+		if p.Unknown && s.unknown == "" {
+			s.unknown = p.Other
+		}
 		if !o.Quiet {
 			line = append(p.Append(line[:0], s.names), '\n')
 			if _, err := out.Write(line); err != nil {

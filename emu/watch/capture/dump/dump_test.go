@@ -127,8 +127,8 @@ func TestAddressesOfFabrics(t *testing.T) {
 		{"RoCEv2 in a run", roceV2Packet(t), -1, true, "unreadable", "", true},
 		{"TCP", tcp, -1, false, "other: IP protocol 6", "", false},
 		{"a frame of a fabric", pause, 4, false, "pause quanta=7", "", false},
-		{"PAUSE of another network card", strange, 4, false, "other: EtherType 8808", "", false},
-		{"and damaged", bad, 4, false, "other: EtherType 8808", "FCS", false},
+		{"PAUSE of another network card", strange, 4, false, "pause quanta=7", "", false},
+		{"and damaged", bad, 4, false, "pause quanta=7", "FCS", false},
 		{"and in a run", strange, 4, true, "unreadable", "", true},
 	} {
 		application := ""
@@ -904,6 +904,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add(uint16(pcapng.ERF), erf(21, onIB.Append(nil)))
 	f.Add(uint16(pcapng.ERF), erf(25, (&wire.Frame{Kind: wire.FlowControl}).Append(nil)))
+	f.Add(uint16(pcapng.InfiniBand), onIB.Append(nil))
+	f.Add(uint16(pcapng.InfiniBand), (&wire.Frame{Kind: wire.FlowControl}).Append(nil))
+	f.Add(uint16(pcapng.Ethernet), []byte{0x01, 0x80, 0xC2, 0, 0, 1, 0x40, 0, 0, 0, 0, 3, 0x88, 0x08, 1, 1, 0, 9})
 	f.Add(uint16(pcapng.Ethernet), onEth.Append(nil))
 	f.Add(uint16(pcapng.Ethernet), datagram(onIB, 3, 0, 0, 1))
 	f.Add(uint16(pcapng.LinuxCooked), append(make([]byte, 14), 0x88, 0xB6))

@@ -141,8 +141,36 @@ func (d *Decoder) behind(out *Packet, kind uint16, b []byte) {
 		} else {
 			d.roce(out, grh, wire.IPv6Size, size, 1)
 		}
+	case typeMAC:
+		d.control(out, b)
 	default:
 		out.Other = fmt.Sprintf("EtherType %04x", kind)
+	}
+}
+
+// control reads a MAC control frame behind its EtherType (IEEE 802.3, annexes 31B and 31D).
+func (d *Decoder) control(out *Packet, b []byte) {
+	const pause, priorities = 0x0001, 0x0101
+	if len(b) < 2 {
+		out.Err = short("MACControl.opcode", len(b))
+		return
+	}
+	opcode, rest := binary.BigEndian.Uint16(b), b[2:]
+	switch {
+	case opcode != pause && opcode != priorities:
+		out.Other = fmt.Sprintf("MAC control of opcode %04x", opcode)
+	case opcode == pause && len(rest) >= 2:
+		out.Pause = fmt.Sprintf("pause quanta=%d", binary.BigEndian.Uint16(rest))
+	case opcode == priorities && len(rest) >= 2+2*8:
+		var quanta []byte
+		for n := range 8 {
+			if rest[1]>>n&1 == 1 {
+				quanta = fmt.Appendf(quanta, " quanta%d=%d", n, binary.BigEndian.Uint16(rest[2+2*n:]))
+			}
+		}
+		out.Pause = fmt.Sprintf("pfc classes=%#02x%s", rest[1], quanta)
+	default:
+		out.Err = short("MACControl.quanta", len(b))
 	}
 }
 

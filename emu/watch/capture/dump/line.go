@@ -35,6 +35,8 @@ func (p *Packet) Append(b []byte, names Names) []byte {
 		b = fmt.Appendf(b, " bytes=%d", p.Size)
 	case p.Headers != nil:
 		b = p.appendHeaders(b)
+	case p.Pause != "":
+		b = append(b, p.Pause...)
 	case p.Err != nil:
 		b = fmt.Appendf(b, "unreadable: %v", p.Err)
 	case p.Other == emptyRecord:

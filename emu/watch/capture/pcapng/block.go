@@ -54,6 +54,7 @@ const (
 	Raw         LinkType = 101 // an IP packet
 	LinuxCooked LinkType = 113 // written by "tcpdump -i any"
 	ERF         LinkType = 197 // an ERF record
+	InfiniBand  LinkType = 247 // a packet of InfiniBand from its LRH on
 	Cooked2     LinkType = 276 // written by its newer versions
 )
 
