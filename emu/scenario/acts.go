@@ -148,7 +148,8 @@ func (r *resolver) warnOf(x *expectation, key, format string, args ...any) {
 	}
 }
 
-// marksLater reports whether an event has a switch mark packets of a flow in a queue with this bound.
+// marksLater reports whether an event has a switch mark packets of a flow in a queue with this
+// bound.
 func (r *resolver) marksLater(f *Flow, q queue, b bound) bool {
 	frame := r.s.Frame(f, r.family(f.From))
 	return slices.ContainsFunc(r.s.Events, func(e Event) bool {

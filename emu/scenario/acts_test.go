@@ -156,7 +156,8 @@ flows: [{name: x, from: "t[1-4]", to: r}, {name: y, from: t1, to: q}]
 	}
 }
 
-// An event turns marking on during the run, and a subnet manager may, so a flow that waits for marks is no mistake there.
+// An event turns marking on during the run, and a subnet manager may, so a flow that waits for
+// marks is no mistake there.
 func TestMarkingThatActsLater(t *testing.T) {
 	const text = `
 name: later

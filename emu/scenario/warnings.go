@@ -21,8 +21,8 @@ type Warning Error
 // String prints the warning without its excerpt, on one line.
 func (w Warning) String() string { return Error(w).Error() }
 
-// UnderManager returns the warnings about s that also hold with a subnet manager, which may turn congestion control on
-// during the run.
+// UnderManager returns the warnings about s that also hold with a subnet manager, which may turn
+// congestion control on during the run.
 func (s *Scenario) UnderManager() []Warning {
 	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.manageable, w) })
 }

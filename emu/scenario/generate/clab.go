@@ -35,9 +35,18 @@ type lab struct {
 type labNode struct {
 	Kind        string
 	Group       string
-	NetworkMode string `yaml:"network-mode"`
+	NetworkMode labMode `yaml:"network-mode"`
 	Components  []struct{ Slot string }
 }
+
+// labMode is the network of a container.
+type labMode string
+
+// The networks that are not the usual one, which has a device for management.
+const (
+	hostNetwork labMode = "host"
+	noNetwork   labMode = "none"
+)
 
 type labLink struct {
 	Type       string
@@ -257,7 +266,7 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 		switch {
 		case slices.Contains([]string{"bridge", "ovs-bridge", "host"}, e.kind):
 			return nil, fmt.Sprintf("its node %s is a %s, and not a container", e.node, e.kind)
-		case mode == "host":
+		case mode == hostNetwork:
 			return nil, fmt.Sprintf("its node %s has the network of the machine", e.node)
 		}
 		var err error
@@ -265,7 +274,7 @@ func (x *lab) ends(l *labLink) (ends []labEnd, why string) {
 			return nil, fmt.Sprintf("the interface of its end %v %v", v, err)
 		}
 		srl := e.kind == "nokia_srlinux" || e.kind == "srl"
-		switch managed := strings.ToLower(mode) != "none"; {
+		switch managed := labMode(strings.ToLower(string(mode))) != noNetwork; {
 		case e.device == "lo":
 			return nil, fmt.Sprintf("the container of its end %v has a device lo already: take another interface", v)
 		case managed && (e.device == "eth0" || srl && e.device == "mgmt0"):

@@ -221,8 +221,9 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 	}
 }
 
-// packet reads a record of LINKTYPE_INFINIBAND of length bytes, of which b may hold fewer. It has no delimiter: a flow
-// control packet is known by its check sequence and the zeros behind it, which no other packet has.
+// packet reads a record of LINKTYPE_INFINIBAND of length bytes, of which b may hold fewer. It has
+// no delimiter: a flow control packet is known by its check sequence and the zeros behind it, which
+// no other packet has.
 func (d *Decoder) packet(out *Packet, b []byte, length int) {
 	const n = wire.FCPSize
 	if len(b) >= n && binary.LittleEndian.Uint16(b[n-2:]) == wire.VCRC(b[:n-2]) && !slices.ContainsFunc(b[n:], func(c byte) bool { return c != 0 }) {

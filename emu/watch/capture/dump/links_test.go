@@ -11,7 +11,8 @@ import (
 	"fabemu/wire"
 )
 
-// LINKTYPE_INFINIBAND has packets from their LRH on, and flow control packets, which some programs fill up with zeros.
+// LINKTYPE_INFINIBAND has packets from their LRH on, and flow control packets, which some programs
+// fill up with zeros.
 func TestLinkTypeInfiniBand(t *testing.T) {
 	const link = pcapng.InfiniBand
 	fcp := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}
@@ -43,7 +44,8 @@ func TestLinkTypeInfiniBand(t *testing.T) {
 	}
 }
 
-// A packet of a link type that is not known was not read: it is never all right, and if there is no other the check is an error.
+// A packet of a link type that is not known was not read: it is never all right, and if there is no
+// other the check is an error.
 func TestUnknownLinkTypes(t *testing.T) {
 	const usb pcapng.LinkType = 189
 	check := func(b []byte) (string, error) {
@@ -71,7 +73,8 @@ func TestUnknownLinkTypes(t *testing.T) {
 	}
 }
 
-// PAUSE and PFC frames of other programs and devices have any source, any time for each priority, and any padding.
+// PAUSE and PFC frames of other programs and devices have any source, any time for each priority,
+// and any padding.
 func TestPausesOfOthers(t *testing.T) {
 	head := []byte{0x01, 0x80, 0xC2, 0, 0, 1, 0x40, 0xA6, 0xB7, 0, 0, 3, 0x88, 0x08}
 	pfc := append(bytes.Clone(head), 1, 1, 0, 0x18)
