@@ -61,6 +61,9 @@ const (
 	attrPathRecord    = 0x35
 )
 
+// permissive is the LID that a directed route has in the place of one.
+const permissive = 0xFFFF
+
 func (m *mad) class() byte       { return m[1] }
 func (m *mad) method() byte      { return m[3] &^ methodResponse }
 func (m *mad) sets() bool        { return m.method() == methodSet }
@@ -75,6 +78,10 @@ func (m *mad) smp() bool         { return m.class() == classSMP || m.directed() 
 func (m *mad) hops() int         { return int(m[7]) }
 func (m *mad) path() []byte      { return m[128:192] }
 func (m *mad) back() []byte      { return m[192:256] }
+
+// routed reports whether the MAD is routed by LID to where its directed route begins, and back from
+// there (14.2.2.1: DrSLID is not the permissive LID).
+func (m *mad) routed() bool { return m.directed() && be.Uint16(m[32:]) != permissive }
 
 // client is the client whose request was passed on to another: the high 16 bits of the transaction
 // identifier, which managers leave to the channel adapter.
@@ -116,7 +123,8 @@ func (m *mad) answer(status uint16) {
 // wrong reports whether the header of the MAD, or its directed route, is invalid.
 func (m *mad) wrong() bool {
 	returning := be.Uint16(m[4:])&directionOutbound != 0
-	return m[0] != 1 || m.directed() && (m[6] != 0 || m.hops() >= len(m.path()) || returning != m.response() || be.Uint32(m[32:]) != 1<<32-1)
+	return m[0] != 1 || m.directed() && (m[6] != 0 || m.hops() >= len(m.path()) || returning != m.response() ||
+		be.Uint16(m[34:]) != permissive || m.routed() && (be.Uint16(m[32:]) == 0 || be.Uint16(m[32:]) > mostLID))
 }
 
 // An attribute is what the agents of nodes know by a class and a number.

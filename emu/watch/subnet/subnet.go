@@ -334,7 +334,7 @@ func (s *Subnet) Handle(client int, p *Packet) {
 	if m.response() && m.client() == self && !c.sm {
 		return // only managers know service levels
 	}
-	if !m.directed() && be.Uint16(p[atSLID:]) == 0 {
+	if (!m.directed() || m.routed()) && be.Uint16(p[atSLID:]) == 0 {
 		copy(p[atSLID:], s.at(c.place).info[16:18])
 	}
 	if !m.response() {
@@ -460,20 +460,29 @@ func (s *Subnet) next(at place, lid uint16, m *mad, begins bool) int {
 	if m == nil || !m.smp() {
 		least = stateActive
 	}
-	if m != nil && m.directed() {
-		var ends bool
-		if out, ends = m.hop(at.port, begins); ends {
+	first, end := s.lids(at.node)
+	own := first != 0 && uint32(lid) >= first && uint32(lid) < end
+	directed := m != nil && m.directed()
+	if directed && m.routed() && m[6] == 0 { // its directed part begins at a LID, and ends there on the way back
+		directed = own && !m.response() || begins && m.response()
+	}
+	if directed {
+		over, ends := m.hop(at.port, begins)
+		if ends && !(m.routed() && m.response()) {
 			return here
 		}
-	} else {
-		if first, end := s.lids(at.node); first != 0 && uint32(lid) >= first && uint32(lid) < end {
-			return here
+		if directed = !ends; directed {
+			out = over
 		}
-		if lid == 0 {
-			out = nowhere
-		} else if n.isSwitch {
-			out = n.forward(lid)
-		}
+	}
+	switch {
+	case directed:
+	case own:
+		return here
+	case lid == 0:
+		out = nowhere
+	case n.isSwitch:
+		out = n.forward(lid)
 	}
 	if !begins && !n.isSwitch || out < 1 || out >= len(n.ports) || n.ports[out].state() < least {
 		return nowhere

@@ -607,3 +607,61 @@ func FuzzHandle(f *testing.F) {
 		b.Look(func(int, port.Event) unit.Time { return 0 })
 	})
 }
+
+// An SMP can be routed by LID to a switch and then be directed (14.2.2.1), as "smpquery -c" and
+// "iblinkinfo -S" send it: each node behind the switch answers.
+func TestDirectedFromLID(t *testing.T) {
+	f := build(t)
+	lid := func(name string) uint16 { return uint16(f.Nodes[f.Paths.Index[name]].LID) }
+	s := manage(t, f)
+	for _, x := range []struct {
+		path []byte // to a switch
+		to   map[string]byte
+	}{
+		{[]byte{1}, map[string]byte{"S12": 2, "h11": 1}},    // S11
+		{[]byte{1, 2}, map[string]byte{"S12": 0, "h11": 2}}, // S12
+	} {
+		for name, out := range x.to {
+			p := request(0x81, 1, 0x19, uint32(lid(name)/64), x.path...)
+			_, block := ask(t, s, p)
+			p = request(0x81, 2, 0x19, uint32(lid(name)/64), x.path...)
+			copy(p[subnet.AtMAD+64:], block[:64])
+			p[subnet.AtMAD+64+int(lid(name)%64)] = out
+			if status, _ := ask(t, s, p); status != 0 {
+				t.Fatalf("forwarding table: status %d", status)
+			}
+		}
+		top := request(0x81, 2, 0x12, 0, x.path...)
+		be.PutUint16(top[subnet.AtMAD+64+6:], 100)
+		if status, _ := ask(t, s, top); status != 0 {
+			t.Fatalf("SwitchInfo: status %d", status)
+		}
+	}
+	to := func(drslid, drdlid uint16, path ...byte) *subnet.Packet {
+		p := request(0x81, 1, 0x10, 0, path...)
+		be.PutUint16(p[0:], lid("S12"))
+		be.PutUint16(p[4:], lid("h11"))
+		be.PutUint16(p[subnet.AtMAD+32:], drslid)
+		be.PutUint16(p[subnet.AtMAD+34:], drdlid)
+		return p
+	}
+	const permissive = 0xFFFF
+	for _, x := range []struct {
+		path []byte
+		want string
+	}{{nil, "S12"}, {[]byte{1}, "h12"}, {[]byte{2}, "S11"}, {[]byte{3}, "S13"}, {[]byte{3, 1}, "h13"}, {[]byte{2, 1}, "h11"}} {
+		status, data := ask(t, s, to(lid("h11"), permissive, x.path...))
+		name, _, _ := strings.Cut(string(data[:64]), "\x00")
+		if status != 0 || name != x.want {
+			t.Errorf("%v from S12: status %#x from %q, want %s", x.path, status, name, x.want)
+		}
+	}
+	for name, p := range map[string]*subnet.Packet{
+		"a route that ends by LID": to(lid("h11"), lid("h12"), 1), "no LID to come back to": to(0, permissive, 1),
+		"a multicast LID": to(0xC000, permissive, 1), "behind an endpoint": to(lid("h11"), permissive, 1, 1),
+	} {
+		if status, _ := ask(t, s, p); status != 0xFFFF {
+			t.Errorf("%s: status %#x", name, status)
+		}
+	}
+}
