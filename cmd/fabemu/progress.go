@@ -12,6 +12,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/unit"
@@ -80,6 +81,7 @@ type progress struct {
 	wall    bool
 	endless bool // its user ends it
 	silent  int  // how many parts did not answer in the last line
+	left    pace.Remaining
 }
 
 func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
@@ -141,8 +143,7 @@ func (p *progress) Observe(s *observe.Snapshot) {
 	if s.Dilation > 0 && s.Wall > 0 {
 		line += fmt.Sprintf(", pace %.0f %%", min(100, 100*s.Now.Seconds()*float64(s.Dilation)/s.Wall.Seconds()))
 	}
-	if s.Now > 0 && !p.endless {
-		left := time.Duration(float64(s.Wall) * (float64(s.End)/float64(s.Now) - 1))
+	if left, known := p.left.Estimate(s.Wall, s.Now, s.End); known && !p.endless {
 		line += fmt.Sprintf(", %v left", left.Round(100*time.Millisecond))
 	}
 	if s.Level != "" && s.Level != report.Virtual {
@@ -172,7 +173,7 @@ type stage struct {
 	NowPs       int64    `json:"now_ps"`    // model time
 	EndPs       int64    `json:"end_ps"`
 	WallSeconds float64  `json:"wall_seconds"` // since the beginning
-	LeftSeconds float64  `json:"left_seconds"` // an estimate on the virtual clock
+	LeftSeconds float64  `json:"left_seconds"` // at the pace of the last seconds
 	LateFrames  int64    `json:"late_frames"`
 	Silent      []string `json:"silent"` // parts in other processes that do not answer
 }
@@ -191,13 +192,13 @@ func (p *progress) show(s emu.Status) {
 		return
 	}
 	p.silent = len(s.Silent)
-	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %s left", p.name,
+	line := fmt.Sprintf("%s: %5.1f %% (model time %.1f of %.1f ms), %v left", p.name,
 		100*float64(s.Now)/float64(s.End), s.Now.Seconds()*1e3, s.End.Seconds()*1e3, s.Left.Round(100*time.Millisecond))
 	if p.endless {
 		line = p.there(s.Wall)
 	}
-	if p.wall && s.Late > 0 {
-		line += fmt.Sprintf(", %d frames left late", s.Late)
+	if off := report.Number(s.Off) / report.Number(s.Gaps); p.wall && report.NotExact(off) {
+		line += fmt.Sprintf("; %s of the gaps between frames are off", off.Percent())
 	}
 	for _, part := range s.Silent {
 		line += ", " + part.String()

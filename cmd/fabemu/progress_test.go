@@ -34,3 +34,25 @@ func TestProgressNamesWhoIsSilent(t *testing.T) {
 		t.Errorf("%q", lines)
 	}
 }
+
+// The line of a wall run says how many gaps are off as a share, and only where the verdict depends
+// on it.
+func TestProgressNamesGapsThatAreOff(t *testing.T) {
+	for _, c := range []struct {
+		off  int64
+		want string
+	}{{50, ""}, {123, "; 12.3 % of the gaps between frames are off"}} {
+		path := filepath.Join(t.TempDir(), "out")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &progress{notice: &notice{to: f, name: "x"}, wall: true}
+		p.show(emu.Status{Now: 5e8, End: 1e9, Wall: time.Second, Left: 1500 * time.Millisecond, Counts: pace.Counts{Late: 900, Gaps: 1000, Off: c.off}})
+		f.Close()
+		b, _ := os.ReadFile(path)
+		if want := "x:  50.0 % (model time 0.5 of 1.0 ms), 1.5s left" + c.want + "\n"; string(b) != want {
+			t.Errorf("%q, want %q", b, want)
+		}
+	}
+}

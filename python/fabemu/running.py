@@ -35,7 +35,7 @@ class Progress:
     now_ps: int  #: model time
     end_ps: int  #: model time at the end
     wall_seconds: float  #: since the beginning
-    left_seconds: float  #: an estimate on the virtual clock
+    left_seconds: float  #: at the pace of the last seconds
     late_frames: int  #: on the wall clock: data frames that left later than 5 % of their duration
     silent: list[str]  #: parts in other processes that do not answer
 

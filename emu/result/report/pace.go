@@ -140,6 +140,9 @@ func limitsOf() []limits {
 	}
 }
 
+// NotExact reports whether the gaps of a run are off too often for the level exact.
+func NotExact(off Number) bool { return off > limitsOf()[0].off }
+
 // keeps reports whether a figure keeps a limit. A figure that is missing keeps none.
 func keeps(n, limit Number) bool { return limit == noLimit || n <= limit }
 

@@ -326,8 +326,12 @@ func (s *sockets) date(tr *track, p *parcel, stamp int64) {
 	if s.Depart(p.start, late, r.t) {
 		s.fabric.Progress.CountLate()
 	}
-	if r.sent && s.Gap(early-r.late, late-r.early, p.held-r.held, r.t) {
-		r.off++
+	if r.sent {
+		off := s.Gap(early-r.late, late-r.early, p.held-r.held, r.t)
+		if off {
+			r.off++
+		}
+		s.fabric.Progress.CountGap(off)
 	}
 	r.sent, r.early, r.late, r.held = true, early, late, p.held
 }

@@ -356,11 +356,11 @@ func (r *conductor) take(s *participant, k kind, payload []byte) error {
 		}
 		s.ready, s.boardless = true, hi.Boardless
 	case events:
-		now, late, list, err := parseEvents(s.queue, payload, r.ports, r.wires())
+		now, counts, list, err := parseEvents(s.queue, payload, r.ports, r.wires())
 		if err != nil {
 			return err
 		}
-		s.enqueue(now, late, list)
+		s.enqueue(now, counts, list)
 		select {
 		case s.spare <- payload:
 		default:

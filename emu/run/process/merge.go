@@ -3,6 +3,7 @@ package process
 import (
 	"slices"
 
+	"fabemu/emu/run/pace"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -13,12 +14,12 @@ import (
 // then count as of that instant.
 func (r *conductor) merge(end, whole bool) unit.Time {
 	until := unit.Never
-	var late int64
+	var counts pace.Counts
 	for _, s := range r.participants {
 		until = min(until, s.now)
-		late += s.late
+		counts.Add(s.counts)
 	}
-	r.fabric.Progress.Set(min(until, r.fabric.End), late)
+	r.fabric.Progress.Set(min(until, r.fabric.End), counts)
 	if until == r.until && !end {
 		return until
 	}

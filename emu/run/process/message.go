@@ -25,7 +25,7 @@ type kind byte
 const (
 	hello   kind = 'h' // part: who it is, and that it is ready (JSON of greeting)
 	begin   kind = 'b' // conductor: the epoch (8 bytes), the secret of the run (16), whether the board is used (1), and for how long the clock has been held (8)
-	events  kind = 'e' // part: how far it is, how many frames left late, and events
+	events  kind = 'e' // part: how far it is, its counts of late frames and gaps, and events
 	waits   kind = 'w' // part: the frames that wait in its nodes at an instant of the watch (JSON of deadlock.Waits)
 	alive   kind = 'a' // part: it is alive; sent if nothing else was
 	state   kind = 'r' // part: how far it is (a report, lookahead.Coordinator)
@@ -134,12 +134,14 @@ func read(r *bufio.Reader, spare []byte) (kind, []byte, error) {
 }
 
 // stamp is the number of bytes in front of the events in a message.
-const stamp = 16
+const stamp = 4 * 8
 
 // appendStamp begins the content of an events message.
-func appendStamp(b []byte, now unit.Time, late int64) []byte {
-	b = binary.BigEndian.AppendUint64(b, uint64(now))
-	return binary.BigEndian.AppendUint64(b, uint64(late))
+func appendStamp(b []byte, now unit.Time, c pace.Counts) []byte {
+	for _, v := range []int64{int64(now), c.Late, c.Gaps, c.Off} {
+		b = binary.BigEndian.AppendUint64(b, uint64(v))
+	}
+	return b
 }
 
 // entrySize is the size of an event with its place in bytes.
@@ -152,19 +154,20 @@ func appendEntry(b []byte, p trace.Place, e *trace.Event) []byte {
 
 // parseEvents reads the content of an events message, given the number of ports of each node and
 // the number of wires of the fabric, and appends the events to a list.
-func parseEvents(list []entry, b []byte, ports []int, wires int) (now unit.Time, late int64, _ []entry, err error) {
+func parseEvents(list []entry, b []byte, ports []int, wires int) (now unit.Time, c pace.Counts, _ []entry, err error) {
 	if len(b) < stamp {
-		return 0, 0, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
+		return 0, c, nil, fmt.Errorf("events in %d bytes: cut off", len(b))
 	}
-	now, late = unit.Time(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
+	field := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[8*i:])) }
+	now, c = unit.Time(field(0)), pace.Counts{Late: field(1), Gaps: field(2), Off: field(3)}
 	for b = b[stamp:]; len(b) > 0; {
 		if len(b) < entrySize {
-			return 0, 0, nil, fmt.Errorf("events that end with %d bytes: cut off", len(b))
+			return 0, c, nil, fmt.Errorf("events that end with %d bytes: cut off", len(b))
 		}
 		if b[4+18] == aFrame { // the kind of an event
 			f, rest, err := parseFrame(b, wires)
 			if err != nil {
-				return 0, 0, nil, err
+				return 0, c, nil, err
 			}
 			list, b = append(list, f), rest
 			continue
@@ -172,18 +175,18 @@ func parseEvents(list []entry, b []byte, ports []int, wires int) (now unit.Time,
 		e, err := trace.ParseEvent(b[4:])
 		switch {
 		case err != nil:
-			return 0, 0, nil, err
+			return 0, c, nil, err
 		case e.At < 0:
-			return 0, 0, nil, fmt.Errorf("an event at %v", e.At)
+			return 0, c, nil, fmt.Errorf("an event at %v", e.At)
 		case e.Node < 0 || int(e.Node) >= len(ports):
-			return 0, 0, nil, fmt.Errorf("an event of node %d; there are %d", e.Node, len(ports))
+			return 0, c, nil, fmt.Errorf("an event of node %d; there are %d", e.Node, len(ports))
 		case int(e.Port) >= ports[e.Node]:
-			return 0, 0, nil, fmt.Errorf("an event at port %d of node %d, which has %d", e.Port, e.Node, ports[e.Node])
+			return 0, c, nil, fmt.Errorf("an event at port %d of node %d, which has %d", e.Port, e.Node, ports[e.Node])
 		}
 		list = append(list, entry{place: trace.Place(binary.BigEndian.Uint32(b)), Event: e})
 		b = b[entrySize:]
 	}
-	return now, late, list, nil
+	return now, c, list, nil
 }
 
 // parseReport reads the content of a done message, given the number of wires of the fabric.

@@ -261,7 +261,7 @@ func (p *Part) sendJSON(k kind, v any) error {
 
 // flush hands the batch to the writer.
 func (p *Part) flush() {
-	appendStamp(p.batch[:headSize], p.progress.Now(), p.progress.Late())
+	appendStamp(p.batch[:headSize], p.progress.Now(), p.progress.Counts())
 	p.events.Add(p.count)
 	p.count = 0
 	p.out <- seal(events, p.batch)
@@ -372,7 +372,7 @@ func (p *Part) serveStatus() error {
 			if err != nil {
 				return
 			}
-			s := Status{Part: p.file.Part, Nodes: p.file.Nodes, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Late(), Events: p.events.Load()}
+			s := Status{Part: p.file.Part, Nodes: p.file.Nodes, PID: os.Getpid(), State: *p.state.Load(), NowPs: int64(p.progress.Now()), Late: p.progress.Counts().Late, Events: p.events.Load()}
 			c.SetDeadline(time.Now().Add(time.Second))
 			json.NewEncoder(c).Encode(s)
 			c.Close()

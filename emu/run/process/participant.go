@@ -41,7 +41,7 @@ type participant struct {
 	report             *Report
 	state              string    // how its process ended
 	now                unit.Time // no earlier event will be reported
-	late               int64
+	counts             pace.Counts
 	queue              []entry
 	spare              chan []byte      // memory of messages that were taken in
 	waits              []deadlock.Waits // by instant
@@ -202,7 +202,7 @@ func (r *conductor) listen(s *participant, conn net.Conn, in *bufio.Reader) {
 
 // enqueue makes list the queue of a part, to which events were appended. The numbers of a node's
 // events continue after those that were inserted here.
-func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
+func (s *participant) enqueue(now unit.Time, c pace.Counts, list []entry) {
 	for i := len(s.queue); i < len(list); i++ {
 		e := &list[i]
 		if e.frame != nil {
@@ -212,7 +212,7 @@ func (s *participant) enqueue(now unit.Time, late int64, list []entry) {
 		s.next[e.Node] = e.Seq + 1
 	}
 	s.queue = list
-	s.now, s.late = max(s.now, now), late
+	s.now, s.counts = max(s.now, now), c
 }
 
 // tail returns the last lines of a file, or nothing.

@@ -57,13 +57,13 @@ func TestMessages(t *testing.T) {
 
 func TestParseEvents(t *testing.T) {
 	want := []entry{{place: 7, Event: trace.Event{At: 5, Node: 1, Kind: trace.Start}}, {place: 1 << 31, Event: trace.Event{At: 6, Node: 2, Kind: trace.Arrive, A: -3}}}
-	b := appendStamp(nil, 99, 4)
+	b := appendStamp(nil, 99, pace.Counts{Late: 4, Gaps: 5, Off: 6})
 	for i := range want {
 		b = appendEntry(b, want[i].place, &want[i].Event)
 	}
-	now, late, got, err := parseEvents(nil, b, []int{1, 1, 1}, 2)
-	if err != nil || now != 99 || late != 4 {
-		t.Errorf("%v %d %v", now, late, err)
+	now, counts, got, err := parseEvents(nil, b, []int{1, 1, 1}, 2)
+	if err != nil || now != 99 || counts != (pace.Counts{Late: 4, Gaps: 5, Off: 6}) {
+		t.Errorf("%v %v %v", now, counts, err)
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{}, frame{})); diff != "" {
 		t.Error(diff)
@@ -90,7 +90,7 @@ func listening() *conductor {
 
 // A message that a part must not send ends the run with an error that names the part.
 func TestConductorIsToldNonsense(t *testing.T) {
-	event := func(e trace.Event) string { return string(appendEntry(appendStamp(nil, 5, 0), 1, &e)) }
+	event := func(e trace.Event) string { return string(appendEntry(appendStamp(nil, 5, pace.Counts{}), 1, &e)) }
 	for _, x := range []struct {
 		kind    kind
 		payload string
@@ -151,7 +151,7 @@ func seen(change func(b []byte)) string {
 		path: 3, now: 6, head: 4, tail: 9, due: 12, length: 276, wall: 7, late: 2, missed: 1,
 		note: port.Note{Reason: 1, Waiting: 2, Credit: -1}, Frame: wire.Frame{Kind: wire.Data, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 256},
 	}
-	b := appendFrame(appendStamp(nil, 5, 0), trace.Key{At: 6, Place: 8}, f)
+	b := appendFrame(appendStamp(nil, 5, pace.Counts{}), trace.Key{At: 6, Place: 8}, f)
 	if change != nil {
 		change(b[stamp:])
 	}
@@ -277,9 +277,9 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 	s := c.participants[0]
 	s.nodes = []int{1}
 	const lookPlace = trace.Place(3 << 30)
-	s.enqueue(9, 0, []entry{{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}}, {Event: trace.Event{At: 7, Node: 1, Seq: 2}}})
+	s.enqueue(9, pace.Counts{}, []entry{{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}}, {Event: trace.Event{At: 7, Node: 1, Seq: 2}}})
 	c.deadlocked(5, lookPlace, deadlock.Waiting{From: port.End{Node: 1, Port: 1}, Class: 2, Since: 3})
-	s.enqueue(9, 0, append(s.queue, entry{Event: trace.Event{At: 8, Node: 1, Seq: 3}}))
+	s.enqueue(9, pace.Counts{}, append(s.queue, entry{Event: trace.Event{At: 8, Node: 1, Seq: 3}}))
 	want := []entry{
 		{Event: trace.Event{At: 4, Node: 1}}, {Event: trace.Event{At: 5, Node: 1, Seq: 1}},
 		{place: lookPlace, Event: trace.Event{At: 5, Node: 1, Seq: 2, Kind: trace.Deadlock, Port: 1, Lane: 2, B: 3}},
@@ -292,7 +292,7 @@ func TestDeadlockIsAnEvent(t *testing.T) {
 
 func FuzzConductor(f *testing.F) {
 	e := trace.Event{At: 1, Node: 1, Kind: trace.Start}
-	f.Add(byte(events), appendEntry(appendStamp(nil, 5, 0), 1, &e))
+	f.Add(byte(events), appendEntry(appendStamp(nil, 5, pace.Counts{}), 1, &e))
 	f.Add(byte(done), []byte(`{"Timing": {"Worst": 1, "Lateness": {"0": 1, "1": 2}}, "Traffic": [{"Path": 1}]}`))
 	f.Add(byte(hello), []byte(`{"Part": "the part", "Run": 5}`))
 	f.Add(byte('J'), []byte{})
