@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 
 	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
@@ -60,17 +61,18 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	if !control.Pauses() || !s.stops(control) {
 		return
 	}
-	for f, of := range each(r.s.Flows, r.flows) {
-		crosses := false
-		r.passes(r.key(of), func(at *Switch, _ paths.Step) { crosses = crosses || at == s })
-		if crosses && (control == port.PauseFrames || s.Lossless>>f.Priority&1 == 1) {
+	for _, i := range r.nodes[s.Name].links {
+		for p, d := range r.into(s.Name, i).data {
+			if d.flow == 0 || control == port.PriorityPauseFrames && s.Lossless>>p&1 == 0 {
+				continue
+			}
 			instead := "lossless: [], with which it stops no sender"
 			if control == port.PriorityPauseFrames {
-				instead = fmt.Sprintf("a list of lossless priorities without %d", f.Priority)
+				instead = fmt.Sprintf("a list of lossless priorities without %d", p)
 			}
 			r.add(marking.spotOf("ecn"),
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
-				name, f.Name, control, s.Name, instead)
+				name, r.s.Flows[d.flow-1].Name, control, s.Name, instead)
 			return
 		}
 	}
@@ -82,6 +84,7 @@ const dcqcn = "dcqcn"
 // checkAlgorithms refuses algorithms that receive no feedback, and parameters that do not fit the
 // links of their flows.
 func (r *resolver) checkAlgorithms() {
+	nameless := slices.ContainsFunc(r.s.Switches, func(s Switch) bool { return r.nameless(&s) })
 	for f, of := range each(r.s.Flows, r.flows) {
 		algorithm := r.s.Algorithm(f)
 		c := scheme{of.view.sub("control"), "algorithm", of.spot}
@@ -118,8 +121,8 @@ func (r *resolver) checkAlgorithms() {
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
 		r.checkSite(f, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
-		if algorithm.Feedback == rp.Notifications {
-			r.checkNotified(r.key(of), f, frame.Tagged || grouped != "", c)
+		if known := frame.Tagged || grouped != ""; algorithm.Feedback == rp.Notifications && nameless && !known {
+			r.checkNotified(r.key(of), f, c)
 		}
 		if roce.Telemetry != wire.NoTelemetry {
 			r.checkTelemetry(r.key(of), f, roce.Telemetry, c)
@@ -207,7 +210,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 // lintAlgorithms warns of parameters of algorithms that make little sense on their flows' links, or
 // do not agree with the congestion points on the path.
 func (r *resolver) lintAlgorithms() {
-	var busy map[*crossing]int
+	var busy map[output]int
 	for f, of := range each(r.s.Flows, r.flows) {
 		c, traits := scheme{of.view.sub("control"), "algorithm", of.spot}, rp.TraitsOf(f.Control.Params)
 		if traits.Warns != nil {
@@ -228,11 +231,11 @@ func (r *resolver) lintAlgorithms() {
 }
 
 // busy counts the greedy flows that cross each link in each direction.
-func (r *resolver) busy() map[*crossing]int {
-	flows := map[*crossing]int{}
+func (r *resolver) busy() map[output]int {
+	flows := map[output]int{}
 	for f, of := range each(r.s.Flows, r.flows) {
 		if f.Traffic == traffic.Greedy {
-			r.paths.Visit(r.key(of), func(at int, step paths.Step) { flows[r.crossing(at, step)]++ })
+			r.paths.Visit(r.key(of), func(at int, step paths.Step) { flows[output{at, step.Link}]++ })
 		}
 	}
 	return flows
@@ -240,9 +243,9 @@ func (r *resolver) busy() map[*crossing]int {
 
 // bottleneck sets the busiest link of a path, and the share of frames that the path marks in
 // congestion.
-func (r *resolver) bottleneck(k Key, flows map[*crossing]int, s *rp.Site) {
+func (r *resolver) bottleneck(k Key, flows map[output]int, s *rp.Site) {
 	r.paths.Visit(k, func(at int, step paths.Step) {
-		n, rate := flows[r.crossing(at, step)], r.s.Links[step.Link].Rate
+		n, rate := flows[output{at, step.Link}], r.s.Links[step.Link].Rate
 		if float64(n)*float64(s.Capacity) > float64(s.Flows)*float64(rate) || s.Capacity == 0 {
 			s.Flows, s.Capacity = n, rate
 		}
@@ -275,13 +278,17 @@ func textOf(of *param.Struct, params any, key string) string {
 	return ""
 }
 
+// nameless reports whether the notifications of a switch do not name a flow.
+func (r *resolver) nameless(s *Switch) bool {
+	p, _ := r.s.Point(s)
+	return p.Notifier != nil && cp.TraitsOf(s.Marking.Params).Nameless
+}
+
 // checkNotified refuses a flow that the notifications of a congestion point on its path do not
-// identify, unless the flow is known otherwise.
-func (r *resolver) checkNotified(k Key, f *Flow, known bool, control scheme) {
+// identify.
+func (r *resolver) checkNotified(k Key, f *Flow, control scheme) {
 	r.passes(k, func(s *Switch, _ paths.Step) {
-		p, _ := r.s.Point(s)
-		nameless := cp.TraitsOf(s.Marking.Params).Nameless
-		if p.Notifier != nil && nameless && !known {
+		if r.nameless(s) {
 			r.add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but flow %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Name, f.Name)
 		}

@@ -2,6 +2,8 @@ package scenario
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
@@ -9,26 +11,18 @@ import (
 	"fabemu/node/tcp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
-// findPaths finds the paths, and records the frames that cross each link. It reports flows without
-// a path.
+// findPaths finds the paths, and records the frames that may cross each link. It reports flows
+// without a path.
 func (r *resolver) findPaths() {
 	r.standIn()
 	r.paths = PathTableOf(&r.s)
-	r.crossed = make([][2]crossing, len(r.s.Links))
-	r.visited = map[footprint]map[Place]bool{}
+	been := map[Place]bool{}
 	for f, of := range each(r.s.Flows, r.flows) {
-		frame := r.s.Frame(f, r.family(f.From))
-		length := r.s.Model.Framing.Length(&frame)
-		at, err := r.visitNew(r.key(of), footprint{f.Priority, length, f.Packet}, func(at int, step paths.Step) {
-			c := r.crossing(at, step)
-			if c.flow == 0 || r.s.Flows[c.flow-1].Packet < f.Packet {
-				c.flow = of.index + 1
-			}
-			c.add(f.Priority, length)
-		})
+		at, err := r.paths.VisitNew(r.key(of), been, func(int, paths.Step) {})
 		switch to := cmp.Or(of.get("to"), of.get("over")); {
 		case err == ErrRound:
 			r.add(to.spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
@@ -37,7 +31,7 @@ func (r *resolver) findPaths() {
 		}
 	}
 	if len(r.list) == 0 {
-		r.crossFeedback()
+		r.crossAll()
 	}
 }
 
@@ -47,16 +41,36 @@ func (r *resolver) key(of origin) Key {
 	return Key{Src: r.paths.Index[f.From], Dst: r.paths.Index[f.To], QP: uint32(of.index + FirstQP)}
 }
 
-// largest returns the flow with the largest packet that crosses a link in either
+// largest returns the flow with the largest packet that may cross a link in either
 // direction; nil if none does.
 func (r *resolver) largest(link int) *Flow {
 	var largest *Flow
-	for _, c := range r.crossed[link] {
-		if i := c.flow; i > 0 && (largest == nil || largest.Packet < r.s.Flows[i-1].Packet) {
-			largest = &r.s.Flows[i-1]
+	for i := range r.crossed[link] {
+		if f := r.largestOf(&r.crossed[link][i]); largest == nil || f != nil && largest.Packet < f.Packet {
+			largest = f
 		}
 	}
 	return largest
+}
+
+// largestOf returns the flow with the largest packet of a crossing; nil if there is none.
+func (r *resolver) largestOf(c *crossing) *Flow {
+	d := carried{}
+	for _, of := range c.data {
+		d.join(of)
+	}
+	if d.flow == 0 {
+		return nil
+	}
+	return &r.s.Flows[d.flow-1]
+}
+
+// into returns the crossing of a link towards the node at one of its ends.
+func (r *resolver) into(node string, link int) *crossing {
+	if r.s.Links[link].A == node {
+		return &r.crossed[link][1]
+	}
+	return &r.crossed[link][0]
 }
 
 // Frame returns a data frame of a flow, of the greatest length that its algorithm and transport
@@ -70,93 +84,227 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 	return frame
 }
 
-// crossing sums up the frames that cross a link in one direction, in all states of the routes.
-type crossing struct {
-	flow       int       // the index of the flow with the largest packet, plus one; 0: none crosses it
-	priorities uint8     // of all frames, a bit each
-	longest    unit.Size // frame, feedback included, on the link
-}
-
-// add adds a frame.
-func (c *crossing) add(priority uint8, length unit.Size) {
-	c.priorities |= 1 << priority
-	c.longest = max(c.longest, length)
-}
-
-// footprint has the properties of a frame that count at the links that it crosses.
-type footprint struct {
-	priority uint8
-	length   unit.Size // on the line
-	packet   unit.Size // 0: no data
-}
-
-// visitNew visits the steps of a flow's frames that no frame with the same footprint has taken
-// before.
-func (r *resolver) visitNew(k Key, f footprint, visit func(at int, step paths.Step)) (at int, err error) {
-	if r.visited[f] == nil {
-		r.visited[f] = map[Place]bool{}
-	}
-	return r.paths.VisitNew(k, r.visited[f], visit)
-}
-
-// crossing returns the crossing of a link in the direction of a step from a node.
-func (r *resolver) crossing(at int, step paths.Step) *crossing {
-	if r.paths.Index[r.s.Links[step.Link].A] == at {
-		return &r.crossed[step.Link][0]
-	}
-	return &r.crossed[step.Link][1]
-}
-
-// passes visits the switches that frames of a flow reach, each with the step that leads there.
+// passes visits the switches that frames of a flow may reach, each with the step that leads there.
 func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
-	r.paths.Visit(k, func(_ int, step paths.Step) {
+	r.paths.Reach([]int{k.Src}, k.Dst, once(func(step paths.Step) {
 		if step.To < len(r.s.Switches) {
 			visit(&r.s.Switches[step.To], step)
 		}
-	})
+	}))
 }
 
-// crossFeedback records the links that the feedback of congestion control crosses: frames
-// that an algorithm has a flow and its destination send, and notifications. It
-// reports a switch whose notifications would never arrive.
-func (r *resolver) crossFeedback() {
-	done := map[Key]wire.Frame{} // notifications that are recorded
-	for f, of := range each(r.s.Flows, r.flows) {
-		if r.family(f.From) != wire.Ethernet {
-			continue
+// once returns a visitor for PathTable.Reach that visits each step once.
+func once(visit func(step paths.Step)) func(at int, step paths.Step) (more bool) {
+	been := map[paths.Step]bool{}
+	return func(_ int, step paths.Step) bool {
+		if been[step] {
+			return false
 		}
-		k, data := r.key(of), r.s.Frame(f, wire.Ethernet)
-		back := Key{Src: k.Dst, Dst: k.Src, QP: k.QP}
-		data.Lane = f.Priority
-		message := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
-		if r.s.Algorithm(f).Answer != nil {
-			probe, answer := r.algorithmFrames(f, &data)
-			r.cross(k, probe)
-			r.cross(back, answer)
-		}
-		switch p := f.Transport.Params.(type) {
-		case nodes.RoCEParams:
-			r.cross(back, p.Ack(true))
-		case tcp.Params: // with all options that an ACK may have
-			ack := wire.Frame{Lane: data.Lane}
-			ack.SetSegment(&wire.Segment{Flags: wire.ACK,
-				SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
-			r.cross(back, ack)
-		}
-		r.passes(k, func(s *Switch, step paths.Step) {
-			if p, ok := r.s.Point(s); !ok || p.Notifier == nil {
-				return
-			}
-			notice := message
-			if of := cp.TraitsOf(s.Marking.Params).Notice; of != nil {
-				notice = of(&data)
-			}
-			r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src}, done)
-			if r.paths.ecmp { // a notification with few octets has no queue pair
-				r.crossNotice(s, f, notice, Key{Src: step.To, Dst: k.Src, QP: k.QP}, done)
-			}
-		})
+		been[step] = true
+		visit(step)
+		return true
 	}
+}
+
+// crossing sums up the frames that may cross a link in one direction, or reach a node, in all
+// states of the routes and with any choice among equal paths.
+type crossing struct {
+	data       [port.Priorities]carried // by priority
+	priorities uint8                    // of all frames, a bit each
+	longest    unit.Size                // frame, feedback included, on the link
+}
+
+// carried is the flow with the largest packet.
+type carried struct {
+	flow   int // its index plus one; 0: there is none
+	packet unit.Size
+}
+
+// join adds the flows of d, and reports whether that makes a difference. Of equal packets that of
+// the first flow counts.
+func (c *carried) join(d carried) bool {
+	if d.flow == 0 || c.flow > 0 && (d.packet < c.packet || d.packet == c.packet && d.flow >= c.flow) {
+		return false
+	}
+	*c = d
+	return true
+}
+
+// crossingOf returns the crossing of one frame.
+func (r *resolver) crossingOf(frame *wire.Frame) crossing {
+	return crossing{priorities: 1 << frame.Lane, longest: r.s.Model.Framing.Length(frame)}
+}
+
+// join adds the frames of d, and reports whether that makes a difference.
+func (c *crossing) join(d *crossing) (more bool) {
+	for p := range d.data {
+		more = c.data[p].join(d.data[p]) || more
+	}
+	if more = more || c.priorities|d.priorities != c.priorities || d.longest > c.longest; more {
+		c.priorities |= d.priorities
+		c.longest = max(c.longest, d.longest)
+	}
+	return more
+}
+
+// some reports whether there are frames.
+func (c *crossing) some() bool { return c.longest > 0 }
+
+// crosser finds the links that frames may cross. An endpoint with one link sends to, and receives
+// from, the switch at its end: frames that begin at one switch and end at another take the same
+// paths between them, of whichever endpoints they are.
+type crosser struct {
+	*resolver
+	ends   []int                     // for each link the number of its end A
+	pairs  map[int]map[int]*crossing // frames between two nodes, by the one where they end, by the one where they begin
+	meshes []mesh
+}
+
+// mesh is frames from each of some nodes to each of others.
+type mesh struct {
+	from  []int
+	to    map[int]bool
+	frame crossing
+}
+
+// crossAll records the frames that may cross each link: data, the feedback of congestion control
+// that an algorithm has a flow and its destination send, and notifications. It reports a switch
+// whose notifications would never arrive.
+func (r *resolver) crossAll() {
+	r.crossed = make([][2]crossing, len(r.s.Links))
+	c := crosser{resolver: r, pairs: map[int]map[int]*crossing{}}
+	for i := range r.s.Links {
+		c.ends = append(c.ends, r.paths.Index[r.s.Links[i].A])
+	}
+	for i, of := range r.flows[:r.own] {
+		k := r.key(of)
+		c.sendFlow(&r.s.Flows[i], of, []int{k.Src}, []int{k.Dst})
+	}
+	for i, of := range r.workloads {
+		var members []int
+		for _, name := range r.s.Workloads[i].Members() {
+			members = append(members, r.paths.Index[name])
+		}
+		c.sendFlow(&r.s.Flows[of.index], of, members, members)
+	}
+	c.spread()
+}
+
+// crossing returns the crossing of a link in the direction of a step from a node.
+func (c *crosser) crossing(at int, step paths.Step) *crossing {
+	if c.ends[step.Link] == at {
+		return &c.crossed[step.Link][0]
+	}
+	return &c.crossed[step.Link][1]
+}
+
+// send records frames from each of some nodes to each of others: at once at the links of endpoints
+// with one link.
+func (c *crosser) send(from, to []int, frame crossing) {
+	begins, ends := map[int]bool{}, map[int]bool{}
+	for _, src := range from {
+		at, link := c.paths.Root(src)
+		if at != src {
+			c.crossing(src, paths.Step{Link: link.Link, To: at}).join(&frame)
+		}
+		begins[at] = true
+	}
+	for _, dst := range to {
+		at, link := c.paths.Root(dst)
+		if at != dst {
+			c.crossing(at, link).join(&frame)
+		}
+		ends[at] = true
+	}
+	if len(begins) > 1 && len(ends) > 1 {
+		c.meshes = append(c.meshes, mesh{slices.Sorted(maps.Keys(begins)), ends, frame})
+		return
+	}
+	for end := range ends {
+		if c.pairs[end] == nil {
+			c.pairs[end] = map[int]*crossing{}
+		}
+		for begin := range begins {
+			if c.pairs[end][begin] == nil {
+				c.pairs[end][begin] = new(crossing)
+			}
+			c.pairs[end][begin].join(&frame)
+		}
+	}
+}
+
+// spread records the frames at all links between the nodes where they begin and those where they
+// end.
+func (c *crosser) spread() {
+	ends := map[int]bool{}
+	for end := range c.pairs {
+		ends[end] = true
+	}
+	for _, m := range c.meshes {
+		maps.Copy(ends, m.to)
+	}
+	here := make([]crossing, len(c.paths.Index)) // the frames that may reach each node on their way to one
+	for end := range ends {
+		var from []int
+		begin := func(at int, frame *crossing) {
+			if !here[at].some() {
+				from = append(from, at)
+			}
+			here[at].join(frame)
+		}
+		for at, frame := range c.pairs[end] {
+			begin(at, frame)
+		}
+		for i := range c.meshes {
+			for _, at := range c.meshes[i].from {
+				if c.meshes[i].to[end] && at != end {
+					begin(at, &c.meshes[i].frame)
+				}
+			}
+		}
+		slices.Sort(from)
+		reached := slices.Clone(from)
+		c.paths.Reach(from, end, func(at int, step paths.Step) bool {
+			if !here[step.To].some() {
+				reached = append(reached, step.To)
+			}
+			c.crossing(at, step).join(&here[at])
+			return here[step.To].join(&here[at])
+		})
+		for _, at := range reached {
+			here[at] = crossing{}
+		}
+	}
+}
+
+// sendFlow records the frames of a flow, or of flows like it from each of some endpoints to each of
+// others, and the feedback about them.
+func (c *crosser) sendFlow(f *Flow, of origin, from, to []int) {
+	family := c.family(f.From)
+	data := c.s.Frame(f, family)
+	data.Lane = f.Priority
+	frame := c.crossingOf(&data)
+	frame.data[f.Priority] = carried{of.index + 1, f.Packet}
+	c.send(from, to, frame)
+	if family != wire.Ethernet {
+		return
+	}
+	if c.s.Algorithm(f).Answer != nil {
+		probe, answer := c.algorithmFrames(f, &data)
+		c.send(from, to, c.crossingOf(&probe))
+		c.send(to, from, c.crossingOf(&answer))
+	}
+	switch p := f.Transport.Params.(type) {
+	case nodes.RoCEParams:
+		ack := p.Ack(true)
+		c.send(to, from, c.crossingOf(&ack))
+	case tcp.Params: // with all options that an ACK may have
+		ack := wire.Frame{Lane: data.Lane}
+		ack.SetSegment(&wire.Segment{Flags: wire.ACK,
+			SACK: [wire.MaxSACK]wire.SACKBlock{{Right: 1}, {Right: 1}, {Right: 1}}})
+		c.send(to, from, c.crossingOf(&ack))
+	}
+	c.notify(f, of, &data, from, to)
 }
 
 // algorithmFrames returns the frame that the algorithm of a flow has its source send for a data
@@ -175,25 +323,58 @@ func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wir
 	return message, message
 }
 
-// cross records a frame at all links that it may cross.
-func (r *resolver) cross(k Key, frame wire.Frame) error {
-	length := r.s.Model.Framing.Length(&frame)
-	_, err := r.visitNew(k, footprint{frame.Lane, length, 0}, func(at int, step paths.Step) {
-		r.crossing(at, step).add(frame.Lane, length)
-	})
-	return err
-}
-
-// crossNotice records a switch's notification about a flow once. It refuses one that can never
-// arrive.
-func (r *resolver) crossNotice(s *Switch, f *Flow, notice wire.Frame, k Key, done map[Key]wire.Frame) {
-	if was, ok := done[k]; ok && was == notice {
+// notify records the notifications of switches that frames from some endpoints to others may reach.
+// It refuses those of a switch that can never arrive.
+func (c *crosser) notify(f *Flow, of origin, data *wire.Frame, from, to []int) {
+	notices := map[int]crossing{} // by switch
+	for i := range c.s.Switches {
+		s := &c.s.Switches[i]
+		if p, ok := c.s.Point(s); ok && p.Notifier != nil {
+			notice := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
+			if longest := cp.TraitsOf(s.Marking.Params).Notice; longest != nil {
+				notice = longest(data)
+			}
+			notices[i] = c.crossingOf(&notice)
+		}
+	}
+	if len(notices) == 0 {
 		return
 	}
-	done[k] = notice
-	if r.cross(k, notice) != nil {
-		r.add(r.nodes[s.Name].view.sub("marking").node("scheme").spot,
-			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
-			s.Name, f.From, f.Name)
+	sources := map[int][]int{} // by the node where their frames begin
+	for _, src := range from {
+		at, _ := c.paths.Root(src)
+		sources[at] = append(sources[at], src)
+	}
+	ends := map[int]bool{}
+	for _, dst := range to {
+		at, _ := c.paths.Root(dst)
+		ends[at] = true
+	}
+	for begin, sources := range sources {
+		notified := map[int]bool{begin: true}
+		for end := range ends {
+			c.paths.Reach([]int{begin}, end, once(func(step paths.Step) { notified[step.To] = true }))
+		}
+		for s := range notified {
+			if notice, notifies := notices[s]; notifies {
+				c.send([]int{s}, sources, notice)
+				c.checkNotice(s, sources, f, of)
+			}
+		}
+	}
+}
+
+// checkNotice refuses a switch with a notification that can never arrive.
+func (c *crosser) checkNotice(s int, sources []int, f *Flow, of origin) {
+	for _, src := range sources {
+		for _, qp := range []uint32{0, uint32(of.index + FirstQP)} { // one with few octets has no queue pair
+			if _, err := c.paths.Visit(Key{Src: s, Dst: src, QP: qp}, func(int, paths.Step) {}); err != nil {
+				name := c.s.Switches[s].Name
+				c.add(c.nodes[name].view.sub("marking").node("scheme").spot,
+					"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
+					name, c.named("node")[src], f.Name)
+				return
+			}
+		}
 	}
 }

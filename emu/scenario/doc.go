@@ -46,9 +46,10 @@
 //
 // Frames take the shortest path, counted in links, or with routing: ecmp any one of the shortest. A
 // switch then chooses by a hash of the flow's addresses and queue pair (wire.Choose), with a seed
-// of its own, so that the choices of switches in a row are independent. [PathTable] has the path
-// of each flow before the run. So Load checks buffers, headroom and notifications for the
-// links that frames really cross.
+// of its own, so that the choices of switches in a row are independent. [PathTable] has the path of
+// each flow before the run. Transfers of workloads and frames of guests choose during the run. So
+// Load checks buffers, headroom and notifications for all links that frames may cross, with any
+// choice among equal paths.
 //
 // With routing: {recompute: 1ms} all switches change at one instant to routes for the links as they
 // were 1 ms before. Until then frames for a link that is down wait. Then they take the new path,

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fabemu/emu/scenario/paths"
 	"fabemu/wire"
 	"fabemu/wire/port"
 )
@@ -52,27 +51,30 @@ func (r *resolver) checkFamilies() {
 	}
 }
 
-// checkPriorities refuses a lossless priority at a switch if a flow reaches the switch over a link
-// that cannot stop that priority.
+// checkPriorities refuses a lossless priority at a switch if a flow may reach the switch over a
+// link that cannot stop that priority.
 func (r *resolver) checkPriorities() {
-	for f, of := range each(r.s.Flows, r.flows) {
-		if r.family(f.From) != wire.Ethernet {
+	for s, m := range each(r.s.Switches, r.switches) {
+		given := m.view.list("lossless")
+		if given == nil {
 			continue
 		}
-		r.passes(r.key(of), func(s *Switch, step paths.Step) {
-			l := &r.s.Links[step.Link]
-			given := r.nodes[s.Name].view.list("lossless")
-			if given != nil && l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities {
-				r.add(given.spot,
-					"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
-					s.Name, l.Name)
+		for _, i := range m.links {
+			l := &r.s.Links[i]
+			for p, d := range r.into(s.Name, i).data {
+				switch {
+				case d.flow == 0:
+				case l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities:
+					r.add(given.spot,
+						"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
+						s.Name, l.Name)
+				case l.FlowControl == port.NoFlowControl && s.Lossless>>p&1 == 1:
+					r.add(given.spot,
+						"priority %d is lossless at switch %s, but flow %s arrives there over link %s, which has no flow control",
+						p, s.Name, r.s.Flows[d.flow-1].Name, l.Name)
+				}
 			}
-			if given != nil && l.FlowControl == port.NoFlowControl && s.Lossless>>f.Priority&1 == 1 {
-				r.add(given.spot,
-					"priority %d is lossless at switch %s, but flow %s arrives there over link %s, which has no flow control",
-					f.Priority, s.Name, f.Name, l.Name)
-			}
-		})
+		}
 	}
 }
 

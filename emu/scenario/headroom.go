@@ -283,7 +283,7 @@ func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input)
 			in.classes = bits.OnesCount8(c.priorities & lossless)
 			in.shares = bits.OnesCount8(c.priorities)
 		}
-		keeps := m.isSwitch && c.longest > 0 || c.flow > 0 // an endpoint consumes feedback at once
+		keeps := m.isSwitch && c.some() || r.largestOf(c) != nil // an endpoint consumes feedback at once
 		if l.FlowControl.Pauses() && keeps && in.classes > 0 {
 			all = append(all, in)
 		}

@@ -243,8 +243,9 @@ func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s pa
 	return at, err
 }
 
-// Visit visits all steps that frames of a flow may take while a scenario runs: the steps of its
-// path and, after each change of the routes, the steps from all nodes that frames may have reached.
+// Visit visits all steps that frames of a flow with a known queue pair may take while a scenario
+// runs: the steps of its path and, after each change of the routes, the steps from all nodes that
+// frames may have reached.
 func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err error) {
 	if len(w.Epochs) == 1 {
 		return w.Walk(0, k.Src, k, func(at int, s paths.Step) bool { visit(at, s); return true })
@@ -263,6 +264,53 @@ func (w *PathTable) Visit(k Key, visit func(at int, s paths.Step)) (at int, err 
 		}
 	}
 	return at, nil
+}
+
+// Reach visits the steps that frames from some nodes to another may take while a scenario runs,
+// with any choice among equal paths and, after each change of the routes, from all nodes that
+// frames may have reached. Each step comes with the node that it leaves, and again after visit has
+// said of a step to that node that it brings more.
+func (w *PathTable) Reach(from []int, dst int, visit func(at int, s paths.Step) (more bool)) {
+	reached, waits := slices.Clone(from), make([]bool, len(w.Index))
+	been := make([]bool, len(w.Index))
+	for _, at := range from {
+		been[at] = true
+	}
+	var steps []paths.Step
+	found := 1             // how often a step has brought more
+	known := map[int]int{} // and how much of that each state of the links has spread
+	for _, e := range w.Epochs {
+		if known[e.State] == found {
+			continue
+		}
+		queue := slices.Clone(reached)
+		for _, at := range queue {
+			waits[at] = true
+		}
+		for len(queue) > 0 {
+			at := queue[0]
+			queue, waits[at] = queue[1:], false
+			if at == dst {
+				continue
+			}
+			steps = w.Steps(steps[:0], e.State, at, dst)
+			for _, s := range steps {
+				if !visit(at, s) {
+					continue
+				}
+				found++
+				if !been[s.To] {
+					been[s.To] = true
+					reached = append(reached, s.To)
+				}
+				if !waits[s.To] {
+					waits[s.To] = true
+					queue = append(queue, s.To)
+				}
+			}
+		}
+		known[e.State] = found
+	}
 }
 
 // Used reports for each link whether frames of flows may cross it, in any state of the links and

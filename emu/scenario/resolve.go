@@ -20,14 +20,13 @@ type resolver struct {
 	endpoints []*nodeRef // for each of s.Endpoints
 	links     []origin   // for each of s.Links
 	linkNames map[string]*node
-	flows     []origin                     // for each of s.Flows
-	workloads []origin                     // for each of s.Workloads
-	own       int                          // flows that are the scenario's: others stand for workloads
-	checks    []*node                      // for each of s.Expect
-	programs  []Error                      // for each of s.Programs, the place of its command
-	crossed   [][2]crossing                // for each of s.Links, from its A and from its B
-	paths     *PathTable                   // nil: they cannot be found
-	visited   map[footprint]map[Place]bool // the places that frames other than data reach
+	flows     []origin      // for each of s.Flows
+	workloads []origin      // for each of s.Workloads
+	own       int           // flows that are the scenario's: others stand for workloads
+	checks    []*node       // for each of s.Expect
+	programs  []Error       // for each of s.Programs, the place of its command
+	crossed   [][2]crossing // for each of s.Links, from its A and from its B
+	paths     *PathTable    // nil: they cannot be found
 
 	derived  []Threshold // watermarks that were computed
 	cuts     []placed    // events with buffer
@@ -43,7 +42,7 @@ type resolver struct {
 type origin struct {
 	*node // the item of the list
 	view  view
-	index int // in s.Links or s.Flows
+	index int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }
 
 // stages returns the stages behind names, in their order.

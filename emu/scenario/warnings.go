@@ -95,12 +95,12 @@ func (r *resolver) lintIdle() {
 	}
 	equal := *r.paths
 	equal.ecmp = true
-	could := equal.Used(keys, len(r.s.Links))
-	var idle []int // the first idle link of each item
+	could := equal.Used(keys, len(r.s.Links)) // with routing: ecmp
+	var idle []int                            // the first idle link of each item
 	more := map[*node]int{}
-	for i, crossed := range r.crossed {
+	for i := range r.crossed {
 		n := r.links[i].node
-		if crossed[0].flow > 0 || crossed[1].flow > 0 || r.paths.ecmp && could[i] { // the hash chooses by chance
+		if r.largest(i) != nil {
 			continue
 		}
 		if _, met := more[n]; !met {
@@ -231,11 +231,12 @@ const maxGranted = 2048
 func (r *resolver) lintCredits() {
 	for l, of := range each(r.s.Links, r.links) {
 		for side, c := range r.crossed[of.index] {
-			if c.flow == 0 || l.Family() != wire.InfiniBand {
+			f := r.largestOf(&c)
+			if f == nil || l.Family() != wire.InfiniBand {
 				continue
 			}
-			f, receiver := r.s.Flows[c.flow-1], r.nodes[[2]string{l.B, l.A}[side]]
-			time := l.Rate.Serialise(r.length(&f))
+			receiver := r.nodes[[2]string{l.B, l.A}[side]]
+			time := l.Rate.Serialise(r.length(f))
 			trip := time + 2*l.Propagation
 			forwarding := ""
 			if receiver.isSwitch {

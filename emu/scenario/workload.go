@@ -285,13 +285,15 @@ const standIns = 64
 // checks of flows apply to workloads too. withdraw removes these flows.
 func (r *resolver) standIn() {
 	r.own = len(r.s.Flows)
-	for w, of := range each(r.s.Workloads, r.workloads) {
+	for i, of := range r.workloads {
+		w := &r.s.Workloads[i]
 		names := w.Members()
+		r.workloads[i].index = len(r.s.Flows)
 		step := max(1, (len(names)-1+standIns-1)/standIns)
-		for i, from := range names {
+		for n, from := range names {
 			for k := 1; k < len(names); k += step {
 				of.index = len(r.s.Flows)
-				r.s.Flows = append(r.s.Flows, w.Template(from, names[(i+k)%len(names)]))
+				r.s.Flows = append(r.s.Flows, w.Template(from, names[(n+k)%len(names)]))
 				r.flows = append(r.flows, of)
 			}
 		}

@@ -7,13 +7,17 @@ import (
 	"fabemu/wire/unit"
 )
 
-// randomFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a
-// ring, maybe with two links between two of them, whatever routing, fixed routes that are
-// not the shortest, endpoints, all kinds of traffic until 300 µs, congestion points whose
-// notifications are as large as the data, and things that happen until 400 µs and are over
-// then, but for a link that stays down; and faults. What is in flight has the rest of the 20 ms to
-// arrive. Each node, link, flow, route and event has its own line.
+// randomFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a ring,
+// maybe with two links between two of them, whatever routing, fixed routes that are not the
+// shortest, endpoints, all kinds of traffic until 300 µs, congestion points whose notifications are
+// as large as the data, and things that happen until 400 µs and are over then, but for a link that
+// stays down; faults; and in half of the fabrics links that make equal paths, routes that change,
+// and workloads. What is in flight has the rest of the 20 ms to arrive. Each node, link, flow,
+// route and event has its own line. One of eight is a tight one (tightFabric).
 func randomFabric(seed uint64) string {
+	if seed%8 == 7 {
+		return tightFabric(seed)
+	}
 	r := unit.NewRandom(seed, 7)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
 	pick := func(all ...string) string { return all[below(len(all))] }
@@ -22,6 +26,7 @@ func randomFabric(seed uint64) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 
 	const stop, over = 300, 400 // us
+	more := newMore(seed)
 	control := pick("pause", "pfc", "pause", "pfc", "pfc", "none", "credit", "credit")
 	ring := below(2) == 0
 	corner := below(6) == 0 // all round in one direction and back, with much feedback, and a link on the path goes down
@@ -34,7 +39,8 @@ func randomFabric(seed uint64) string {
 		endpoints += switches
 	}
 	line("name: random\nmodel: {duration: 20ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
-	line("routing: %s", pick("shortest", "ecmp", "{recompute: 20us}", "{paths: ecmp, recompute: 5us}"))
+	routing := more.routing(pick("shortest", "ecmp", "{recompute: 20us}", "{paths: ecmp, recompute: 5us}"))
+	line("routing: %s", routing)
 	line("defaults:")
 	packets, algorithm, windows := []string{"12B", "700B", "1500B", "1500B", "4000B", "9000B"}, "fixed", []string{"none"}
 	rates := []string{"10Gb/s", "10Gb/s", "4Gb/s", "25Gb/s", "1Gb/s"}
@@ -50,12 +56,12 @@ func randomFabric(seed uint64) string {
 		if control == "none" {
 			memory = pick("20KB per port", "50KB per port")
 		}
-		more := ""
+		rest := ""
 		if control == "pfc" && !corner && below(2) == 0 {
-			more = ", lossless: [3, 5]"
+			rest = ", lossless: [3, 5]"
 		}
-		if control == "none" || more != "" {
-			more += pick("", ", output-limit: 15KB")
+		if control == "none" || rest != "" {
+			rest += pick("", ", output-limit: 15KB")
 		}
 		if corner || below(2) == 0 { // frames that are as small as what is said of them
 			packets = []string{"12B", "64B", "64B", "110B", "700B"}
@@ -64,13 +70,13 @@ func randomFabric(seed uint64) string {
 				packets, algorithm = []string{pick(packets...)}, "fixed"
 			}
 			if scheme == "qcn" {
-				more += ", marking: {scheme: qcn, qeq: 3KB, sample-base: 10KB, octets: " + octets + pick("", ", priority: 3") + "}"
+				rest += ", marking: {scheme: qcn, qeq: 3KB, sample-base: 10KB, octets: " + octets + pick("", ", priority: 3") + "}"
 			} else {
-				more += ", marking: {scheme: bcn, qeq: 3KB, pm: 0.3" + pick("", ", priority: 3") + "}"
+				rest += ", marking: {scheme: bcn, qeq: 3KB, pm: 0.3" + pick("", ", priority: 3") + "}"
 			}
 		}
-		more += pick("", "", ", ets: [{priority: 3, weight: 3}, {priority: 0, weight: 1}]", ", ets: [{priority: 5, weight: 1}, {priority: 7, weight: 100}, {priority: 0, weight: 7}]")
-		line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), more)
+		rest += pick("", "", ", ets: [{priority: 3, weight: 3}, {priority: 0, weight: 1}]", ", ets: [{priority: 5, weight: 1}, {priority: 7, weight: 100}, {priority: 0, weight: 7}]")
+		line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", memory, pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), rest)
 		line("  endpoint: {ingress: %s, egress: %s}", pick("unlimited", "300KB"), pick("unlimited", "60KB"))
 	}
 	line("  flow: {control: {algorithm: %s}}", algorithm)
@@ -106,6 +112,7 @@ func randomFabric(seed uint64) string {
 		}
 		link(fmt.Sprintf("E%d", i), fmt.Sprintf("S%d", at[i]))
 	}
+	b.WriteString(more.links(switches))
 	line("flows:")
 	for i := range 2 + below(8) {
 		from := below(endpoints)
@@ -121,7 +128,10 @@ func randomFabric(seed uint64) string {
 		line("  - {name: f%d, from: E%d, to: E%d, priority: %s, window: %s, traffic: %s%s%s, packet: %s, start: %s, stop: %s}",
 			i, from, to, pick("0", "3", "5", "7"), pick(windows...), kind, timeout, pick("", ", limiter: token-bucket", ", limiter: token-bucket, depth: 1B"), pick(packets...), us(0, 100), us(200, stop))
 	}
-	if corner || ring && below(2) == 0 { // all in one direction round
+	b.WriteString(more.workloads(endpoints, control, packets))
+	computed := strings.Contains(routing, "recompute")
+	round := corner || ring && below(2) == 0 && !(more.on && computed) // most of those would lead nowhere around a link that is down
+	if round {                                                         // all in one direction
 		line("routes:")
 		for s := range switches {
 			for e := range endpoints {
@@ -130,6 +140,9 @@ func randomFabric(seed uint64) string {
 				}
 			}
 		}
+	}
+	if ring && !computed {
+		b.WriteString(more.routes(at, switches, round))
 	}
 	line("events:")
 	if corner {
@@ -160,6 +173,170 @@ func randomFabric(seed uint64) string {
 	}
 	text := strings.TrimSuffix(b.String(), "events:\n") // a list of nothing is none
 	return text + randomFaults(seed, links, endpoints, switches, control, at)
+}
+
+// more draws what only half of the fabrics have, apart from all else.
+type more struct {
+	on     bool
+	random *unit.Random
+}
+
+func newMore(seed uint64) *more {
+	m := &more{random: unit.NewRandom(seed, 11)}
+	m.on = m.below(2) == 0
+	return m
+}
+
+func (m *more) below(n int) int { return int(m.random.Below(uint64(n))) }
+
+func (m *more) pick(all ...string) string { return all[m.below(len(all))] }
+
+// routing returns the choice among paths: in most of the fabrics with equal paths, all of them.
+func (m *more) routing(usual string) string {
+	if m.on && !strings.Contains(usual, "ecmp") && m.below(3) > 0 {
+		return m.pick("ecmp", "{paths: ecmp, recompute: 7us}")
+	}
+	return usual
+}
+
+// links returns further links between switches.
+func (m *more) links(switches int) string {
+	var b strings.Builder
+	if !m.on || switches < 2 {
+		return ""
+	}
+	x, y := 0, 1
+	for i := range m.below(6) {
+		if m.below(2) == 0 { // else another one beside the last
+			x = m.below(switches)
+			y = (x + 1 + m.below(switches-1)) % switches
+		}
+		fmt.Fprintf(&b, "  - {name: M%d, between: S%d - S%d, rate: %s}\n", i, x, y, m.pick("10Gb/s", "10Gb/s", "4Gb/s", "25Gb/s"))
+	}
+	return b.String()
+}
+
+// workloads returns workloads, whose transfers take any of equal paths, each with a priority.
+func (m *more) workloads(endpoints int, control string, packets []string) string {
+	var b strings.Builder
+	if !m.on {
+		return ""
+	}
+	b.WriteString("workload:\n")
+	for i := range 1 + m.below(4) {
+		what := fmt.Sprintf("size: %dB, load: 0.%d", 1+m.below(60000), 1+m.below(9))
+		switch m.below(4) {
+		case 0:
+			what = fmt.Sprintf("pattern: incast, size: %dB, count: %d", 1+m.below(60000), 1+m.below(4))
+		case 1:
+			what = fmt.Sprintf("pattern: %s, size: %dB, count: %d", m.pick("permutation", "ring", "all-to-all"), 1+m.below(60000), 1+m.below(4))
+		case 2:
+			if control != "none" {
+				what = fmt.Sprintf("collective: %s, size: %dB, count: %d", m.pick("all-reduce", "all-to-all", "all-gather"), 10+m.below(40000), 1+m.below(3))
+			}
+		}
+		first := m.below(endpoints - 1)
+		last := first + 1
+		if m.below(2) == 0 { // two endpoints have few paths among which the flows of a check could find all
+			last += m.below(endpoints - 1 - first)
+		}
+		fmt.Fprintf(&b, "  - {name: w%d, over: \"E[%d-%d]\", %s, priority: %s, packet: %s, start: %dus, stop: %dus}\n",
+			i, first, last, what, m.pick("0", "1", "3", "5", "6", "7"), m.pick(packets...), m.below(100), 200+m.below(100))
+	}
+	return b.String()
+}
+
+// routes returns routes to some endpoints that change while the fabric runs: in one direction round
+// a ring, or in the other if they are so at first.
+func (m *more) routes(at []int, switches int, round bool) string {
+	var b strings.Builder
+	if !m.on {
+		return ""
+	}
+	if !round {
+		b.WriteString("routes:\n")
+	}
+	for e := range at {
+		if since := 20 + m.below(280); m.below(2) == 0 || e == 0 {
+			for s := range switches {
+				over := s
+				if round {
+					over = (s + switches - 1) % switches
+				}
+				if s != at[e] {
+					fmt.Fprintf(&b, "  - {at: S%d, to: E%d, over: L%d, since: %dus}\n", s, e, over, since)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+// tightFabric returns two leaves, with equal paths between them over each spine, and with a slow
+// endpoint at each spine, to which flows fill the inputs of the spine with their priorities.
+// Workloads with others cross all of it, and routes change.
+func tightFabric(seed uint64) string {
+	r := unit.NewRandom(seed, 12)
+	below := func(n int) int { return int(r.Below(uint64(n))) }
+	pick := func(all ...string) string { return all[below(len(all))] }
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	spines, hosts := 2+below(3), 2+below(2) // hosts of each leaf
+	control := pick("pfc", "pfc", "pfc", "pause")
+	line("name: tight\nmodel: {duration: 20ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
+	line("routing: %s", pick("ecmp", "ecmp", "shortest", "{paths: ecmp, recompute: 5us}", "{recompute: 20us}"))
+	line("defaults:")
+	line("  link: {rate: 10Gb/s, propagation: %s, flow-control: %s}", pick("1ns", "100ns", "500ns"), control)
+	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s, forwarding-delay: 500ns%s}", pick("40KB per port", "60KB per port", "100KB per port"),
+		pick("partitioned", "pooled"), pick("store-and-forward", "cut-through"), pick("", ", ets: [{priority: 3, weight: 3}, {priority: 0, weight: 1}]"))
+	line("switches:")
+	for i := range 2 + spines {
+		line("  S%d: {}", i)
+	}
+	line("endpoints:")
+	var at []int
+	for i := range 2*hosts + spines {
+		line("  - {name: E%d}", i)
+		at = append(at, i/hosts)
+		if i >= 2*hosts {
+			at[i] = 2 + i - 2*hosts
+		}
+	}
+	line("links:")
+	var links []string
+	link := func(x string, y int, rate string) {
+		line("  - {name: L%d, between: %s - S%d, rate: %s}", len(links), x, y, rate)
+		links = append(links, fmt.Sprintf("L%d", len(links)))
+	}
+	for s := range spines {
+		for leaf := range 2 {
+			for range 1 + below(4)/3 {
+				link(fmt.Sprintf("S%d", leaf), 2+s, pick("10Gb/s", "10Gb/s", "25Gb/s"))
+			}
+		}
+	}
+	for i, s := range at {
+		rate := "10Gb/s"
+		if i >= 2*hosts {
+			rate = "1Gb/s"
+		}
+		link(fmt.Sprintf("E%d", i), s, rate)
+	}
+	line("flows:")
+	for i := range spines + below(4) {
+		to := 2*hosts + below(spines)
+		line("  - {name: f%d, from: E%d, to: E%d, priority: %s, packet: %s, stop: %dus}", i, below(2*hosts), to, pick("1", "3", "5"), pick("64B", "256B", "1500B"), 200+below(100))
+	}
+	line("workload:")
+	for i := range 1 + below(3) {
+		first, last := below(hosts), hosts+below(hosts)
+		line("  - {name: w%d, over: \"E[%d-%d]\", size: %dB, load: 0.%d, priority: %s, packet: %s, stop: %dus}",
+			i, first, last, 1+below(40000), 1+below(9), pick("0", "3", "4", "7"), pick("64B", "256B", "1500B"), 200+below(100))
+	}
+	line("events:")
+	l := pick(links[:len(links)-len(at)]...)
+	line("  - {at: %dus, link: %s, state: down}\n  - {at: %dus, link: %s, state: up}", 50+below(100), l, 300+below(50), l)
+	return b.String() + randomFaults(seed, links, len(at), 2+spines, control, at)
 }
 
 // randomFaults returns faults of links and endpoints for half of the fabrics, drawn apart from all

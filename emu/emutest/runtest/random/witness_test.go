@@ -253,6 +253,14 @@ func (w *witness) Record(e *trace.Event) {
 	}
 }
 
+// flow returns the flow with a queue pair; nil: it is that of a transfer of a workload.
+func (w *witness) flow(qp uint32) *fabric.Flow {
+	if i := int(qp) - fabric.FirstQP; i < len(w.fabric.Flows) {
+		return &w.fabric.Flows[i]
+	}
+	return nil
+}
+
 // begin notes a frame that leaves the machine that has made it.
 func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 	id := sent{e.Flow, e.PSN}
@@ -263,8 +271,9 @@ func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 	own := w.own[int(e.Node)]
 	switch {
 	case kind == wire.Data && w.ends(int(e.Node)):
-		timeout := w.fabric.Flows[e.Flow-fabric.FirstQP].Timeout
-		if next := w.next[e.Flow]; e.PSN != next && (timeout == 0 || e.PSN > next) {
+		flow := w.flow(e.Flow)
+		again := flow != nil && flow.Timeout > 0
+		if next := w.next[e.Flow]; e.PSN != next && (!again || e.PSN > next) {
 			w.say(e, "is sent where %d is next", next)
 		}
 		w.next[e.Flow] = max(w.next[e.Flow], e.PSN+1) // after a timeout it goes back, and ACKs that come then take it further
@@ -470,8 +479,9 @@ func (w *witness) left(since unit.Time) (stuck, data int, flows map[string]int) 
 			if f.moved > since {
 				continue
 			}
-			if stuck++; f.kind == wire.Data && !w.come[id] { // one that was retransmitted is missing nowhere
-				flows[w.fabric.Flows[id.flow-fabric.FirstQP].Name]++
+			stuck++
+			if flow := w.flow(id.flow); flow != nil && f.kind == wire.Data && !w.come[id] { // one that was retransmitted is missing nowhere
+				flows[flow.Name]++
 			}
 		}
 	}
