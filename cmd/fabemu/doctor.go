@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/host/doctor"
@@ -113,7 +114,8 @@ func findDilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*pr
 }
 
 // autoDilation gives a scenario the smallest dilation that this machine sustains for it, where
-// --dilation auto asks for it, and prints it with the reason on standard error.
+// --dilation auto asks for it, and prints it with the reason on standard error. Where none is
+// sustained, there is no run.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
 	if f.Dilation != "auto" || f.Clock != emu.WallClock {
 		return nil
@@ -126,6 +128,10 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	proposal, err := findDilation(ctx, s, o)
 	if err != nil {
 		return failed(err)
+	}
+	if !proposal.Sustained {
+		return failed(errs.Errorf("--dilation auto: this machine sustains no dilation for %s; the best was %d, and --dilation %d runs it all the same. %s",
+			s.Name, proposal.Dilation, proposal.Dilation, proposal.Reason))
 	}
 	s.Wall.Dilation = proposal.Dilation
 	p := terminal.Page{}

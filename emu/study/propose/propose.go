@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
@@ -35,12 +36,13 @@ func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Propos
 	if err != nil {
 		return nil, err
 	}
-	p, err := search(t.try)
+	most := mostOf(s.Model.Duration)
+	p, err := search(t.try, most)
 	if err != nil {
 		return nil, err
 	}
 	p.BusyAtPs = int64(t.busyAt)
-	if p.Reason = p.reason(); t.partly {
+	if p.Reason = p.reason(most); t.partly {
 		p.Reason += " The trials were in one process on this machine. Other hosts, parts that are started by hand, and the network between them were not tried and may need a higher dilation."
 	}
 	return p, nil
@@ -56,10 +58,26 @@ func Sustains(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Trial,
 	return t.try(s.Wall.Dilation)
 }
 
-// ladder returns the dilations that are tried: 1, 2, 5, 10 and so on.
-func ladder() (all []int64) {
-	for d := int64(1); d <= 1_000_000; d *= 10 {
+// longest is how long a run may take at a dilation that is proposed. Whoever wants a longer one
+// chooses the dilation.
+const longest = time.Hour
+
+// mostTried is the highest dilation that is tried at all.
+const mostTried = 5_000_000
+
+// mostOf returns the highest dilation that may be proposed for a run of a model time.
+func mostOf(d unit.Duration) int64 {
+	return int64(min(longest.Seconds()/d.Seconds(), mostTried))
+}
+
+// ladder returns the dilations that are tried: 1, 2, 5, 10 and so on, up to the most.
+func ladder(most int64) (all []int64) {
+	for d := int64(1); d <= most; d *= 10 {
 		all = append(all, d, 2*d, 5*d)
+	}
+	all = slices.DeleteFunc(all, func(d int64) bool { return d > most })
+	if len(all) == 0 {
+		return []int64{1}
 	}
 	return all
 }
@@ -67,8 +85,8 @@ func ladder() (all []int64) {
 // search tries rising dilations until one is sustained. It leaves out those that the trial before
 // shows to be too low, and returns to them if it ends right above them, because a stall may have
 // made that trial slow.
-func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
-	all := ladder()
+func search(try func(dilation int64) (*Trial, error), most int64) (*Proposal, error) {
+	all := ladder(most)
 	var p Proposal
 	attempt := func(d int64) (*Trial, error) {
 		t, err := try(d)
@@ -118,7 +136,7 @@ func search(try func(dilation int64) (*Trial, error)) (*Proposal, error) {
 }
 
 // reason gives the reasons in sentences: the trial at the proposed dilation, and the one below.
-func (p *Proposal) reason() string {
+func (p *Proposal) reason(most int64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The busiest period starts at %v.", unit.Text(unit.Duration(p.BusyAtPs)))
 	at := slices.IndexFunc(p.Trials, func(t Trial) bool { return t.Dilation == p.Dilation })
@@ -126,7 +144,12 @@ func (p *Proposal) reason() string {
 		b.WriteString(" " + p.Trials[i].String())
 	}
 	if !p.Sustained {
-		fmt.Fprintf(&b, " No dilation up to %d is sustained: end other work on this machine and try again.", p.Trials[len(p.Trials)-1].Dilation)
+		last := p.Trials[len(p.Trials)-1].Dilation
+		fmt.Fprintf(&b, " No dilation up to %d is sustained: end other work on this machine and try again", last)
+		if all := ladder(most); last == all[len(all)-1] && most < mostTried {
+			fmt.Fprintf(&b, ", or choose the dilation yourself: above %d the run takes longer than an hour", most)
+		}
+		b.WriteByte('.')
 	}
 	return b.String()
 }

@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 		{"very slow", slow(4000, 1), 5000, true, []int64{1, 2000, 5000}},
 		{"too slow for all", slow(1e9, 1), 5_000_000, false, []int64{1, 5_000_000}},
 		{"a stall in the first trial", stalled(90, slow(9, 1)), 10, true, []int64{1, 5, 10, 20, 50, 100}},
-		{"not a trial that measures anything", func(int64) (float64, report.Level) { return math.NaN(), report.OrderOnly }, 5_000_000, false, ladder()},
+		{"not a trial that measures anything", func(int64) (float64, report.Level) { return math.NaN(), report.OrderOnly }, 5_000_000, false, ladder(5_000_000)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p, err := search(func(d int64) (*Trial, error) {
@@ -79,7 +79,7 @@ func TestSearch(t *testing.T) {
 				x := &Trial{Dilation: d, Achieved: report.Number(achieved), Level: level}
 				x.Sustained = sustains(x)
 				return x, nil
-			})
+			}, 5_000_000)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,14 +90,44 @@ func TestSearch(t *testing.T) {
 			if p.Dilation != tc.want || p.Sustained != tc.sustained || !slices.Equal(tried, tc.trials) {
 				t.Errorf("%d, %v by trials at %v; want %d, %v by %v", p.Dilation, p.Sustained, tried, tc.want, tc.sustained, tc.trials)
 			}
-			if r := p.reason(); !strings.Contains(r, fmt.Sprintf("A dilation of %d is", tc.want)) || strings.Contains(r, "end other work") == tc.sustained {
+			if r := p.reason(5_000_000); !strings.Contains(r, fmt.Sprintf("A dilation of %d is", tc.want)) || strings.Contains(r, "end other work") == tc.sustained {
 				t.Errorf("the reason is: %s", r)
 			}
 		})
 	}
 	broken := errors.New("broken")
-	if _, err := search(func(int64) (*Trial, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := search(func(int64) (*Trial, error) { return nil, broken }, 100); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A proposal never makes the run longer than an hour.
+func TestNoProposalIsLongerThanAnHour(t *testing.T) {
+	for _, x := range []struct {
+		model unit.Duration
+		want  int64
+	}{
+		{3 * unit.Millisecond, 1_000_000}, {10 * unit.Second, 200}, {unit.Second, 2000}, {3 * 3600 * unit.Second, 1}, {unit.Microsecond, 5_000_000},
+	} {
+		most := mostOf(x.model)
+		p, err := search(func(d int64) (*Trial, error) {
+			return &Trial{Dilation: d, Achieved: 531185971, Level: report.OrderOnly}, nil
+		}, most)
+		if err != nil || p.Sustained || p.Dilation != x.want || p.Dilation > 1 && unit.Duration(p.Dilation)*(x.model/unit.Microsecond) > 3600*unit.Second/unit.Microsecond {
+			t.Errorf("%v: a dilation of %d, sustained %v, %v; want %d", x.model, p.Dilation, p.Sustained, err, x.want)
+		}
+		if r := p.reason(most); strings.Contains(r, "longer than an hour") != (most < 5_000_000) {
+			t.Errorf("%v: %s", x.model, r)
+		}
+	}
+}
+
+// The holds of a trial's beginning do not count; later ones do.
+func TestTheStartOfATrialDoesNotCount(t *testing.T) {
+	const model = 4_000_000_000 // 400 ms at a dilation of 100
+	p := &report.Pace{Requested: 100, Achieved: 150, LongestHolds: []report.Hold{{AtPs: 1000, Us: 150_000}, {AtPs: 2_000_000_000, Us: 50_000}}}
+	if got := achieved(p, model); math.Abs(float64(got)-112.5) > 1e-9 {
+		t.Errorf("%v was achieved, want 112.5", got)
 	}
 }
 
@@ -171,7 +201,7 @@ func TestDilation(t *testing.T) {
 	}
 	t.Log(p.Reason)
 	for i, x := range p.Trials {
-		if i > 0 && x.Dilation <= p.Trials[i-1].Dilation || !slices.Contains(ladder(), x.Dilation) || x.Reason == "" || x.Level == "" ||
+		if i > 0 && x.Dilation <= p.Trials[i-1].Dilation || !slices.Contains(ladder(5_000_000), x.Dilation) || x.Reason == "" || x.Level == "" ||
 			x.Sustained && x.Dilation < p.Dilation || (x.Dilation == p.Dilation && x.Sustained != p.Sustained) {
 			t.Errorf("trial %d: %+v", i, x)
 		}

@@ -58,6 +58,7 @@ func (t *Trial) String() string {
 const (
 	trialTime = 400 * time.Millisecond // wall time of a trial, from its first event
 	startTime = time.Minute            // until that, at most
+	beginTime = 50 * time.Millisecond  // of it, in which holds do not count
 	lookTime  = 3 * time.Second        // for the search for the busiest stretch, at most
 	stretch   = unit.Millisecond       // the busiest of these is looked for
 	stretches = 100_000                // at most; in a longer scenario they are longer
@@ -169,9 +170,22 @@ func (t *trials) try(dilation int64) (*Trial, error) {
 		return nil, fmt.Errorf("a trial at dilation %d: %w", dilation, err)
 	}
 	v := &r.Verdict
-	out := &Trial{Dilation: dilation, Achieved: v.Pace.Achieved, Level: v.Level, Reason: v.Sentence()}
+	out := &Trial{Dilation: dilation, Achieved: achieved(&v.Pace, r.DurationPs), Level: v.Level, Reason: v.Sentence()}
 	out.Sustained = sustains(out)
 	return out, nil
+}
+
+// achieved returns the dilation that was achieved in so much model time, without the holds at the
+// beginning of a trial: while its processes start, none is sustained.
+func achieved(p *report.Pace, model int64) report.Number {
+	beginning := unit.Time(beginTime.Nanoseconds() * 1000 / max(int64(p.Requested), 1))
+	held := report.Number(0)
+	for _, h := range p.LongestHolds {
+		if unit.Time(h.AtPs) <= beginning {
+			held += h.Us
+		}
+	}
+	return p.Achieved - held*1e6/report.Number(max(model, 1))
 }
 
 // limit ends a trial trialTime after its first event.
