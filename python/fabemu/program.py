@@ -20,6 +20,12 @@ Flag = Union[bool, int, float, str, "os.PathLike[str]", Sequence[str], None]
 
 _NAME = "fabemu.exe" if os.name == "nt" else "fabemu"
 
+#: The most seconds that a program may take to state its version.
+_ANSWER = 20.0
+
+#: In a checkout, the version of the programs that are built from it.
+_CHECKOUT = Path(__file__).absolute().parents[2] / "cmd" / "fabemu" / "version.txt"
+
 
 @dataclass(frozen=True)
 class Program:
@@ -51,17 +57,22 @@ class Program:
         try:
             done = subprocess.run(
                 [path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-                timeout=60,
+                timeout=_ANSWER,
             )  # fmt: skip
+        except subprocess.TimeoutExpired as e:
+            raise ProgramError(
+                f"{path}, which {where} names, has not stated its version (--version) within {_ANSWER:g} s: {remedy}"
+            ) from e
         except (OSError, subprocess.SubprocessError) as e:
             reason = getattr(e, "strerror", None) or str(e)
             raise ProgramError(f"{path}, which {where} names, cannot be started ({reason}): {remedy}") from e
         name, _, version = done.stdout.strip().partition(" version ")
         if done.returncode != 0 or name != "fabemu":
             raise ProgramError(f"{path}, which {where} names, is not fabemu: fabemu --version was expected to answer")
-        if __version__ not in ("devel", version, version.partition("+")[0]):  # after a "+" comes a commit
+        own = _version()
+        if own not in ("devel", version, version.partition("+")[0]):  # after a "+" comes a commit
             raise ProgramError(
-                f"the Python package fabemu is version {__version__}, and {path} is version {version}: install both "
+                f"the Python package fabemu is version {own}, and {path} is version {version}: install both "
                 f"from one release, or name the other program by FABEMU or by the argument program"
             )
         # As a Path, ./fabemu would lose its folder, and would be looked for in PATH.
@@ -84,6 +95,13 @@ class Program:
         if done.returncode != 0:
             raise CallError(plain(done.stderr))
         return done.stdout
+
+
+def _version() -> str:
+    """Return the version of this package. Only a copy that is neither of a wheel nor of a checkout has none."""
+    if __version__ == "devel" and _CHECKOUT.is_file():
+        return _CHECKOUT.read_text(encoding="utf-8").strip()
+    return __version__
 
 
 def _of_wheel() -> Iterator[str]:

@@ -90,7 +90,7 @@ class Transfer(NamedTuple):
     """A transfer of a workload."""
 
     workload: str
-    source: str
+    from_: str  #: ``from`` in the file and in tables, a word that Python keeps
     to: str
     bytes: int
     arrived_ps: int
@@ -257,7 +257,7 @@ class Result:
             return data_frame(self.checks, Check._fields)
         if table in ("transfers", "series", "events"):
             fields = {"transfers": Transfer._fields, "series": Point._fields, "events": Event._fields}[table]
-            columns = ["from" if f == "source" else f for f in fields]  # as the file has it; a name in Python cannot
+            columns = [f.rstrip("_") for f in fields]
             return data_frame(list(getattr(self, table)()), columns)
         rows = self.data.get(table)
         if not isinstance(rows, list):

@@ -59,17 +59,21 @@ class Running(Control):
             command, stdin=subprocess.DEVNULL if text is None else subprocess.PIPE, stdout=self._report,
             stderr=subprocess.PIPE, **group,
         )  # fmt: skip
-        self._stages: queue.SimpleQueue[Optional[Progress]] = queue.SimpleQueue()
-        self._messages: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        if self._process.stdin and text is not None:
-            with contextlib.suppress(OSError), self._process.stdin as to:  # it may have refused the call
-                to.write(text.encode("utf-8", "surrogatepass"))
         try:
+            self._stages: queue.SimpleQueue[Optional[Progress]] = queue.SimpleQueue()
+            self._messages: list[str] = []
+            self._cancelled = False
+            self._folder: Optional[Path] = None  # of the results, once it is known
+            self._reader = threading.Thread(target=self._read, daemon=True)
+            self._reader.start()
+            if self._process.stdin and text is not None:
+                with contextlib.suppress(OSError), self._process.stdin as to:  # it may have refused the call
+                    to.write(text.encode("utf-8", "surrogatepass"))
             self._first = first = self._stages.get()
-        except BaseException:
-            self.cancel()
+        except BaseException as e:
+            self.__exit__()
+            if isinstance(e, KeyboardInterrupt):
+                e.args = (self.left,)
             raise
         self.began = first is not None  #: whether the run has begun; else error() has the reason
         if first is not None:
@@ -83,7 +87,9 @@ class Running(Control):
         while raw := self._process.stderr.readline(_LINE):
             line = raw.decode("utf-8", "replace")
             try:
-                self._stages.put(Progress(**json.loads(line)))
+                stage = Progress(**json.loads(line))
+                self._folder = Path(os.path.abspath(stage.directory))
+                self._stages.put(stage)
             except DAMAGED:
                 self._messages = self._messages[-_LINES:] + [line]
         self._stages.put(None)
@@ -104,6 +110,7 @@ class Running(Control):
     def cancel(self) -> None:
         """End the run early. It writes the measurements so far, and :meth:`wait` returns a partial result."""
         if self.alive:
+            self._cancelled = True
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT))
 
@@ -130,7 +137,16 @@ class Running(Control):
         words = plain("".join(self._messages))
         if status == 2:
             return CallError(words)
+        if self._cancelled:
+            return RunError("the run was cancelled before its first event, and left no result")
         return RunError(words or f"the program has ended with status {status} and without a result")
+
+    @property
+    def left(self) -> str:
+        """What a run that was interrupted has left, in words."""
+        if self._folder and (self._folder / "result.json").exists():
+            return f"the measurements until the interrupt are in {self._folder}"
+        return "the run was interrupted before its first event, and left no result"
 
     def __enter__(self) -> Running:
         return self

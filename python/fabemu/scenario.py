@@ -121,7 +121,8 @@ class Scenario:
         out: Union[str, os.PathLike[str], None] = None, progress: Optional[Callable[[Progress], object]] = None,
         program: ProgramLike = None, **given: Flag,
     ) -> Result:  # fmt: skip
-        """Run the scenario and return its result. A KeyboardInterrupt ends the run, which writes the files so far.
+        """Run the scenario and return its result. A KeyboardInterrupt ends the run, which writes the files so far,
+        and says where they are; before the first event there are none.
 
         :param clock: ``"virtual"``, as fast as it goes, or ``"wall"``, over real sockets
         :param seed: of the random numbers; by default the scenario's
@@ -133,11 +134,16 @@ class Scenario:
         :raises CallError: the call has a mistake
         :raises RunError: the run failed and left no result
         """
-        with self.start(clock=clock, seed=seed, set=set, out=out, program=program, **given) as running:
-            if progress is not None:
-                for p in running.progress():
-                    progress(p)
-            return running.wait()
+        running = None
+        try:
+            with self.start(clock=clock, seed=seed, set=set, out=out, program=program, **given) as running:
+                if progress is not None:
+                    for p in running.progress():
+                        progress(p)
+                return running.wait()
+        except KeyboardInterrupt as e:  # the end of the block has waited for the files
+            e.args = e.args or (running.left if running else "the run was interrupted before it began",)
+            raise
 
     def sweep(
         self, set: Optional[Mapping[str, Sequence[Any]]] = None, *, metrics: Sequence[str] = (), seeds: int = 0,

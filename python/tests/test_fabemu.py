@@ -15,6 +15,7 @@ import stat
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import warnings
 from http.server import BaseHTTPRequestHandler
@@ -25,6 +26,7 @@ import fabemu
 from fabemu import CallError, Fabric, Limiter, Program, ProgramError, ReactionPoint, Result, RunError, Scenario
 from fabemu import ScenarioError, Sweep, bench, frames, serve
 from fabemu.control import Control
+from fabemu.running import Running
 
 ROOT = Path(__file__).resolve().parents[2]
 INCAST = ROOT / "docs" / "examples" / "incast.yaml"
@@ -270,9 +272,35 @@ class Runs(InFolder):
         with scenario.start(**long) as run:
             self.assertTrue(run.alive)
         self.assertFalse(run.alive)
-        with self.assertRaises(KeyboardInterrupt):
-            scenario.run(**long, progress=lambda stage: signal.raise_signal(signal.SIGINT))
+        with self.assertRaisesRegex(KeyboardInterrupt, "until the interrupt are in .*hpl2002-fig2-wall-40000-3"):
+            scenario.run(**long, progress=lambda stage: stage.now_ps > 0 and signal.raise_signal(signal.SIGINT))
         self.assertTrue(Result.open("results/hpl2002-fig2-wall-40000-3").partial)
+
+    def test_interrupt_at_the_start(self) -> None:
+        """An interrupt at any instant of the start ends the run, and says whether there is a result."""
+        read = Running._read
+        for ms in 0, 10, 25, 50, 100, 300:
+
+            def interrupt(run: Running, ms: int = ms) -> None:
+                time.sleep(ms / 1000)  # since the program was started
+                os.kill(os.getpid(), signal.SIGINT)
+                read(run)
+
+            out = Path(f"early-{ms}")
+            with self.subTest(ms), mock.patch.object(Running, "_read", interrupt):
+                with self.assertRaises(KeyboardInterrupt) as raised:
+                    Scenario("hpl2002/fig2").run(clock="wall", link="pipe", dilation=40000, out=out)
+                want = "until the interrupt are in" if (out / "result.json").exists() else "left no result"
+                self.assertIn(want, str(raised.exception))
+        with mock.patch.object(Program, "find", lambda _: signal.raise_signal(signal.SIGINT)):
+            with self.assertRaisesRegex(KeyboardInterrupt, "before it began"):
+                two().run()
+        with Scenario("hpl2002/fig2").start(clock="wall", link="pipe", dilation=40000) as run:
+            run.cancel()
+            try:
+                self.assertTrue(run.wait(60).partial)
+            except RunError as e:
+                self.assertIn("cancelled before its first event", str(e))
 
     def test_frames_of_pandas_and_pictures(self) -> None:
         result = two().run()
@@ -318,6 +346,7 @@ class Sweeps(InFolder):
                 two().sweep(**given)
 
 
+@mock.patch("fabemu.program._CHECKOUT", Path("/nowhere"))  # the programs here have versions of their own
 class Programs(InFolder):
     def fake(self, text: str) -> str:
         path = Path("fake-fabemu").absolute()
@@ -359,6 +388,17 @@ class Programs(InFolder):
             with self.subTest(version), mock.patch("fabemu.program.__version__", version):
                 with self.assertRaisesRegex(ProgramError, f"is version {re.escape(version)}, and .* is version 0.2.0"):
                     Program.find(path)
+
+    def test_version_of_a_checkout(self) -> None:
+        """A package that is used from a checkout wants the program of its version, which answers in time."""
+        Path("version.txt").write_text("0.2.0\n")
+        with mock.patch("fabemu.program._CHECKOUT", Path("version.txt").absolute()):
+            self.assertEqual(Program.find(self.fake('echo "fabemu version 0.2.0+abc"')).version, "0.2.0+abc")
+            with self.assertRaisesRegex(ProgramError, "fabemu is version 0.2.0, and .* is version 0.1.0"):
+                Program.find(self.fake('echo "fabemu version 0.1.0+abc"'))
+        with mock.patch("fabemu.program._ANSWER", 0.2):
+            with self.assertRaisesRegex(ProgramError, "has not stated its version .* within 0.2 s"):
+                Program.find(self.fake("exec sleep 600"))
 
     def test_program_that_dies(self) -> None:
         path = self.fake('[ "$1" = --version ] && echo "fabemu version 1" || kill -9 $$')
