@@ -35,11 +35,11 @@ func (t taken) sum(column int) float64 {
 		of := map[int]int{flowBytes: workBytes, flowFrames: workFrames, flowMarked: workMarked}
 		return t.grown(t.c.ofWorks + (t.object.work-1)*workColumns + of[column])
 	}
-	v := 0.0
+	var v unit.Total
 	for _, i := range t.object.flows {
-		v += t.grown(t.c.ofFlows + i*flowColumns + column)
+		v.Add(t.grown(t.c.ofFlows + i*flowColumns + column))
 	}
-	return v
+	return v.Value()
 }
 
 // sent is the growth of a counter of the port that sends into a link, received of a counter of the
@@ -168,11 +168,12 @@ func (t taken) most(column int) float64 {
 // deviation returns the standard deviation of the growth of a column in a time, over the
 // bins of the time.
 func (t taken) deviation(column int) float64 {
-	mean, squares := t.grown(column)/t.span(), 0.0
+	mean := t.grown(column) / t.span()
+	var squares unit.Total
 	for v, span := range t.means(column) {
-		squares += (v - mean) * (v - mean) * float64(span)
+		squares.Add((v - mean) * (v - mean) * float64(span))
 	}
-	return math.Sqrt(squares / t.span())
+	return math.Sqrt(squares.Over(t.span()))
 }
 
 // exceeded returns the highest growth of a column over the bins that make up a share of a time; in
@@ -225,11 +226,11 @@ func (t taken) share() float64 {
 			return slowest(slices.All(common))
 		}
 	}
-	sum := 0.0
+	var sum unit.Total
 	for _, i := range t.object.flows {
-		sum += slowest(t.c.fabric.Flows[i].Path.All())
+		sum.Add(slowest(t.c.fabric.Flows[i].Path.All()))
 	}
-	return sum
+	return sum.Value()
 }
 
 // ratio is a quotient that is not a number where it is undefined.
@@ -244,10 +245,7 @@ func ratio(a, b float64) float64 {
 // at which it has most in common with itself, among those behind the first at which it has
 // nothing. It is not a number where that is less than a fifth: the course does not oscillate.
 func Period(values []float64) float64 {
-	mean := 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
+	mean := unit.Mean(values)
 	common := make([]float64, len(values)/2+1) // autocovariance, by lag
 	for lag := range common {
 		for i, v := range values[lag:] {

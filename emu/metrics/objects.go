@@ -133,15 +133,15 @@ func (c *Collector) rateAt(wire int, t unit.Time) unit.Rate {
 // another, in bytes per second.
 func (c *Collector) capacity(wire int, from, to unit.Time) float64 {
 	steps := c.capacities[wire]
-	sum := 0.0
+	var sum unit.Total
 	for i, step := range steps {
 		until := unit.Never
 		if i+1 < len(steps) {
 			until = steps[i+1].from
 		}
 		if a, b := max(step.from, from), min(until, to); b > a {
-			sum += step.rate.BytesPerSecond() * b.Sub(a).Seconds()
+			sum.Add(step.rate.BytesPerSecond() * b.Sub(a).Seconds())
 		}
 	}
-	return sum / to.Sub(from).Seconds()
+	return sum.Over(to.Sub(from).Seconds())
 }

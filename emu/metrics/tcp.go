@@ -149,24 +149,30 @@ func synchrony(t taken) float64 {
 // together returns the variance of the mean of some courses over the mean of their variances;
 // their values each hold for a time.
 func together(courses [][]float64, spans []float64) float64 {
-	mean, each, n := make([]float64, len(spans)), 0.0, float64(len(courses))
-	for _, of := range courses {
-		for bin, v := range of {
-			mean[bin] += v / n
+	mean, each := make([]float64, len(spans)), make([]float64, len(courses))
+	of := make([]float64, len(courses))
+	for bin := range mean {
+		for i, course := range courses {
+			of[i] = course[bin]
 		}
-		each += variance(of, spans) / n
+		mean[bin] = unit.Mean(of)
 	}
-	return ratio(variance(mean, spans), each)
+	for i, course := range courses {
+		each[i] = variance(course, spans)
+	}
+	return ratio(variance(mean, spans), unit.Mean(each))
 }
 
 // variance returns the variance of values that each hold for a time.
 func variance(values, spans []float64) float64 {
-	sum, squares, time := 0.0, 0.0, 0.0
+	var sum, squares unit.Total
+	time := unit.Sum(spans)
 	for i, v := range values {
-		sum, time = sum+v*spans[i], time+spans[i]
+		sum.Add(v * spans[i])
 	}
+	mean := sum.Over(time)
 	for i, v := range values {
-		squares += (v - sum/time) * (v - sum/time) * spans[i]
+		squares.Add((v - mean) * (v - mean) * spans[i])
 	}
-	return squares / time
+	return squares.Over(time)
 }

@@ -142,24 +142,12 @@ func (t taken) rounds() (all []float64) {
 
 // busBandwidth returns the bus bandwidth of those rounds, in bytes per second.
 func (t taken) busBandwidth() float64 {
-	all, sum := t.rounds(), 0.0
+	all := t.rounds()
 	if len(all) == 0 {
 		return math.NaN()
 	}
-	for _, v := range all {
-		sum += v
-	}
 	c := t.c.works[t.object.work-1].workload.Operation()
-	return float64(c.Size) * c.BusFactor() * float64(len(all)) / sum
-}
-
-// Mean returns the mean of values, or NaN if there are none.
-func Mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
+	return float64(c.Size) * c.BusFactor() / unit.Mean(all)
 }
 
 // Rank returns the value that a share of sorted values does not exceed, the nearest rank, or NaN if
@@ -202,7 +190,7 @@ func spreadOf(of func(taken) []float64) formula {
 		all := of(t)
 		word, _, _ := strings.Cut(t.end, ".")
 		if word == "mean" {
-			return Mean(all)
+			return unit.Mean(all)
 		}
 		slices.Sort(all)
 		return Rank(all, map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}[word])

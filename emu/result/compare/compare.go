@@ -264,7 +264,7 @@ func size(n report.Number) float64 {
 func apart(a, b *metrics.Series) Series {
 	none := report.Missing()
 	s := Series{Kind: a.Kind, Name: a.Name, MeanA: none, MeanB: none, RMS: none, Share: none, Worst: none}
-	var sumA, sumB, squares, ofA, ofB float64
+	var sumA, sumB, squares, ofA, ofB unit.Total
 	for i, t := range a.Times {
 		x, y := a.Values[i], at(b, t)
 		switch {
@@ -275,20 +275,20 @@ func apart(a, b *metrics.Series) Series {
 			continue
 		}
 		s.Points++
-		sumA += x
-		sumB += y
-		squares += (y - x) * (y - x)
-		ofA += x * x
-		ofB += y * y
+		sumA.Add(x)
+		sumB.Add(y)
+		squares.Add((y - x) * (y - x))
+		ofA.Add(x * x)
+		ofB.Add(y * y)
 		if !s.Worst.Known() || math.Abs(y-x) > math.Abs(float64(s.Worst)) {
 			s.Worst, s.WorstPs = report.Number(y-x), int64(t)
 		}
 	}
 	if s.Points > 0 {
 		n := float64(s.Points)
-		s.MeanA, s.MeanB = report.Number(sumA/n), report.Number(sumB/n)
-		s.RMS, s.Share = report.Number(math.Sqrt(squares/n)), 0
-		if own := math.Sqrt(max(ofA, ofB) / n); own > 0 {
+		s.MeanA, s.MeanB = report.Number(sumA.Over(n)), report.Number(sumB.Over(n))
+		s.RMS, s.Share = report.Number(math.Sqrt(squares.Over(n))), 0
+		if own := math.Sqrt(max(ofA.Over(n), ofB.Over(n))); own > 0 {
 			s.Share = s.RMS / report.Number(own)
 		}
 	}

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"fabemu/wire/unit"
 )
 
 // Estimate is the mean of the values that repetitions of a run have.
@@ -27,17 +29,14 @@ func EstimateOf(values []float64) Estimate {
 	if e.Values == 0 {
 		return e
 	}
-	n, mean, squares, rest := float64(e.Values), 0.0, 0.0, 0.0
+	mean, n := unit.Mean(known), float64(e.Values)
+	var squares unit.Total
 	for _, v := range known {
-		mean += v / n
-	}
-	for _, v := range known {
-		squares += (v - mean) * (v - mean)
-		rest += v - mean // the rounding of the mean: equal values have no deviation
+		squares.Add((v - mean) * (v - mean))
 	}
 	e.Mean = Number(mean)
 	if e.Values > 1 {
-		e.Deviation = Number(math.Sqrt(max(0, squares-rest*rest/n) / (n - 1)))
+		e.Deviation = Number(math.Sqrt(squares.Over(n - 1)))
 		e.Interval = Number(Student95(e.Values-1)) * e.Deviation / Number(math.Sqrt(n))
 	}
 	return e

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -35,6 +36,19 @@ func TestEstimate(t *testing.T) {
 	} {
 		if got := EstimateOf(c.values).String(); got != c.want {
 			t.Errorf("%v: %q, not %q", c.values, got, c.want)
+		}
+	}
+}
+
+// TestEqualValuesHaveTheirMean: the mean of equal values is that value, without a deviation. A bound
+// at it accepts it.
+func TestEqualValuesHaveTheirMean(t *testing.T) {
+	for _, v := range []float64{63, 0.1, 1. / 3, 1e-12, 4.7e9} {
+		for n := 2; n < 100; n++ {
+			e := EstimateOf(slices.Repeat([]float64{v}, n))
+			if e.Mean != Number(v) || e.Deviation != 0 || e.Interval != 0 {
+				t.Fatalf("%d times %v: %+v", n, v, e)
+			}
 		}
 	}
 }

@@ -134,7 +134,7 @@ func spreadOf(values []float64) Spread {
 		}
 		return Number(metrics.Rank(values, share))
 	}
-	return Spread{Number(metrics.Mean(values)), at(0.5), at(0.95), at(0.99), at(0.999), at(1)}
+	return Spread{Number(unit.Mean(values)), at(0.5), at(0.95), at(0.99), at(0.999), at(1)}
 }
 
 func workloadsOf(c *metrics.Collector) (all []Workload) {

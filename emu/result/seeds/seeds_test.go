@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/wire/unit"
 )
 
 // runOf returns a run with flows of these slowdowns, each one byte larger than the one before.
@@ -71,7 +72,7 @@ func TestPool(t *testing.T) {
 	if s.Workload != "web" || s.Seeds != 5 || s.Open != 10 || s.Flows != 150 || s.From != 1000 || s.To != 1029 || len(s.Sizes) != report.Bands(150) {
 		t.Errorf("%+v", s)
 	}
-	want := map[string]float64{"mean": metrics.Mean(all), "p50": metrics.Rank(all, 0.5), "p95": metrics.Rank(all, 0.95), "p99": metrics.Rank(all, 0.99)}
+	want := map[string]float64{"mean": unit.Mean(all), "p50": metrics.Rank(all, 0.5), "p95": metrics.Rank(all, 0.95), "p99": metrics.Rank(all, 0.99)}
 	for name, x := range s.Figures {
 		if math.Abs(float64(x.Value)-want[name]) > 1e-9 || !(x.Low <= x.Value && x.Value <= x.High) {
 			t.Errorf("%s is %v, want %v", name, x, want[name])

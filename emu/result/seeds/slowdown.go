@@ -12,6 +12,7 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/wire/unit"
 )
 
 // Slowdown is the slowdown of the flows of a workload over all runs.
@@ -75,12 +76,13 @@ var figuresOf = []struct {
 }
 
 func mean(values, weights []float64) float64 {
-	sum, all := 0.0, 0.0
+	var sum unit.Total
+	all := 0.0 // whole numbers
 	for i, w := range weights {
-		sum += w * values[i]
+		sum.Add(w * values[i])
 		all += w
 	}
-	return sum / all
+	return sum.Over(all)
 }
 
 // rank returns the nearest rank.

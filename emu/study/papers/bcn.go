@@ -24,13 +24,11 @@ type effects struct {
 func factorial(y [4][]float64) effects {
 	var e effects
 	var mean [4]float64
-	replications, squares := float64(len(y[0])), 0.0
+	replications, errors := float64(len(y[0])), unit.Total{}
 	for i, values := range y {
+		mean[i] = unit.Mean(values)
 		for _, v := range values {
-			mean[i] += v / replications
-		}
-		for _, v := range values {
-			squares += (v - mean[i]) * (v - mean[i])
+			errors.Add((v - mean[i]) * (v - mean[i]))
 		}
 	}
 	for i := range e.q {
@@ -45,6 +43,7 @@ func factorial(y [4][]float64) effects {
 			e.q[i] += sign * m / 4
 		}
 	}
+	squares := errors.Value()
 	variation := squares
 	for _, q := range e.q[1:] {
 		variation += 4 * replications * q * q

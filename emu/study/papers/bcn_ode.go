@@ -44,23 +44,13 @@ func bcnLot(ru float64) Quantity {
 func odeCurve(step unit.Duration, of []float64, scale float64) (x, y []float64) {
 	const steps = 50
 	for i := 0; i+steps <= len(of); i += steps {
-		sum := 0.0
-		for _, v := range of[i : i+steps] {
-			sum += v / steps
-		}
-		x, y = append(x, float64(i+steps/2)*step.Seconds()*1e3), append(y, sum*scale)
+		x, y = append(x, float64(i+steps/2)*step.Seconds()*1e3), append(y, unit.Mean(of[i:i+steps])*scale)
 	}
 	return x, y
 }
 
 // late returns the mean of the last half of a course.
-func late(of []float64) float64 {
-	sum, half := 0.0, of[len(of)/2:]
-	for _, v := range half {
-		sum += v / float64(len(half))
-	}
-	return sum
-}
+func late(of []float64) float64 { return unit.Mean(of[len(of)/2:]) }
 
 // ascents are the rates in bits per second from which the slides' own equation is followed.
 var ascents = [][4]float64{{9.7e9, 1e8, 1e8, 1e8}, {1e8, 1e8, 1e8, 1e8}, {2.8e9, 2.8e9, 2.8e9, 2.8e9}}

@@ -203,8 +203,8 @@ var (
 	highest = fold(slices.Max[[]float64])
 	lowest  = fold(slices.Min[[]float64])
 	spread  = fold(func(v []float64) float64 { return slices.Max(v) - slices.Min(v) })
-	sum     = fold(total)
-	average = fold(func(v []float64) float64 { return total(v) * (1 / float64(len(v))) })
+	sum     = fold(unit.Sum)
+	average = fold(unit.Mean)
 	minus   = fold(func(v []float64) float64 { return v[0] - v[1] })
 	fromOne = fold(func(v []float64) float64 { return math.Abs(v[0] - 1) }) // how far a ratio is from one
 
@@ -217,13 +217,6 @@ var (
 		return least
 	})
 )
-
-func total(values []float64) (sum float64) {
-	for _, v := range values {
-		sum += v
-	}
-	return sum
-}
 
 // Over is a / b.
 func Over(a, b Quantity) Quantity {

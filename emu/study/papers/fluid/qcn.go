@@ -269,22 +269,17 @@ type times struct{ Step unit.Duration }
 
 // Mean returns the mean of a function over a part of a course.
 func (c times) Mean(of []float64, from, to unit.Duration) float64 {
-	part := c.part(of, from, to)
-	sum := 0.0
-	for _, v := range part {
-		sum += v
-	}
-	return sum / float64(len(part))
+	return unit.Mean(c.part(of, from, to))
 }
 
 // Deviation returns the standard deviation.
 func (c times) Deviation(of []float64, from, to unit.Duration) float64 {
-	mean, sum := c.Mean(of, from, to), 0.0
-	part := c.part(of, from, to)
+	mean, part := c.Mean(of, from, to), c.part(of, from, to)
+	var squares unit.Total
 	for _, v := range part {
-		sum += (v - mean) * (v - mean)
+		squares.Add((v - mean) * (v - mean))
 	}
-	return math.Sqrt(sum / float64(len(part)))
+	return math.Sqrt(squares.Over(float64(len(part))))
 }
 
 func (c times) part(of []float64, from, to unit.Duration) []float64 {
