@@ -33,7 +33,8 @@ type axisFlags struct {
 	// Compare schemes, each with all that it needs: algorithm, marking, telemetry, thresholds,
 	// transport.
 	Schemes []string `flag:"scheme" arg:"NAME,..." each:"true"`
-	// Model time over which metrics are taken (default: all after the first fifth).
+	// Model time over which metrics are taken (default: transfers count as in the report of a run,
+	// all but those of the warm-up; other metrics leave out the first fifth).
 	During string `flag:"during" group:"Runs" arg:"FROM,TO"`
 }
 

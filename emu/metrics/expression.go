@@ -200,9 +200,18 @@ func (m Metric) String() string { return m.expression }
 // zero, a share of nothing, an interval that is empty or that the run did not
 // reach the end of.
 func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
-	v := c.figure(&m.figure, from, to)
+	return m.take(func(g *figure) float64 { return c.figure(g, from, to) })
+}
+
+// OverRun returns the figure where no interval is named. Transfers are those that count in the
+// report of the run: which arrive after the warm-up, whenever they end. Other figures leave out the
+// first fifth of the run.
+func (m Metric) OverRun(c *Collector) float64 { return m.take(c.usual) }
+
+func (m Metric) take(of func(*figure) float64) float64 {
+	v := of(&m.figure)
 	if m.over != nil {
-		v = ratio(v, c.figure(m.over, from, to))
+		v = ratio(v, of(m.over))
 	}
 	return v
 }
@@ -215,8 +224,15 @@ func (m Metric) Why(c *Collector, from, to unit.Time) string {
 	if to > c.End() {
 		return fmt.Sprintf("the run ended at %v", c.End())
 	}
+	return m.why(func(g *figure) float64 { return c.figure(g, from, to) })
+}
+
+// WhyOverRun returns the reason why OverRun is undefined in a run that has come to its end.
+func (m Metric) WhyOverRun(c *Collector) string { return m.why(c.usual) }
+
+func (m Metric) why(of func(*figure) float64) string {
 	for _, f := range []*figure{&m.figure, m.over} {
-		if f == nil || !math.IsNaN(c.figure(f, from, to)) {
+		if f == nil || !math.IsNaN(of(f)) {
 			continue
 		}
 		why := cmp.Or(f.quantity.None, "nothing was there to measure")
@@ -258,6 +274,15 @@ func (c *Collector) Check(i int) float64 {
 
 // End returns the instant up to which the figures are complete.
 func (c *Collector) End() unit.Time { return c.edges[c.cur] }
+
+// usual returns a figure where no interval is named.
+func (c *Collector) usual(g *figure) float64 {
+	if g.quantity.Whole {
+		return g.formula(taken{g, c, 0, unit.Never})
+	}
+	end := unit.Time(c.scenario.Model.Duration)
+	return c.figure(g, end/5, end)
+}
 
 func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
 	if from < 0 || to <= from || to > c.End() {

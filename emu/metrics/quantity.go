@@ -19,6 +19,7 @@ type Quantity struct {
 	Links string // the meaning for a direction of a link; empty: links do not have it
 	Flows string // the meaning for a flow, or for all flows of a group; empty: they do not have it
 	Works bool   // a workload has it, as flows do
+	Whole bool   // it is of transfers, or of rounds, that end: the usual time is the whole run
 	None  string // why it is undefined, where it is; empty: nothing was there to measure
 
 	link, flow formula
@@ -142,18 +143,18 @@ var quantities = []*Quantity{
 		Flows: "the same"},
 	{Name: "shared", None: "that level was not reached", Ends: levels, Unit: seconds, flow: reached(fairness),
 		Flows: "the same for fairness"},
-	{Name: "transfers", Unit: count("flows"), Works: true,
+	{Name: "transfers", Unit: count("flows"), Works: true, Whole: true,
 		Flows: "completed messages",
 		flow:  func(t taken) float64 { return float64(len(t.completions())) }},
-	{Name: "completion", None: "no flow, of that size, finished in that time", Ends: spread, Unit: seconds, flow: spreadOf(taken.completions), Works: true,
+	{Name: "completion", None: "no flow, of that size, finished in that time", Ends: spread, Unit: seconds, flow: spreadOf(taken.completions), Works: true, Whole: true,
 		Flows: "flow completion time (FCT), from arrival at the source to delivery of the last byte: `mean`, `max`, percentiles such as `p99` (`p999`: 99.9 %); of a workload also by size, such as `completion.p99.small`: `small` up to 100KB, `large` above 10MB, `medium` between"},
-	{Name: "slowdown", None: "no flow of a workload, of that size, finished in that time", Ends: spread, Unit: plain("1 or more"), flow: spreadOf(taken.slowdowns), Works: true,
+	{Name: "slowdown", None: "no flow of a workload, of that size, finished in that time", Ends: spread, Unit: plain("1 or more"), flow: spreadOf(taken.slowdowns), Works: true, Whole: true,
 		Flows: "workloads: the same for FCT over the ideal FCT, in an empty fabric without a window"},
-	{Name: "rounds", Unit: count("rounds"), Works: true, flow: func(t taken) float64 { return float64(len(t.rounds())) },
+	{Name: "rounds", Unit: count("rounds"), Works: true, Whole: true, flow: func(t taken) float64 { return float64(len(t.rounds())) },
 		Flows: "collectives: rounds that all ranks completed"},
-	{Name: "round", None: "no round ended in that time", Ends: []string{"mean", "p50", "p95", "p99", "p999", "max"}, Unit: seconds, flow: spreadOf(taken.rounds), Works: true,
+	{Name: "round", None: "no round ended in that time", Ends: []string{"mean", "p50", "p95", "p99", "p999", "max"}, Unit: seconds, flow: spreadOf(taken.rounds), Works: true, Whole: true,
 		Flows: "collectives: duration of these, from the first rank's start to the last rank's end"},
-	{Name: "busbw", None: "no round ended in that time", Unit: rates, flow: taken.busBandwidth, Works: true,
+	{Name: "busbw", None: "no round ended in that time", Unit: rates, flow: taken.busBandwidth, Works: true, Whole: true,
 		Flows: "collectives: bus bandwidth as in nccl-tests, the size over the mean duration times 2(n-1)/n (all-reduce), (n-1)/n (all-gather, reduce-scatter, all-to-all) or 1 (broadcast)"},
 	{Name: "open", None: "only workloads have it", Unit: count("flows"), Works: true,
 		flow: ofWork(func(t taken, first int) float64 {

@@ -65,7 +65,7 @@ type Plan struct {
 	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the
 	// checks of the scenario).
 	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
-	FromPs  int64    // the time of the metrics; both 0: all after the first fifth
+	FromPs  int64    // the time of the metrics; both 0: that of metrics.Metric.OverRun
 	ToPs    int64    // in picoseconds of model time
 	Clock   string   // "virtual" or "wall"
 	Link    string   // wall clock: "udp" (default) or "pipe"
@@ -378,14 +378,6 @@ func (p *Plan) check(s *scenario.Scenario) error {
 		return fmt.Errorf("the metrics are taken until %v, but the run ends at %v", unit.Time(p.ToPs), s.Model.Duration)
 	}
 	return nil
-}
-
-// during returns the time of the metrics in a scenario.
-func (p *Plan) during(s *scenario.Scenario) (from, to unit.Time) {
-	if p.ToPs == 0 {
-		return unit.Time(s.Model.Duration / 5), unit.Time(s.Model.Duration)
-	}
-	return unit.Time(p.FromPs), unit.Time(p.ToPs)
 }
 
 // add adds a cell: its scenario, and its figures.

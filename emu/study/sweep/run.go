@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
 	"fabemu/emu/study/campaign"
+	"fabemu/wire/unit"
 )
 
 // Kind is the kind of campaign that a sweep is.
@@ -193,15 +194,22 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 			out.Figures = append(out.Figures, f)
 		}
 	}
-	from, to := l.during(c.scenario)
+	from, to := unit.Time(l.FromPs), unit.Time(l.ToPs)
 	for _, expression := range l.Metrics {
 		m, err := metrics.Compile(expression, x.Metrics.Fabric())
 		if err != nil {
 			return nil, err
 		}
-		f := seeds.Figure{Name: expression, Value: report.Number(m.Over(x.Metrics, from, to))}
-		if !f.Value.Known() {
+		f := seeds.Figure{Name: expression, Value: report.Number(m.OverRun(x.Metrics))}
+		if to > 0 {
+			f.Value = report.Number(m.Over(x.Metrics, from, to))
+		}
+		switch {
+		case f.Value.Known():
+		case to > 0:
 			f.Why = m.Why(x.Metrics, from, to)
+		default:
+			f.Why = m.WhyOverRun(x.Metrics)
 		}
 		out.Figures = append(out.Figures, f)
 	}

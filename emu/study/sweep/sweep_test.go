@@ -20,6 +20,7 @@ import (
 	"fabemu/emu/result/seeds"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/campaign"
+	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -601,4 +602,78 @@ func TestRepetitions(t *testing.T) {
 	if _, before := sweep(t, p, dir, Options{}); before != 6 {
 		t.Errorf("%d of 6 cells are taken over", before)
 	}
+}
+
+const web = `name: web
+model: {duration: 6ms, seed: 1}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pfc}
+  switch: {kind: output-queued, memory: 400KB per port}
+  flow: {packet: 1000B, transport: rocev2}
+switches: {S: {}}
+endpoints: ["h[1-4]"]
+links: ["h[1-4] - S"]
+workload:
+  - {name: load, over: "h[1-4]", size: "0B:0 5KB:50 50KB:100", load: 0.6, warm-up: 500us, drain: 3ms}
+`
+
+// TestMetricsOfTransfersCountThoseOfTheReport: a metric of a workload is of the transfers that the
+// report of a run and the table of slowdowns count, unless --during names others.
+func TestMetricsOfTransfersCountThoseOfTheReport(t *testing.T) {
+	file := write(t, web)
+	p := Plan{Fabemu: "test", Scenario: file, Clock: "virtual", Metrics: []string{
+		"load.transfers", "load.slowdown.p50", "load.slowdown.mean", "load.completion.p99", "load.transfers / load.transfers", "S-h1.utilisation"}}
+	p.Repeat(2)
+	dir := t.TempDir()
+	cells, _ := sweep(t, p, dir, Options{})
+	pooled := 0
+	for i, c := range cells {
+		s, err := emu.Open(file, scenario.Set{Path: "model.seed", Value: fmt.Sprint(i + 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, early := &r.Workloads[0], 0
+		for d := range r.Metrics.Counted(0) {
+			if d.Ended < unit.Time(s.Model.Duration/5) {
+				early++
+			}
+		}
+		if early == 0 || w.FromPs == 0 {
+			t.Fatalf("no transfer distinguishes the samples: %d early ones, from %v", early, w.FromPs)
+		}
+		busy, _ := metrics.Compile("S-h1.utilisation", r.Metrics.Fabric())
+		want := []report.Number{report.Number(w.Transfers), w.Slowdown.P50, w.Slowdown.Mean, w.Completion.P99, 1,
+			report.Number(busy.Over(r.Metrics, unit.Time(s.Model.Duration/5), unit.Time(s.Model.Duration)))}
+		for k, f := range c.Figures {
+			if f.Value != want[k] || f.Why != "" {
+				t.Errorf("seed %d: %s is %v %s, and the report has %v", i+1, f.Name, f.Value, f.Why, want[k])
+			}
+		}
+		pooled += w.Transfers
+	}
+	table, err := os.ReadFile(filepath.Join(dir, seeds.TableFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(table)).ReadAll()
+	if err != nil || rows[1][slices.Index(rows[0], "flows")] != fmt.Sprint(pooled) {
+		t.Errorf("%s has other flows than the %d of the reports: %v\n%s", seeds.TableFile, pooled, err, table)
+	}
+	p.FromPs, p.ToPs = 1e9, 2e9
+	for _, c := range runOnly(t, p) {
+		if n := c.Figures[0].Value; !(n > 0) || n >= cells[0].Figures[0].Value {
+			t.Errorf("from 1 to 2 ms %v transfers end, of %v", n, cells[0].Figures[0].Value)
+		}
+	}
+}
+
+// runOnly runs a plan in a directory of its own.
+func runOnly(t *testing.T, p Plan) []Cell {
+	t.Helper()
+	cells, _ := sweep(t, p, t.TempDir(), Options{})
+	return cells
 }
