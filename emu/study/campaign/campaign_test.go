@@ -244,7 +244,8 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A file that does not have the result of its cell counts as missing, and is written again.
+// A file that was cut short counts as missing, and is written again. One that is whole and does not
+// have the result of its cell was changed: it is named.
 func TestDamagedCells(t *testing.T) {
 	dir, p := t.TempDir(), plan("a", 5)
 	if err := do(dir, p, Share{}); err != nil {
@@ -255,7 +256,7 @@ func TestDamagedCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, damaged := range [][]byte{nil, other[:len(other)/2], []byte("null"), other} {
+	for i, damaged := range [][]byte{nil, other[:len(other)/2], make([]byte, 9)} {
 		if err := os.WriteFile(path(i), damaged, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -267,13 +268,34 @@ func TestDamagedCells(t *testing.T) {
 	defer d.Close()
 	before := -1
 	all, err := Do(t.Context(), d, p.Cells, Options{Progress: func(s Status) { before = s.Before }}, func(_ context.Context, c *Cell) (*int, error) { return &c.Number, nil })
-	if err != nil || before != 1 {
-		t.Errorf("%v; %d cells are taken over, want the last one", err, before)
+	if err != nil || before != 2 {
+		t.Errorf("%v; %d cells are taken over, want the last two", err, before)
 	}
 	for i, n := range all {
 		if *n != i+1 {
 			t.Errorf("cell %d has the result %d", i+1, *n)
 		}
+	}
+	for what, text := range map[string][]byte{
+		"null": []byte("null"), "that of another cell": other,
+		"its number is changed": bytes.Replace(other, []byte("5"), []byte("6"), 1),
+	} {
+		right, err := os.ReadFile(path(1))
+		if err == nil {
+			err = os.WriteFile(path(1), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Results[int](d, p.Cells); err == nil || !strings.Contains(err.Error(), path(1)) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := os.WriteFile(path(1), right, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Results[int](d, p.Cells); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,9 +1,13 @@
 package campaign
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -128,16 +132,52 @@ func (d *Directory) tidy() error {
 
 // cellFile is the content of a cell's file.
 type cellFile struct {
-	ID     string          `json:"id"` // the hash, by which the file is named, too
+	ID     string          `json:"id"`  // the hash, by which the file is named, too
+	Sum    string          `json:"sum"` // of the ID and the result, without spaces: a result that was changed is found
 	Result json.RawMessage `json:"result"`
 }
 
+// sum computes Sum.
+func (f *cellFile) sum() string {
+	var text bytes.Buffer
+	text.WriteString(f.ID + "\n")
+	json.Compact(&text, f.Result) // it is JSON
+	sum := sha256.Sum256(text.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
 // read reads the result of a cell into result, a pointer, and reports whether there is one. A file
-// that a power cut has left cut short is none.
-func (d *Directory) read(c *Cell, result any) bool {
-	b, err := files.Read(filepath.Join(d.path, CellsDir, c.File()), mostBytes)
+// that a power cut has left cut short is none. The error is that of a file that is whole, and not
+// what was written.
+func (d *Directory) read(c *Cell, result any) (bool, error) {
+	name := filepath.Join(d.path, CellsDir, c.File())
+	b, err := files.Read(name, mostBytes)
+	if err != nil || !json.Valid(b) {
+		return false, nil
+	}
 	var f cellFile
-	return err == nil && json.Unmarshal(b, &f) == nil && f.ID == c.hash() && json.Unmarshal(f.Result, result) == nil
+	err = strict(b, &f)
+	switch {
+	case err != nil:
+	case f.ID != c.hash():
+		err = fmt.Errorf("it has the ID %q", f.ID)
+	case f.Sum != f.sum():
+		err = errors.New("its sum is wrong")
+	default:
+		err = strict(f.Result, result)
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s, the result of %s, was changed, or another program has written it: %w; remove it, and call again to repeat this run",
+			name, cmp.Or(c.Name, c.ID), err)
+	}
+	return true, nil
+}
+
+// strict decodes JSON. An unknown key is an error.
+func strict(b []byte, to any) error {
+	in := json.NewDecoder(bytes.NewReader(b))
+	in.DisallowUnknownFields()
+	return in.Decode(to)
 }
 
 func (d *Directory) write(c *Cell, result any) error {
@@ -145,9 +185,9 @@ func (d *Directory) write(c *Cell, result any) error {
 	if err != nil {
 		return err
 	}
-	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error {
-		return report.WriteJSON(w, cellFile{c.hash(), b})
-	})
+	f := cellFile{ID: c.hash(), Result: b}
+	f.Sum = f.sum()
+	return d.Write(filepath.Join(CellsDir, c.File()), func(w io.Writer) error { return report.WriteJSON(w, f) })
 }
 
 // Write writes a file of the campaign, as files.Write does. It writes it again if a call that

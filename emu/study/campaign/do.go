@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"fabemu/emu/study"
@@ -21,13 +22,17 @@ type Status struct {
 }
 
 // Do does cells that are not done yet, with Anew all of them, and returns the results of all, in
-// their order. The first error ends it, as the end of ctx does; finished cells stay.
+// their order. The first error ends it, as the end of ctx does; finished cells stay. A result that
+// was changed on the disk is an error.
 func Do[T any](
 	ctx context.Context, d *Directory, cells []Cell, o Options, do func(context.Context, *Cell) (*T, error),
 ) ([]*T, error) {
 	all := make([]*T, len(cells))
 	if d.mode != Anew {
-		all = Results[T](d, cells)
+		var err error
+		if all, err = Results[T](d, cells); err != nil {
+			return nil, err
+		}
 	}
 	var left []int
 	for i := range all {
@@ -66,13 +71,19 @@ func Do[T any](
 	return all, nil
 }
 
-// Results returns the results of cells, in their order; nil for each missing one.
-func Results[T any](d *Directory, cells []Cell) []*T {
-	all := make([]*T, len(cells))
+// Results returns the results of cells, in their order; nil for each missing one. The error names
+// the files that were changed.
+func Results[T any](d *Directory, cells []Cell) ([]*T, error) {
+	all, wrong := make([]*T, len(cells)), []error(nil)
 	for i := range cells {
-		if r := new(T); d.read(&cells[i], r) {
+		r := new(T)
+		there, err := d.read(&cells[i], r)
+		switch {
+		case err != nil:
+			wrong = append(wrong, err)
+		case there:
 			all[i] = r
 		}
 	}
-	return all
+	return all, errors.Join(wrong...)
 }

@@ -118,7 +118,11 @@ func (c *Campaign) Draw(ctx context.Context, dir string, write func(*Result) err
 		return nil, err
 	}
 	defer d.Close()
-	for i, out := range campaign.Results[outcome](d, c.plan.Cells) {
+	results, err := campaign.Results[outcome](d, c.plan.Cells)
+	if err != nil {
+		return nil, err
+	}
+	for i, out := range results {
 		cell := c.plan.Cells[i]
 		j := c.jobs[cell.ID]
 		if out == nil || len(out.Values) != len(j.leaves) || len(out.Courses) != len(j.courses) {

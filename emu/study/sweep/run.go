@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
@@ -99,7 +101,10 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, _ := l.take(share, done)
+	cells, _, err := l.take(share, done)
+	if err != nil {
+		return nil, err
+	}
 	if o.Warn != nil {
 		for _, text := range undefined(cells) {
 			o.Warn(text)
@@ -141,9 +146,12 @@ func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaig
 		return nil, nil, err
 	}
 	defer d.Close()
-	cells, missing = l.take(l.plan.Cells, campaign.Results[Cell](d, l.plan.Cells))
-	if cells == nil {
-		return nil, missing, nil
+	results, err := campaign.Results[Cell](d, l.plan.Cells)
+	if err == nil {
+		cells, missing, err = l.take(l.plan.Cells, results)
+	}
+	if err != nil || cells == nil {
+		return nil, missing, err
 	}
 	return cells, missing, l.drawAll(d, cells, &style)
 }
@@ -158,17 +166,22 @@ func Cells(p Plan) ([]campaign.Cell, error) {
 	return l.plan.Cells, nil
 }
 
-// take returns the results that exist, and the cells without one.
-func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, missing []campaign.Cell) {
+// take returns the results that exist, and the cells without one. The error is that of a result
+// whose values are not those of the plan.
+func (l *layout) take(cells []campaign.Cell, results []*Cell) (there []Cell, missing []campaign.Cell, err error) {
 	for i, c := range results {
 		if c == nil {
 			missing = append(missing, cells[i])
 			continue
 		}
 		c.ID, c.Number = cells[i].ID, cells[i].Number
+		if want := l.cells[c.ID].values; !slices.Equal(c.Values, want) {
+			return nil, nil, fmt.Errorf("%s is of the values %q, but the plan has %q there: remove it, and call again to repeat this run",
+				filepath.Join(campaign.CellsDir, cells[i].File()), c.Values, want)
+		}
 		there = append(there, *c)
 	}
-	return there, missing
+	return there, missing, nil
 }
 
 func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -676,4 +677,74 @@ func runOnly(t *testing.T, p Plan) []Cell {
 	t.Helper()
 	cells, _ := sweep(t, p, t.TempDir(), Options{})
 	return cells
+}
+
+// TestChangedCells: a result that was changed after it was written is refused, by a call that would
+// continue and by one that draws, and the table stays away.
+func TestChangedCells(t *testing.T) {
+	whole := t.TempDir()
+	p := windows(t, nil)
+	sweep(t, p, whole, Options{})
+	name := cellsOf(t, p)[1]
+	text, err := os.ReadFile(filepath.Join(whole, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(text []byte) (dir string) {
+		dir = t.TempDir()
+		for _, file := range cellsOf(t, p) {
+			put(t, dir, file)
+			b, err := os.ReadFile(filepath.Join(whole, file))
+			if err == nil && file == name {
+				b = text
+			}
+			if err := errors.Join(err, os.WriteFile(filepath.Join(dir, file), b, 0o666)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return dir
+	}
+	refused := func(what string, text []byte) {
+		t.Helper()
+		dir := changed(text)
+		_, _, drawn := Draw(p, dir, plot.Style{})
+		_, ran := Run(t.Context(), p, dir, Options{})
+		for _, err := range []error{drawn, ran} {
+			if err == nil || !strings.Contains(err.Error(), filepath.Base(name)) || errors.As(err, new(*emu.Mistake)) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, TableFile)); err == nil {
+			t.Errorf("%s: there is a table", what)
+		}
+	}
+	for _, c := range [][2]string{
+		{`"values"`, `"valugs"`}, {`"value": 9`, `"value": 19`}, {`"2"`, `"3"`}, {`"virtual"`, `"virtuah"`}, {`"f.rate"`, `"f>rate"`},
+		{`"figures"`, `"figurez"`}, {`"sum"`, `"som"`}, {`"id"`, `"ie"`}, {`"result"`, `"resalt"`},
+	} {
+		other := bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1)
+		if bytes.Equal(other, text) {
+			t.Fatalf("%s is not in\n%s", c[0], text)
+		}
+		refused(c[1], other)
+	}
+	other, err := os.ReadFile(filepath.Join(whole, cellsOf(t, p)[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("another cell", other)
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		t.Fatal(err)
+	}
+	want, _ := os.ReadFile(filepath.Join(whole, TableFile))
+	for i := 0; i < compact.Len(); i += 7 { // a file that is no JSON any more is missing; no other gives a table
+		b := bytes.Clone(compact.Bytes())
+		b[i] ^= 1
+		dir := changed(b)
+		_, missing, err := Draw(p, dir, plot.Style{})
+		if got, _ := os.ReadFile(filepath.Join(dir, TableFile)); err == nil && len(missing) == 0 && !bytes.Equal(got, want) {
+			t.Errorf("byte %d of\n%s\ngives another table\n%s", i, b, got)
+		}
+	}
 }
