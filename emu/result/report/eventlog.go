@@ -47,10 +47,11 @@ func (f LogForm) File() string {
 // link that leaves there) where the event has one; then the content of the event,
 // with the names of trace.Event's fields or the meaning of A and B.
 //
-// A binary log starts with the line "fabemu events 1", whose number is the version of the form. The
-// length of the names follows in 32 bits, low byte first, and the names of nodes, links and flows
-// as JSON; then the events, as a trace.Packer writes them. A control word of 0 ends the log. Where
-// it is missing, the run was killed or has failed.
+// A binary log starts with the line "fabemu events 2", whose number is the version of the form.
+// Blocks follow, each with a sum (blockWriter). Their contents, one after another, are the length of
+// the names in 32 bits, low byte first, and the names of nodes, links and flows as JSON; then the
+// events, as a trace.Packer writes them. A control word of 0 ends the log. Where it is missing, the
+// run was killed or has failed. Version 1 has the same contents without blocks.
 type EventLog struct {
 	w     io.Writer
 	names *names
@@ -72,9 +73,8 @@ type EventLog struct {
 func NewEventLog(w io.Writer, f *fabric.Fabric, form LogForm) *EventLog {
 	l := &EventLog{w: w, names: namesOf(f), text: make([]byte, 0, room+room/4)}
 	if form == BinaryLog {
-		l.form, l.end = trace.NewPacker(len(f.Nodes)), make([]byte, 4)
+		l.form, l.end, l.w = trace.NewPacker(len(f.Nodes)), make([]byte, 4), &blockWriter{w: w}
 		names, _ := json.Marshal(l.names) // texts and numbers cannot fail
-		l.text = append(l.text, magicLine...)
 		l.text = append(binary.LittleEndian.AppendUint32(l.text, uint32(len(names))), names...)
 	} else {
 		l.form = newLines(l.names)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"fabemu/wire/trace"
@@ -15,7 +16,8 @@ import (
 // The first line of a binary event log.
 const (
 	magicWords = "fabemu events "
-	magicLine  = magicWords + "1\n"
+	magicLine  = magicWords + "2\n"
+	firstLine  = magicWords + "1\n" // of a log without blocks
 )
 
 // IsEventLog reports whether a binary event log, of any version, begins with b.
@@ -24,6 +26,7 @@ func IsEventLog(b []byte) bool { return bytes.HasPrefix(b, []byte(magicWords)) }
 // EventReader reads a binary event log. Its text is that of the same log in the form JSONLog.
 type EventReader struct {
 	in     *bufio.Reader
+	blocks *blockReader // below it; nil: a log without
 	packer *trace.Packer
 	lines  *lines
 	events int    // that were read
@@ -33,16 +36,25 @@ type EventReader struct {
 
 // NewEventReader reads the head of a log. The error says what is there instead, or is that of r.
 func NewEventReader(r io.Reader) (*EventReader, error) {
-	l := &EventReader{in: bufio.NewReaderSize(r, 1<<16)}
-	head := make([]byte, len(magicLine)+4)
-	n, err := io.ReadFull(l.in, head)
-	magic, size := string(head[:min(n, len(magicLine))]), binary.LittleEndian.Uint32(head[len(magicLine):])
-	switch {
+	l := &EventReader{}
+	head := make([]byte, len(magicLine))
+	n, err := io.ReadFull(r, head)
+	switch magic := string(head[:n]); {
 	case !IsEventLog(head):
 		return nil, fmt.Errorf("this is no binary event log: its first bytes are %q", magic)
-	case len(magic) == len(magicLine) && magic != magicLine:
+	case err != nil:
+		return nil, l.short(err)
+	case magic == magicLine:
+		l.blocks = &blockReader{r: r, sum: crc32.Checksum(head, castagnoli)}
+		r = l.blocks
+	case magic != firstLine:
 		return nil, fmt.Errorf("this event log begins with %q, and this version of fabemu reads %q: read it with a newer one", magic, magicLine)
-	case size > mostResult:
+	}
+	l.in = bufio.NewReaderSize(r, 1<<16)
+	head = head[:4]
+	_, err = io.ReadFull(l.in, head)
+	size := binary.LittleEndian.Uint32(head)
+	if err == nil && size > mostResult {
 		return nil, fmt.Errorf("this event log has %d bytes of names, and %d are the most: something else has written it", size, mostResult)
 	}
 	var text bytes.Buffer // it grows with what comes
@@ -81,6 +93,9 @@ func (l *EventReader) Line() ([]byte, error) {
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == 0 {
 		if len(b) > 4 {
 			return nil, errors.New("this event log has bytes after its end: something else has written to it")
+		}
+		if l.blocks != nil && l.blocks.cut {
+			return nil, l.short(io.ErrUnexpectedEOF)
 		}
 		return nil, io.EOF
 	}

@@ -108,6 +108,22 @@ func ReadDir(dir string) (*Dir, error) {
 	return d, nil
 }
 
+// Verify compares a file of a results directory with its sum in ResultFile. Where there is no such
+// sum, as beside a file that was copied elsewhere, there is nothing to compare.
+func Verify(path string) error {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	b, err := files.Read(filepath.Join(dir, ResultFile), mostResult)
+	var result struct{ Files map[string]string }
+	if err != nil || json.Unmarshal(b, &result) != nil || result.Files[name] == "" {
+		return nil
+	}
+	sum, err := sumOf(path)
+	if err == nil && sum != result.Files[name] {
+		err = mixed(dir, name)
+	}
+	return err
+}
+
 // mixed reports that files are not the ones that a result was written with.
 func mixed(dir string, names ...string) error {
 	return fmt.Errorf("%s is a mix of two runs, or was changed: %s is not the file that %s was written with",

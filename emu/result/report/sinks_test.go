@@ -171,13 +171,18 @@ func TestEventReader(t *testing.T) {
 			t.Errorf("%d bytes of %d: %v\n%s", n, len(log), err, got)
 		}
 	}
-	head := len("fabemu events 1\n")
+	first := []byte("fabemu events 1\n") // without blocks
+	old, err := os.ReadFile("testdata/events-0.1.0.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for want, bad := range map[string][]byte{
-		`begins with "fabemu events 2\n"`: bytes.Replace(log, []byte("events 1"), []byte("events 2"), 1),
-		"bytes of names":                  append(log[:head:head], "\xff\xff\xff\x7f"...),
-		"the names of this event log":     append(log[:head:head], "\x01\x00\x00\x00{"...),
-		"bytes after its end":             append(log[:len(log):len(log)], log...),
-		"event 1 of this event log":       append(log[:head:head], "\x02\x00\x00\x00{}\x00\x01\x00\x00\x01"...),
+		`begins with "fabemu events 3\n"`: bytes.Replace(log, []byte("events 2"), []byte("events 3"), 1),
+		"bytes of names":                  append(first[:len(first):len(first)], "\xff\xff\xff\x7f"...),
+		"the names of this event log":     append(first[:len(first):len(first)], "\x01\x00\x00\x00{"...),
+		"bytes after its end":             append(old[:len(old):len(old)], old...),
+		"event 1 of this event log":       append(first[:len(first):len(first)], "\x02\x00\x00\x00{}\x00\x01\x00\x00\x01"...),
+		"a sum is wrong":                  append(log[:len(log):len(log)], log...),
 	} {
 		r, err := NewEventReader(bytes.NewReader(bad))
 		if err == nil {
@@ -189,7 +194,7 @@ func TestEventReader(t *testing.T) {
 	}
 }
 
-// A log of version 0.1.0, in which nodes were called machines, has the same lines.
+// A log of version 0.1.0, in which nodes were called machines, has the same lines, without blocks.
 func TestEventReaderOfEarlierVersion(t *testing.T) {
 	log, err := os.ReadFile("testdata/events-0.1.0.bin")
 	if err != nil {
@@ -205,9 +210,34 @@ func TestEventReaderOfEarlierVersion(t *testing.T) {
 	}
 }
 
+// TestChangedEventLogs: a bit that is changed anywhere in a binary log, a block that is missing or
+// one that is exchanged for another is an error, and no line of such a block is given out.
+func TestChangedEventLogs(t *testing.T) {
+	text, log := sampleLog(t, JSONLog, 1), sampleLog(t, BinaryLog, 2)
+	read := func(b []byte) ([]byte, error) {
+		r, err := NewEventReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(r)
+	}
+	for i := range log {
+		for bit := range 8 {
+			log[i] ^= 1 << bit
+			if got, err := read(log); err == nil || !bytes.HasPrefix(text, got) {
+				t.Errorf("bit %d of byte %d is changed: %v\n%s", bit, i, err, got)
+			}
+			log[i] ^= 1 << bit
+		}
+	}
+}
+
 // Whatever a file has, its lines are JSON.
 func FuzzEventReader(f *testing.F) {
 	f.Add(sampleLog(f, BinaryLog, 1))
+	if first, err := os.ReadFile("testdata/events-0.1.0.bin"); err == nil {
+		f.Add(first)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := NewEventReader(bytes.NewReader(b))
 		for err == nil {
