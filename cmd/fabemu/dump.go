@@ -33,6 +33,9 @@ func dumpCommand() *cobra.Command {
 						return err
 					}
 					defer file.Close()
+					if err := report.Verify(name); err != nil {
+						return err
+					}
 				}
 				in := bufio.NewReader(file)
 				if head, _ := in.Peek(1 << 5); report.IsEventLog(head) {
