@@ -40,8 +40,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestEqualValuesHaveTheirMean: the mean of equal values is that value, without a deviation. A bound
-// at it accepts it.
+// TestEqualValuesHaveTheirMean: the mean of equal values is that value, without a deviation. A
+// bound at it accepts it.
 func TestEqualValuesHaveTheirMean(t *testing.T) {
 	for _, v := range []float64{63, 0.1, 1. / 3, 1e-12, 4.7e9} {
 		for n := 2; n < 100; n++ {

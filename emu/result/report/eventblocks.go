@@ -16,8 +16,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 const mostBlock = 1 << 20
 
 // blockWriter writes the first line of a binary event log, and then what it is given in blocks: the
-// length, a sum, the bytes, and a sum. Numbers have 32 bits, low byte first. A sum is the CRC-32C of
-// everything before it but the sums, so that blocks that are changed, exchanged or left out are
+// length, a sum, the bytes, and a sum. Numbers have 32 bits, low byte first. A sum is the CRC-32C
+// of everything before it but the sums, so that blocks that are changed, exchanged or left out are
 // found. The first sum of a block protects its length, on which the rest depends.
 type blockWriter struct {
 	w    io.Writer

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestBlocks: contents come back, whatever the blocks; one that is missing, exchanged for another or
-// given twice is found.
+// TestBlocks: contents come back, whatever the blocks; one that is missing, exchanged for another
+// or given twice is found.
 func TestBlocks(t *testing.T) {
 	var b bytes.Buffer
 	w := &blockWriter{w: &b}

@@ -48,10 +48,10 @@ func (f LogForm) File() string {
 // with the names of trace.Event's fields or the meaning of A and B.
 //
 // A binary log starts with the line "fabemu events 2", whose number is the version of the form.
-// Blocks follow, each with a sum (blockWriter). Their contents, one after another, are the length of
-// the names in 32 bits, low byte first, and the names of nodes, links and flows as JSON; then the
-// events, as a trace.Packer writes them. A control word of 0 ends the log. Where it is missing, the
-// run was killed or has failed. Version 1 has the same contents without blocks.
+// Blocks follow, each with a sum (blockWriter). Their contents, one after another, are the length
+// of the names in 32 bits, low byte first, and the names of nodes, links and flows as JSON; then
+// the events, as a trace.Packer writes them. A control word of 0 ends the log. Where it is missing,
+// the run was killed or has failed. Version 1 has the same contents without blocks.
 type EventLog struct {
 	w     io.Writer
 	names *names
