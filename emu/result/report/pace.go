@@ -113,6 +113,8 @@ type limits struct {
 	p99      Number // lateness of departures, in T
 	latest   Number // lateness of the latest, in T
 	clocks   Number // error of a host's clock, in T
+	delay    Number // real programs: by how much longer 99 % of the packets take, in ms
+	rate     Number // real programs: share by which a rate over a second is off
 
 	startsMean, startsP99, startsLatest Number // actual timing: lateness of starts, in T
 }
@@ -126,15 +128,15 @@ const noLimit = Number(math.MaxFloat64)
 func limitsOf() []limits {
 	return []limits{
 		{
-			level: Exact, dilation: 1.05, hold: 10, off: 0.05, gap: 0.25, p99: 0.25, latest: 10, clocks: 0.05,
+			level: Exact, dilation: 1.05, hold: 10, off: 0.05, gap: 0.25, p99: 0.25, latest: 10, clocks: 0.05, delay: 0.1, rate: 0.001,
 			startsMean: 0.01, startsP99: 0.25, startsLatest: 10,
 		},
 		{
-			level: Faithful, dilation: noLimit, hold: noLimit, off: 0.5, gap: 1, p99: 1, latest: 100, clocks: 0.05,
+			level: Faithful, dilation: noLimit, hold: noLimit, off: 0.5, gap: 1, p99: 1, latest: 100, clocks: 0.05, delay: 1, rate: 0.02,
 			startsMean: 0.04, startsP99: 1, startsLatest: 100,
 		},
 		{
-			level: OrderOnly, dilation: noLimit, hold: noLimit, off: noLimit, gap: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit,
+			level: OrderOnly, dilation: noLimit, hold: noLimit, off: noLimit, gap: noLimit, p99: noLimit, latest: noLimit, clocks: noLimit, delay: noLimit, rate: noLimit,
 			startsMean: 0.04, startsP99: 1, startsLatest: 100,
 		},
 	}

@@ -399,6 +399,7 @@ func (r *Result) TakeGuests(c *metrics.Collector, end unit.Time, g *guest.Guests
 	programs := g.Stop()
 	r.Programs = programs.Report()
 	r.judgePrograms(s, programs.Value)
+	r.Verdict.Programs = ProgramsOf(g.Errors())
 	all, warnings := g.Report()
 	r.Guests, r.KernelTimes = all, g.Times()
 	for i := range r.Guests {

@@ -60,35 +60,36 @@ func (v *Verdict) Sentence() string {
 	if v.Reason == "" {
 		return ""
 	}
-	return strings.ToUpper(v.Reason[:1]) + v.Reason[1:] + "."
+	return capital(v.Reason) + "."
 }
 
 // Figures are a driver's measurements of its run. A frame leaves late if it is sent after its due
 // wall time. T is the time of the scenario's longest data frame on the link in question. A Number
 // that was not measured is Missing; NoFigures returns a value in which all are.
 type Figures struct {
-	Virtual       bool     `json:"-"` // the run was on the virtual clock
-	Order         Order    `json:"order"`
-	Pace          Pace     `json:"pace"`
-	Clocks        *Clocks  `json:"clocks,omitempty"`              // of a run on several hosts
-	Starts        *Starts  `json:"starts,omitempty"`              // under actual timing
-	LostDatagrams int64    `json:"lost_datagrams"`                // by the kernel
-	Changed       int64    `json:"changed_datagrams,omitempty"`   // came back with other bytes
-	Reordered     int64    `json:"reordered_datagrams,omitempty"` // overtook one of their direction of a link
-	Faults        []Fault  `json:"faults,omitempty"`              // the first of these three
-	Train         Number   `json:"datagrams_per_call"`            // datagrams that the kernel took in a call, as a mean
-	Refused       int64    `json:"refused_datagrams"`             // by the driver: datagrams of others
-	RefusedFor    []Count  `json:"refused_for,omitempty"`         // why, where any were
-	Unreachable   int64    `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
-	Violations    int64    `json:"violations"`                    // broken promises of the fabric
-	Stopped       int64    `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot continue; no Violations
-	WorstLink     string   `json:"worst_link"`                    // whose gaps were off the most often
-	GCCycles      int64    `json:"gc_cycles"`                     // of Go's collector during the run
-	Silent        []Silent `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
-	ForeignCPUs   Number   `json:"foreign_cpus"`                  // processors that others used, as a mean
-	BusySeconds   Number   `json:"busy_seconds"`                  // wall time in which the driver's loop had something to do
-	CPUSeconds    Number   `json:"cpu_seconds"`                   // processor time of all processes of the run, since model time 0
-	Verify        Verified `json:"verify"`                        // against a virtual re-run; "": not done
+	Virtual       bool      `json:"-"` // the run was on the virtual clock
+	Order         Order     `json:"order"`
+	Pace          Pace      `json:"pace"`
+	Clocks        *Clocks   `json:"clocks,omitempty"`              // of a run on several hosts
+	Starts        *Starts   `json:"starts,omitempty"`              // under actual timing
+	Programs      *Programs `json:"programs,omitempty"`            // of a run with real programs at dilation 1
+	LostDatagrams int64     `json:"lost_datagrams"`                // by the kernel
+	Changed       int64     `json:"changed_datagrams,omitempty"`   // came back with other bytes
+	Reordered     int64     `json:"reordered_datagrams,omitempty"` // overtook one of their direction of a link
+	Faults        []Fault   `json:"faults,omitempty"`              // the first of these three
+	Train         Number    `json:"datagrams_per_call"`            // datagrams that the kernel took in a call, as a mean
+	Refused       int64     `json:"refused_datagrams"`             // by the driver: datagrams of others
+	RefusedFor    []Count   `json:"refused_for,omitempty"`         // why, where any were
+	Unreachable   int64     `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
+	Violations    int64     `json:"violations"`                    // broken promises of the fabric
+	Stopped       int64     `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot continue; no Violations
+	WorstLink     string    `json:"worst_link"`                    // whose gaps were off the most often
+	GCCycles      int64     `json:"gc_cycles"`                     // of Go's collector during the run
+	Silent        []Silent  `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
+	ForeignCPUs   Number    `json:"foreign_cpus"`                  // processors that others used, as a mean
+	BusySeconds   Number    `json:"busy_seconds"`                  // wall time in which the driver's loop had something to do
+	CPUSeconds    Number    `json:"cpu_seconds"`                   // processor time of all processes of the run, since model time 0
+	Verify        Verified  `json:"verify"`                        // against a virtual re-run; "": not done
 }
 
 // Fault is a frame that the kernel did not carry as it was sent.
@@ -143,36 +144,65 @@ func noPercentiles() Percentiles {
 func Judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams+f.Changed+f.Reordered > 0:
-		return Void, faultWords(&f) + ": no figure is valid"
+		return Void, useless + faultWords(&f)
 	case f.Pace.Early > 0:
-		return Void, fmt.Sprintf("%s left before the due time, which is a fault of the program: no figure is valid",
+		return Void, useless + fmt.Sprintf("%s left before the due time, which is a fault of the program",
 			terminal.Count(f.Pace.Early, "frame"))
 	case f.Violations > 0:
-		return Void, fmt.Sprintf("the fabric broke its promises %s: no figure is valid", times(f.Violations))
+		return Void, useless + fmt.Sprintf("The fabric broke its promises %s", times(f.Violations))
 	case f.Stopped > 0:
-		return Void, fmt.Sprintf("the program of %s cannot continue, and the job waits forever: no figure is valid", terminal.Count(f.Stopped, "rank"))
+		return Void, useless + fmt.Sprintf("The program of %s cannot continue, and the job waits forever", terminal.Count(f.Stopped, "rank"))
 	case f.Verify == VerifiedDiffers:
-		return Void, "the event log differs from the virtual clock's: no figure is valid"
+		return Void, useless + "The event log differs from the virtual clock's"
 	case f.Virtual:
-		return Virtual, "the run was on the virtual clock: figures in model time are exact, and there are none in wall time"
+		return Virtual, "all figures may be used. The run was on the virtual clock: figures in model time are exact, and there are none in wall time"
 	}
-	pace := f.Pace.words() + clockWords(f.Clocks) + f.Starts.words()
+	why := f.Pace.words()
+	if f.Programs != nil {
+		why = f.Programs.words()
+	}
+	why += clockWords(f.Clocks) + f.Starts.words()
 	for _, s := range f.Silent {
-		pace += fmt.Sprintf(", %s did not answer for %s s", s.Part, s.Seconds.Short())
+		why += fmt.Sprintf(", %s did not answer for %s s", s.Part, s.Seconds.Short())
 	}
 	for _, l := range limitsOf() {
 		switch {
-		case !l.paced(&f.Pace) || !l.timed(f.Clocks) || !l.started(f.Starts):
+		case !l.kept(&f) || !l.timed(f.Clocks) || !l.started(f.Starts):
 			continue
+		case l.level == OrderOnly && f.Programs != nil:
+			return l.level, "what programs have measured may not be used, figures in model time may. " + capital(why)
 		case l.level == OrderOnly:
-			return l.level, pace + ": figures in model time are valid, figures in wall time are not"
+			return l.level, "figures in model time may be used, figures in wall time may not. " + capital(why)
 		case f.Pace.slow():
-			return l.level, pace + ": all figures are valid, those in wall time at the achieved dilation"
+			return l.level, "all figures may be used, those in wall time at the achieved dilation. " + capital(why)
 		default:
-			return l.level, pace + ": all figures are valid"
+			return l.level, "all figures may be used. " + capital(why)
 		}
 	}
-	return Degraded, pace + ": figures are off by an unknown amount"
+	return Degraded, inexact + capital(why)
+}
+
+// The first sentences of verdicts by which no figure may be used.
+const (
+	useless = "no figure may be used. "
+	inexact = "no figure may be used: all are off by an unknown amount. "
+)
+
+// kept reports whether a run keeps the limits of a level: those for programs, if there are any, and
+// otherwise those for the gaps between frames.
+func (l *limits) kept(f *Figures) bool {
+	if f.Programs != nil {
+		return l.served(f.Programs)
+	}
+	return l.paced(&f.Pace)
+}
+
+// capital returns a sentence with a capital letter.
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }
 
 // faultWords counts the faults of the kernel, and names the first frame.
@@ -186,7 +216,7 @@ func faultWords(f *Figures) string {
 			words = append(words, fmt.Sprintf("%s %s", x.verb, terminal.Count(x.n, "datagram")))
 		}
 	}
-	text := "the kernel " + strings.Join(words, " and ")
+	text := "The kernel " + strings.Join(words, " and ")
 	if len(f.Faults) > 0 {
 		x := f.Faults[0]
 		text += fmt.Sprintf(" (%s: frame %d from %s on link %s)", x.What, x.Frame, x.From, x.Link)
@@ -197,11 +227,12 @@ func faultWords(f *Figures) string {
 // BreakOff marks a run that a failure has ended before its time: it is degraded at best.
 func (v *Verdict) BreakOff(at unit.Time, why error) {
 	first, _, _ := strings.Cut(why.Error(), "\n")
-	valid := v.Reason
-	if v.Level != Void {
-		v.Level, valid = Degraded, "figures are of the time before, and off by an unknown amount"
+	broke := fmt.Sprintf("The run broke off at %v: %s", at, first)
+	if v.Level == Void {
+		v.Reason += ". " + broke
+		return
 	}
-	v.Reason = fmt.Sprintf("the run broke off at %v: %s; %s", at, first, valid)
+	v.Level, v.Reason = Degraded, inexact+broke
 }
 
 // Comment returns the verdict for a capture of the run, which may be partial; nothing on

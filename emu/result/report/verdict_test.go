@@ -28,46 +28,46 @@ func TestJudge(t *testing.T) {
 		want   Level
 		reason string
 	}{
-		{"as it should be", func(f *Figures) {}, Exact, "the gaps between frames are those of the model, 98.5 % of them to 5 % of a packet time, at a dilation of 50: all figures are valid"},
+		{"as it should be", func(f *Figures) {}, Exact, "all figures may be used. The gaps between frames are those of the model, 98.5 % of them to 5 % of a packet time, at a dilation of 50"},
 		{"5 % of the gaps off", func(f *Figures) { f.Pace.OffShare = 0.05 }, Exact, ""},
-		{"more gaps off", func(f *Figures) { f.Pace.OffShare = 0.051 }, Faithful, "its clock was held 2 times, for 2 ms in total, at most 0.5 ms at a time, 5.1 % of the gaps between frames were off by more than 5 % of a packet time: all figures are valid"},
+		{"more gaps off", func(f *Figures) { f.Pace.OffShare = 0.051 }, Faithful, "all figures may be used. Its clock was held 2 times, for 2 ms in total, at most 0.5 ms at a time, 5.1 % of the gaps between frames were off by more than 5 % of a packet time"},
 		{"half of the gaps off", func(f *Figures) { f.Pace.OffShare = 0.5 }, Faithful, ""},
-		{"most gaps off", func(f *Figures) { f.Pace.OffShare = 0.51 }, OrderOnly, "51.0 % of the gaps between frames were off by more than 5 % of a packet time: figures in model time are valid, figures in wall time are not"},
-		{"gaps not measured", func(f *Figures) { f.Pace.OffShare = Missing() }, OrderOnly, "the gaps between frames were not measured"},
+		{"most gaps off", func(f *Figures) { f.Pace.OffShare = 0.51 }, OrderOnly, "figures in model time may be used, figures in wall time may not. Its clock was held 2 times, for 2 ms in total, at most 0.5 ms at a time, 51.0 % of the gaps between frames were off by more than 5 % of a packet time"},
+		{"gaps not measured", func(f *Figures) { f.Pace.OffShare = Missing() }, OrderOnly, "The gaps between frames were not measured"},
 		{"no gaps", func(f *Figures) {
 			f.Pace.Gaps, f.Pace.OffShare, f.Pace.HeldShare, f.Pace.GapErrorT = 0, Missing(), Missing(), noPercentiles()
 		}, Exact, ""},
 		{"an error of T/4", func(f *Figures) { f.Pace.GapErrorT.P99 = 0.25 }, Exact, ""},
-		{"a larger error", func(f *Figures) { f.Pace.GapErrorT.P99 = 0.26 }, Faithful, "one gap in a hundred was off by more than 0.26 packet times"},
+		{"a larger error", func(f *Figures) { f.Pace.GapErrorT.P99 = 0.26 }, Faithful, "One gap in a hundred was off by more than 0.26 packet times"},
 		{"an error of T", func(f *Figures) { f.Pace.GapErrorT.P99 = 1 }, Faithful, ""},
 		{"an error above T", func(f *Figures) { f.Pace.GapErrorT.P99 = 1.01 }, OrderOnly, ""},
-		{"errors not measured", func(f *Figures) { f.Pace.GapErrorT = noPercentiles() }, OrderOnly, "by how much gaps between frames were off was not measured"},
+		{"errors not measured", func(f *Figures) { f.Pace.GapErrorT = noPercentiles() }, OrderOnly, "By how much gaps between frames were off was not measured"},
 		{"a hold in each gap", func(f *Figures) { f.Pace.OffShare, f.Pace.HeldShare, f.Pace.GapErrorT = 1, 1, noPercentiles() }, OrderOnly, ""},
 		{"a hold of 10 T", func(f *Figures) { f.Pace.LongestT = 10 }, Exact, ""},
-		{"a longer hold", func(f *Figures) { f.Pace.LongestT, f.Pace.LongestUs = 2000, 200_000 }, Faithful, "its clock was held 2 times, for 2 ms in total, at most 200 ms at a time: all"},
+		{"a longer hold", func(f *Figures) { f.Pace.LongestT, f.Pace.LongestUs = 2000, 200_000 }, Faithful, "all figures may be used. Its clock was held 2 times, for 2 ms in total, at most 200 ms at a time"},
 		{"a dilation of 5 % more", func(f *Figures) { f.Pace.Achieved = 52.5 }, Exact, ""},
-		{"a larger one", func(f *Figures) { f.Pace.Achieved = 61 }, Faithful, "this machine achieved a dilation of 61 (requested: 50), its clock was held 2 times, for 2 ms in total, at most 0.5 ms at a time: all figures are valid, those in wall time at the achieved dilation"},
-		{"dilation not measured", func(f *Figures) { f.Pace.Achieved = Missing() }, Faithful, "the dilation that was achieved was not measured"},
+		{"a larger one", func(f *Figures) { f.Pace.Achieved = 61 }, Faithful, "all figures may be used, those in wall time at the achieved dilation. This machine achieved a dilation of 61 (requested: 50), its clock was held 2 times, for 2 ms in total, at most 0.5 ms at a time"},
+		{"dilation not measured", func(f *Figures) { f.Pace.Achieved = Missing() }, Faithful, "The dilation that was achieved was not measured"},
 		{"p99 of the lateness at T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.25 }, Exact, ""},
-		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "one frame in a hundred left more than 0.26 packet times late"},
+		{"p99 above T/4", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 0.26 }, Faithful, "One frame in a hundred left more than 0.26 packet times late"},
 		{"p99 at T", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 1 }, Faithful, ""},
 		{"p99 above T", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = 1.01 }, OrderOnly, ""},
-		{"p99 not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = Missing() }, OrderOnly, "the lateness of frames was not measured"},
+		{"p99 not measured", func(f *Figures) { f.Pace.LatenessPacketTimes.P99 = Missing() }, OrderOnly, "The lateness of frames was not measured"},
 		{"the latest by 10 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 10 }, Exact, ""},
-		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "the latest frame left 11 packet times late"},
+		{"the latest by more", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 11 }, Faithful, "The latest frame left 11 packet times late"},
 		{"the latest by 100 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 100 }, Faithful, ""},
-		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "the latest frame left 1407 packet times late"},
-		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "at a dilation of 50, the clocks of the hosts agree within 5.0 % of a packet time: all"},
-		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree only within 5.0 % of a packet time (limit: 5.0 %): figures in model time"},
+		{"the latest by 1407 T", func(f *Figures) { f.Pace.LatenessPacketTimes.Max = 1407 }, OrderOnly, "The latest frame left 1407 packet times late"},
+		{"clocks at 5 % of T", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.05} }, Exact, "at a dilation of 50, the clocks of the hosts agree within 5.0 % of a packet time"},
+		{"clocks above", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: 0.0501} }, OrderOnly, "the clocks of the hosts agree only within 5.0 % of a packet time (limit: 5.0 %)"},
 		{"clocks not read at the end", func(f *Figures) { f.Clocks = &Clocks{ErrorPacketTimes: Missing()} }, OrderOnly, "how far the clocks of the hosts drifted is not known"},
 		{"nothing measured", func(f *Figures) { *f = NoFigures() }, OrderOnly, ""},
-		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "the kernel lost 1 datagram: no figure is valid"},
+		{"a lost datagram", func(f *Figures) { f.LostDatagrams = 1 }, Void, "no figure may be used. The kernel lost 1 datagram"},
 		{"an early frame", func(f *Figures) { f.Pace.Early = 2 }, Void, "2 frames left before the due time"},
 		{"a violation", func(f *Figures) { f.Violations = 1 }, Void, "broke its promises once"},
-		{"a program that cannot go on", func(f *Figures) { f.Stopped = 1 }, Void, "the program of 1 rank cannot continue, and the job waits forever"},
-		{"another log", func(f *Figures) { f.Verify = "differs" }, Void, "the event log differs from the virtual clock's"},
+		{"a program that cannot go on", func(f *Figures) { f.Stopped = 1 }, Void, "no figure may be used. The program of 1 rank cannot continue, and the job waits forever"},
+		{"another log", func(f *Figures) { f.Verify = "differs" }, Void, "no figure may be used. The event log differs from the virtual clock's"},
 		{"the same log", func(f *Figures) { f.Verify = "equal" }, Exact, ""},
-		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "packets started 0.5 % of a packet time after their limiters let them in the mean, one in a hundred 0.25 packet times or more, the latest 10: all"},
+		{"starts at T/4, some late", func(f *Figures) { f.Starts = starts(0.05, 0.25, 10) }, Exact, "packets started 0.5 % of a packet time after their limiters let them in the mean, one in a hundred 0.25 packet times or more, the latest 10"},
 		{"starts at T", func(f *Figures) { f.Starts = starts(1, 1, 100) }, Faithful, ""},
 		{"starts above T", func(f *Figures) { f.Starts = starts(0.02, 1.01, 10) }, Degraded, "off by an unknown amount"},
 		{"the latest start above 100 T", func(f *Figures) { f.Starts = starts(0.02, 0.1, 101) }, Degraded, "the latest 101"},
@@ -76,6 +76,10 @@ func TestJudge(t *testing.T) {
 		{"by 4 %", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.04 }, Faithful, ""},
 		{"by more", func(f *Figures) { f.Starts = starts(0.02, 0.1, 1); f.Starts.MeanPacketTimes = 0.041 }, Degraded, "4.1 % of a packet time"},
 		{"no packets", func(f *Figures) { f.Starts = StartsOf(measured.New(nil, 0), 1) }, Exact, ""},
+		{"programs", func(f *Figures) { f.Programs, f.Pace.OffShare = programs(0.1, 1), 0.97 }, Exact, "all figures may be used. From device to device, 99 % of the packets of programs took at most 0.1 ms longer than in the model, and all at most 1 ms: round trips are right to 0.2 ms, and rates over a second to 0.1 %"},
+		{"programs on a busy machine", func(f *Figures) { f.Programs, f.Pace.OffShare = programs(1, 20), 0.97 }, Faithful, "right to 2 ms, and rates over a second to 2.0 %"},
+		{"delays of programs", func(f *Figures) { f.Programs = programs(1.01, 1) }, OrderOnly, "what programs have measured may not be used, figures in model time may. From device to device"},
+		{"rates of programs", func(f *Figures) { f.Programs = programs(0.1, 21) }, OrderOnly, ""},
 		{"virtual", func(f *Figures) { *f = NoFigures(); f.Virtual = true }, Virtual, "figures in model time are exact"},
 		{"virtual with a violation", func(f *Figures) { f.Virtual, f.Violations = true, 2 }, Void, "2 times"},
 	} {
@@ -88,6 +92,11 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// programs are those of a run with real programs.
+func programs(p99, most Number) *Programs {
+	return &Programs{Packets: 100, ErrorMs: Percentiles{P99: p99, Max: most}}
 }
 
 // starts are those of actual timing.
@@ -153,7 +162,7 @@ func TestModelExactImpliesFaithful(t *testing.T) {
 			continue
 		}
 		for _, l := range limits {
-			if !l.paced(&f.Pace) || !l.started(f.Starts) {
+			if !l.kept(&f) || !l.started(f.Starts) {
 				t.Fatalf("%+v\nis exact and not %s", f, l.level)
 			}
 		}
@@ -239,6 +248,8 @@ func limitsTable() string {
 	row("actual timing: packets start late by, in the mean, at most", cell("% of T", 100)(func(l *limits) Number { return l.startsMean }))
 	row("actual timing: 99 % of the packets start within", packetTimes(func(l *limits) Number { return l.startsP99 }))
 	row("actual timing: all of them start within", packetTimes(func(l *limits) Number { return l.startsLatest }))
+	row("real programs at dilation 1: 99 % of the packets are late by, at most", cell("ms", 1)(func(l *limits) Number { return l.delay }))
+	row("real programs at dilation 1: rates over a second are off by, at most", share(func(l *limits) Number { return l.rate }))
 	row("the clock of a host is off, at most", cell("% of T", 100)(func(l *limits) Number { return l.clocks }))
 	return b.String()
 }

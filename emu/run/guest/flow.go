@@ -140,14 +140,12 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 		s.guests.mustRead(s.to)
 		return
 	}
-	if at == 0 {
-		at = now
-	}
 	if s.to.card != nil {
 		s.to.card.join.Hold = min(max(holdLeast, s.guests.late(model)), holdMost)
 	}
 	if len(s.kept) == 0 {
 		if at-now < soonEnough {
+			s.guests.arrive(at, now)
 			s.guests.write(s.to, packet)
 			return
 		}
@@ -164,6 +162,7 @@ func (s *sink) Put(model unit.Time, b wire.Body) {
 func (s *sink) release(now int64) bool {
 	n := 0
 	for n < len(s.kept) && s.kept[n].at-now < soonEnough {
+		s.guests.arrive(s.kept[n].at, now)
 		s.guests.write(s.to, s.kept[n].packet)
 		s.spare = append(s.spare, s.kept[n].packet)
 		n++

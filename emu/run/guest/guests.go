@@ -19,6 +19,7 @@ import (
 	"fabemu/emu/host/netns"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 	"fabemu/node"
 	"fabemu/node/rp"
@@ -31,6 +32,7 @@ import (
 type Guests struct {
 	topology *netns.Topology // of the real ones
 	fabric   *fabric.Fabric
+	errors   pace.Histogram // of the delays of packets between real hosts, in ns of wall time
 	all      []*guest       // in the order of the endpoints
 	of       map[int]*guest // by node
 	byIP     map[netip.Addr]int
@@ -255,7 +257,7 @@ func (g *Guests) Stop() *Programs {
 // layOut returns the guests of a fabric, without devices.
 func layOut(f *fabric.Fabric) *Guests {
 	began := time.Now()
-	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f,
+	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f, errors: pace.NewHistogram(100_000_000_000),
 		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
 		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}}
 	for i := range f.Nodes {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
 )
 
@@ -52,6 +53,15 @@ func (g *Guests) Events() []Event { return g.events }
 
 // Times returns the times of the guests' kernels, at a dilation above 1.
 func (g *Guests) Times() []KernelTime { return g.times }
+
+// Errors returns by how much longer than in the model the packets between real hosts took, in ns,
+// at dilation 1; nothing otherwise.
+func (g *Guests) Errors() pace.Histogram {
+	if g.fabric.Scenario.Wall.Dilation != 1 {
+		return pace.Histogram{}
+	}
+	return g.errors
+}
 
 // Report returns the packets of each guest, and warnings. Call it before Close.
 func (g *Guests) Report() ([]Report, []string) {

@@ -49,6 +49,14 @@ func (t *transit) mark(b wire.Body) uint64 {
 	return maphash.Bytes(t.guests.seed, b.Bytes[:min(len(b.Bytes), marked)])
 }
 
+// arrive records by how much later than in the model (at; 0: not known) a packet of real hosts
+// arrives, in wall time.
+func (g *Guests) arrive(at, now int64) {
+	if at != 0 {
+		_ = g.errors.RecordValue(min(max(0, now-at), 100_000_000_000)) // the histogram has room for it
+	}
+}
+
 // leave returns the wall time at which a packet must arrive that comes out at a model time: its
 // entry plus its time in the model. It returns 0 for a packet without a record.
 func (t *transit) leave(now unit.Time, b wire.Body) int64 {

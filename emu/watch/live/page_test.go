@@ -227,7 +227,7 @@ func TestDeadlockFlashes(t *testing.T) {
 	b.fine()
 }
 
-// TestVoidIsRed: the strip is red as soon as no figure is valid.
+// TestVoidIsRed: the strip is red as soon as no figure may be used.
 func TestVoidIsRed(t *testing.T) {
 	c, moments := congested(t)
 	moments[1].Verdict, moments[1].Why = "void", "Frames were lost."
