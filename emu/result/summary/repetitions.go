@@ -82,7 +82,7 @@ func WriteRepetitionsPage(dir string, r *seeds.Repetitions) (string, error) {
 }
 
 // WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations
-// of links and groups.
+// of links and groups, in percent; where there are many, those of the busiest.
 func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
 	p := pageOfRepetitions(r)
 	p.Title, p.Verdict = p.Title+": "+p.Verdict, ""
