@@ -14,7 +14,7 @@
 # The passes of --all:
 #
 #   1. scripts/check.sh
-#   2. go test -race -short of the packages that import sync or what is built on it, or whose tests do
+#   2. go test -race -short of the packages that import sync, or whose tests do, but for commands
 #   3. go test of the other packages, and of the tests that were skipped in pass 2: long ones (testing.Short), and those
 #      that lack something
 #   4. go test -tags timing: tests that judge the time on a clock, or allocations, which the race detector and other
@@ -184,10 +184,11 @@ count() {
 # package comes again.
 of() { sed -u "s/\"Package\":\"[^\"]*/& ($*)/"; }
 
-# concurrent: the packages in which the race detector can find something: they import sync, or their tests do.
+# concurrent: the packages in which the race detector can find something: they import sync, or their tests do. A command
+# is not among them, because its tests run a program that is built without the detector.
 concurrent() {
-	go list -f '{{range .Imports}}{{.}} {{end}}{{range .TestImports}}{{.}} {{end}}{{range .XTestImports}}{{.}} {{end}}: {{.ImportPath}}' ./... |
-		sed -nE 's/^(.* )?(sync|sync\/atomic|golang\.org\/x\/sync\/[a-z]+) .*: //p'
+	go list -f '{{range .Imports}}{{.}} {{end}}{{range .TestImports}}{{.}} {{end}}{{range .XTestImports}}{{.}} {{end}}: {{.ImportPath}} {{.Name}}' ./... |
+		sed -nE 's/^(.* )?(sync|sync\/atomic|golang\.org\/x\/sync\/[a-z]+) .*: //p' | sed -n '/ main$/!s/ .*//p'
 }
 
 # skipped FILE: "PACKAGE TEST" for the tests that were skipped, or had a part that was, by a file of events.

@@ -1,7 +1,7 @@
 // Package archtest tests the tree: which packages may import which, which calls are
 // banned where and why, that no package has mutable state, that texts are not compared
 // with the words of scenarios, that packages have comments, which fit a page, and that
-// files are formatted.
+// files are formatted and tests are in a pass of scripts/test.sh.
 //
 // The tests need only Go, and "go test ./..." runs them. Their rules are tables: the
 // layers in layers_test.go, the bans in bans_test.go. To add a package, give it a layer
