@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
+	"fabemu/emu/watch/subnet"
 
 	"github.com/spf13/cobra"
 )
@@ -21,7 +23,14 @@ func cleanupCommand() *cobra.Command {
 			if err := host.NeedsLinux("cleanup"); err != nil {
 				return err
 			}
+			removed, err := removeClients(c.OutOrStdout(), f.List)
+			if err != nil {
+				return failed(err)
+			}
 			runs, err := netns.Find()
+			if errors.Is(err, netns.ErrPrivilege) && removed > 0 {
+				return nil // there was something to do without it
+			}
 			if errors.Is(err, netns.ErrPrivilege) {
 				return fmt.Errorf("cleanup: %w", err)
 			}
@@ -42,6 +51,19 @@ func cleanupCommand() *cobra.Command {
 	}
 	add(c, &f, "list")
 	return c
+}
+
+// removeClients removes the folders that killed programs of InfiniBand have left in this folder, or
+// only lists them, and returns how many there are.
+func removeClients(w io.Writer, list bool) (n int, err error) {
+	for _, path := range subnet.DeadClients(".") {
+		fmt.Fprintf(w, "a program of InfiniBand is dead, and has left:\n  folder %s\n", path)
+		if !list {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+		n++
+	}
+	return n, err
 }
 
 // listRuns lists the namespaces of runs, and returns the runs that are dead.

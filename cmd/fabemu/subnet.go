@@ -8,14 +8,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
 	"fabemu/emu/fabric"
+	"fabemu/emu/host"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/watch/observe"
@@ -124,7 +127,7 @@ func subnetCommand() *cobra.Command {
 	return c
 }
 
-// exec makes this process a command that sees the subnet of a run.
+// exec runs a command that sees the subnet of a run. The command ends with the run.
 func (f *subnetExecFlags) exec(args []string) error {
 	dirs := []string{f.Run}
 	if f.Run == "" {
@@ -160,8 +163,69 @@ func (f *subnetExecFlags) exec(args []string) error {
 	if err != nil {
 		return fmt.Errorf("there is no command %s (opensm and infiniband-diags have those of InfiniBand): %w", args[0], err)
 	}
-	c := exec.Cmd{Env: append(os.Environ(), env...)} // whose Environ has the last value of each variable, and no other
-	return failure{syscall.Exec(path, args, c.Environ())}
+	name := ""
+	for _, v := range env {
+		if socket, ok := strings.CutPrefix(v, "IBSIM_SOCKNAME="); ok {
+			name = socket
+		}
+	}
+	// Environ has the last value of each variable, and no other.
+	return attend(&exec.Cmd{Path: path, Args: args, Env: append(os.Environ(), env...), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}, name)
+}
+
+// How often a program is told of the end of its run, and how long it may take to end.
+const (
+	attendEvery = 100 * time.Millisecond
+	attendEnd   = 5 * time.Second
+)
+
+// attend runs a program until it ends, or until the subnet with a name has ended, and removes the
+// folder that libumad2sim makes for a program and leaves when the program is killed. The terminal
+// interrupts the program too, which decides what that means.
+func attend(c *exec.Cmd, name string) error {
+	came := make(chan os.Signal, 8)
+	signal.Notify(came, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(came)
+	guard := host.NewChildGuard()
+	defer guard.Close()
+	if err := guard.Start(c); err != nil {
+		return failure{err}
+	}
+	defer os.RemoveAll(subnet.ClientFolder(c.Process.Pid))
+	ended := make(chan error, 1)
+	go func() {
+		defer errs.Catch(func(err error) { ended <- err })
+		ended <- c.Wait()
+	}()
+	t := time.NewTicker(attendEvery)
+	defer t.Stop()
+	over := time.Time{}
+	for {
+		select {
+		case err := <-ended:
+			var how *exec.ExitError
+			switch {
+			case !over.IsZero() || err == nil:
+				return nil
+			case errors.As(err, &how) && how.Exited():
+				return exit(how.ExitCode())
+			}
+			return failure{fmt.Errorf("%s: %w", c.Args[0], err)}
+		case s := <-came:
+			if s == syscall.SIGTERM || s == syscall.SIGHUP { // which came to this process alone
+				c.Process.Signal(s)
+			}
+		case now := <-t.C:
+			switch {
+			case over.IsZero() && subnet.Answers(name) != nil:
+				over = now
+				fmt.Fprintf(os.Stderr, "fabemu: the run has ended, and with it %s\n", c.Args[0])
+				c.Process.Signal(syscall.SIGTERM)
+			case !over.IsZero() && now.Sub(over) > attendEnd:
+				c.Process.Kill()
+			}
+		}
+	}
 }
 
 // subnetEnvironment returns the variables for programs that are to see an active run.

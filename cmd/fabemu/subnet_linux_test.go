@@ -673,3 +673,43 @@ func TestSubnetArbitration(t *testing.T) {
 		})
 	}
 }
+
+// A program of subnet exec ends with the run, and its exit status is that of subnet exec before.
+func TestSubnetExecEnds(t *testing.T) {
+	t.Parallel()
+	runtest.NeedTools(t, "opensm")
+	dir := t.TempDir()
+	run := exec.Command(binary, "run", "infiniband/opensm", "--subnet=1m", "--quiet", "--out", "results/lab")
+	run.Dir = dir
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { run.Process.Kill() })
+	runtest.Await(t, "the run waits for a manager", func() bool { return exists(filepath.Join(dir, "results/lab", subnetFile)) })
+	under := func(program ...string) *exec.Cmd {
+		c := exec.Command(binary, append([]string{"subnet", "exec", "--"}, program...)...)
+		c.Dir = dir
+		return c
+	}
+	if code := status(under("sh", "-c", "exit 7").Run()); code != 7 {
+		t.Errorf("exit status %d, want 7", code)
+	}
+	var said strings.Builder
+	c := under("sh", "-c", "echo begun; exec sleep 600")
+	c.Stderr = &said
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := out.Read(make([]byte, 16)); n == 0 {
+		t.Fatal(err)
+	}
+	run.Process.Signal(os.Interrupt)
+	run.Wait()
+	if err := c.Wait(); err != nil || !strings.Contains(said.String(), "the run has ended, and with it sh") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -455,4 +456,20 @@ func (v *Server) Report() (*report.Subnet, error) {
 	defer v.mu.Unlock()
 	counts := v.subnet.Counts
 	return &counts, v.failed
+}
+
+// ClientFolder returns the folder that libumad2sim makes in the working folder of a client.
+func ClientFolder(pid int) string { return fmt.Sprintf("sys-%d", pid) }
+
+// DeadClients returns the folders in a folder of clients that have died: those with a process that
+// has ended, and with a file of libumad2sim.
+func DeadClients(dir string) (dead []string) {
+	found, _ := filepath.Glob(filepath.Join(dir, "sys-*"))
+	for _, path := range found {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), "sys-"))
+		if _, none := os.Stat(filepath.Join(path, "sys", "class", "infiniband")); err == nil && none == nil && pid > 0 && host.Gone(pid) {
+			dead = append(dead, path)
+		}
+	}
+	return dead
 }
