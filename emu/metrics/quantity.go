@@ -19,7 +19,7 @@ type Quantity struct {
 	Links string // the meaning for a direction of a link; empty: links do not have it
 	Flows string // the meaning for a flow, or for all flows of a group; empty: they do not have it
 	Works bool   // a workload has it, as flows do
-	Whole bool   // it is of transfers, or of rounds, that end: the usual time is the whole run
+	Whole bool   // it is of transfers or rounds that end: Metric.OverRun takes the whole run
 	None  string // why it is undefined, where it is; empty: nothing was there to measure
 
 	link, flow formula
