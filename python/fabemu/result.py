@@ -170,9 +170,15 @@ class Result:
         return bool(self.data["partial"])
 
     @property
+    def _stuck(self) -> bool:
+        """Whether a deadlock that no check expects has ended the run."""
+        expected = any(c.outcome == "pass" and c.metric.endswith(".deadlocks") and c.value for c in self.checks)
+        return bool(self.data.get("ended_ps") and self.data.get("deadlocks")) and not expected
+
+    @property
     def ok(self) -> bool:
-        """Whether no check has failed, and the run is whole and not void: exit status 0 of the command."""
-        whole = not self.partial and not self.verdict.void and not self.data.get("unwritten")
+        """Whether no check has failed, and the run is whole, not void and not stuck: exit status 0 of the command."""
+        whole = not self.partial and not self.verdict.void and not self.data.get("unwritten") and not self._stuck
         return whole and all(c.ok for c in self.checks)
 
     @property

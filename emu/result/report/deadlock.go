@@ -1,6 +1,9 @@
 package report
 
 import (
+	"slices"
+	"strings"
+
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/deadlock"
 )
@@ -22,3 +25,15 @@ func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 	}
 	return found
 }
+
+// Stuck reports whether a deadlock has ended the run early, unless it is what a check of the
+// scenario expects.
+func (r *Result) Stuck() bool {
+	expected := func(c Check) bool {
+		return c.Outcome == Pass && c.Value > 0 && strings.HasSuffix(c.Metric, "."+deadlocks)
+	}
+	return r.EndedPs > 0 && len(r.Deadlocks) > 0 && !slices.ContainsFunc(r.Checks, expected)
+}
+
+// deadlocks is the quantity that counts the deadlocks of a link.
+const deadlocks = "deadlocks"

@@ -1,0 +1,35 @@
+package report_test
+
+import (
+	"testing"
+
+	"fabemu/emu/result/report"
+)
+
+// A deadlock that ends a run is a failure, unless a check of the scenario wants it and holds.
+func TestStuck(t *testing.T) {
+	check := func(metric string, value float64, outcome report.Outcome) report.Check {
+		return report.Check{Metric: metric, Judged: report.Judged{Value: report.Number(value), Outcome: outcome}}
+	}
+	found := []report.Deadlock{{AtPs: 1}}
+	for name, c := range map[string]struct {
+		ended     int64
+		deadlocks []report.Deadlock
+		checks    []report.Check
+		want      bool
+	}{
+		"no deadlock":                     {0, nil, nil, false},
+		"all flows are finished":          {5, nil, nil, false},
+		"frames go on elsewhere":          {0, found, nil, false},
+		"nothing can happen":              {5, found, nil, true},
+		"another check holds":             {5, found, []report.Check{check("f.rate", 1, report.Pass)}, true},
+		"a check expects it":              {5, found, []report.Check{check("S1-S2.deadlocks", 1, report.Pass)}, false},
+		"a check expects one that is not": {5, found, []report.Check{check("S1-S2.deadlocks", 0, report.Fail)}, true},
+		"a check expects none elsewhere":  {5, found, []report.Check{check("S5-S6.deadlocks", 0, report.Pass)}, true},
+	} {
+		r := report.Result{EndedPs: c.ended, Deadlocks: c.deadlocks, Checks: c.checks}
+		if got := r.Stuck(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
