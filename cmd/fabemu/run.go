@@ -203,6 +203,11 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			err = failure{e}
 		}
 	}()
+	release := func() {}
+	if f.Log != "" || len(f.Record) > 0 || o.Trace != nil || o.Capture != nil {
+		release = files.Reserve(dir, roomForResults) // long files may fill the disk
+	}
+	defer release()
 	if err := out.open(f, dir, &o); err != nil {
 		return failure{err}
 	}
@@ -227,6 +232,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	page.observe(&o)
 	result, err := emu.Run(ctx, s, o)
 	done()
+	release()
 	if result == nil {
 		return failure{err}
 	}
@@ -254,6 +260,10 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}
 	return exit(f.status(result.Result))
 }
+
+// roomForResults is how many bytes of the disk are kept for the results of a run that also writes
+// logs or captures.
+const roomForResults = 4 << 20
 
 // showInterfaces names the interfaces of this machine that the run is about to change.
 func showInterfaces(s *scenario.Scenario) {
