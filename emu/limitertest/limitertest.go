@@ -13,8 +13,14 @@ import (
 func Run(t *testing.T, new func(line unit.Rate) node.RateLimiter) {
 	t.Helper()
 	t.Run("allocations", func(t *testing.T) { allocations(t, new) })
+	passed := true
 	for _, c := range bench.Cases() {
-		t.Run(c.Name, func(t *testing.T) { judge(t, c, bench.Measure(new, c, nil)) })
+		passed = t.Run(c.Name, func(t *testing.T) { judge(t, c, bench.Measure(new, c, nil)) }) && passed
+	}
+	if !passed {
+		for _, c := range bench.Causes(bench.Of(new), 0) {
+			t.Logf("probable cause: %s: %s", c.Text, c.Evidence)
+		}
 	}
 	if testing.Short() {
 		return
@@ -36,9 +42,6 @@ func judge(t *testing.T, c bench.Case, r *bench.Report) {
 	t.Log(r)
 	for _, f := range r.Faults {
 		t.Errorf("%s\n%v", c.Doc, f)
-	}
-	for _, c := range bench.Causes([]*bench.Report{r}) {
-		t.Logf("probable cause: %s: %s", c.Text, c.Evidence)
 	}
 }
 

@@ -98,7 +98,7 @@ sent) due=$((t + 17142858)); echo ok;;
 		cause   string          // empty: none
 	}{
 		{limiters.Ours()[0], "step/up", "", ""},
-		{&limiters.Subject{Name: "whole", New: func(r unit.Rate) node.RateLimiter { return &whole{InterPacketDelay: *node.NewInterPacketDelay(r)} }}, "steady/700Mbps", bench.Burst, "gaps are whole microseconds"},
+		{&limiters.Subject{Name: "whole", New: func(r unit.Rate) node.RateLimiter { return &whole{InterPacketDelay: *node.NewInterPacketDelay(r)} }}, "steady/700Mbps", bench.Burst, "gaps are rounded down to whole microseconds"},
 		{puts, "steady/700Mbps", bench.Program, "a rounding or a coarse clock"},
 	} {
 		r, err := limiters.Run(context.Background(), tc.subject, limiters.Options{Cases: []string{tc.cases}, Packets: 500})
@@ -120,6 +120,9 @@ sent) due=$((t + 17142858)); echo ok;;
 			continue
 		}
 		for _, out := range []string{text.String(), page.String()} {
+			if tc.outcome == bench.Program && !strings.Contains(out, "program (later when asked again)") {
+				t.Errorf("%s: the outcome does not name the rule that is broken:\n%s", tc.subject.Name, text.String())
+			}
 			if !strings.Contains(out, "Probable cause: "+tc.cause) || !strings.Contains(out, "Evidence: ") {
 				t.Errorf("%s: no cause %q:\n%s", tc.subject.Name, tc.cause, text.String())
 			}

@@ -9,12 +9,14 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/program"
 	"fabemu/wire/unit"
 )
 
@@ -27,9 +29,11 @@ type Options struct {
 	// Approximate limit on the packets of a case (default: none; 2000 for another program).
 	Packets int `flag:"packets" arg:"N" needs:"!replay" low:"0" high:"1000000000"`
 	// On the virtual clock, in real time over a socket (wall), or both.
-	Clock  mode.Clock     `flag:"clock" needs:"!replay" def:"both" words:"virtual|wall|both"`
-	Fabemu string         // the version, for the report
-	Done   func(*Outcome) // receives each outcome; may be nil
+	Clock mode.Clock `flag:"clock" needs:"!replay" def:"both" words:"virtual|wall|both"`
+	// Repeat a case in real time that is not timed, because the machine is too busy, until it is, or for this long.
+	UntilTimed time.Duration  `flag:"until-timed" group:"Measurement" arg:"TIME" needs:"!replay"`
+	Fabemu     string         // the version, for the report
+	Done       func(*Outcome) // receives each outcome; may be nil
 }
 
 // packetsOfPrograms is the largest number of packets of a case for another program.
@@ -85,14 +89,21 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	}
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Note: s.Note, Cases: []Outcome{}}
 	finished := 0
-	var reports []*bench.Report
 	for i, c := range cases {
 		c, smaller := c.brief(most)
 		trace := draw(&c.Case)
-		within, done := s.begins(ctx, c.Longest())
-		measured, failed := c.measure(within, s, c.Case, trace.add)
-		fault, err := s.ended()
-		done()
+		var measured *bench.Report
+		var fault *program.Fault
+		var err, failed error
+		for began := time.Now(); ; {
+			within, done := s.begins(ctx, c.Longest())
+			measured, failed = c.measure(within, s, c.Case, trace.add)
+			fault, err = s.ended()
+			done()
+			if fault != nil || err != nil || failed != nil || ctx.Err() != nil || timed(measured) || time.Since(began) >= o.UntilTimed {
+				break
+			}
+		}
 		if r.Partial = ctx.Err() != nil; r.Partial {
 			r.NotRun = names(cases[i:])
 			break
@@ -108,16 +119,14 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			measured.Rename(bench.Contract, bench.Program)
 		}
 		var out Outcome
-		if fault != nil { // the figures mean nothing, but they may show the cause
+		if fault != nil { // the figures mean nothing
 			out = outcomeOf(&c.Case, c.clock, smaller, &bench.Report{Fairness: math.NaN()}, nil)
-			f := bench.Fault{Criterion: bench.Program, Text: fault.Error()}
-			out.Faults = []Fault{{f, fmt.Sprintf("%s: %v", bench.Program, fault)}}
-			measured.Faults = append(measured.Faults, f)
+			f := bench.Fault{Criterion: bench.Program, Rule: string(fault.Rule), Text: fault.Error()}
+			out.Faults = []Fault{{f, fmt.Sprintf("%s (%s): %v", bench.Program, fault.Rule, fault)}}
 		} else {
 			out = outcomeOf(&c.Case, c.clock, smaller, measured, trace)
 			finished++
 		}
-		reports = append(reports, measured)
 		r.Cases = append(r.Cases, out)
 		if o.Done != nil {
 			o.Done(&out)
@@ -127,8 +136,36 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			break
 		}
 	}
-	r.Limiter, r.Causes = cmp.Or(s.Name, "a program without a name"), bench.Causes(reports)
+	r.Limiter = cmp.Or(s.Name, "a program without a name")
+	if finished > 0 && !r.Partial && slices.ContainsFunc(r.Cases, Outcome.faultOfLimiter) {
+		r.Causes = s.causes(ctx, packetsOfPrograms)
+	}
 	return r, nil
+}
+
+// timed reports whether the machine had the time for the measurement, if it is in real time.
+func timed(r *bench.Report) bool { return r.Real == nil || r.Real.Judged() }
+
+// faultOfLimiter reports whether a case has a fault whose cause experiments may find. They are not for
+// faults in real time, which depend on the machine.
+func (o Outcome) faultOfLimiter() bool {
+	return o.Clock == mode.VirtualClock && o.trace != nil && o.Faults != nil
+}
+
+// causes looks for the causes of the faults. Another program is asked for some packets only.
+func (s *Subject) causes(ctx context.Context, most int) []bench.Cause {
+	if s.program == nil {
+		return bench.Causes(bench.Of(s.New), 0)
+	}
+	return bench.Causes(func(longest unit.Size) (bench.New, func() bool) {
+		within, done := s.begins(ctx, longest)
+		return s.New, func() bool {
+			fault, err := s.ended()
+			whole := fault == nil && err == nil && within.Err() == nil
+			done()
+			return whole
+		}
+	}, most)
 }
 
 func names(cases []situation) (names []string) {

@@ -95,14 +95,18 @@ func (o *Outcome) row() []string {
 // timed reports whether the machine had the time for the measurement in real time, if there is one.
 func (o *Outcome) timed() bool { return o.Real == nil || o.Real.Judged }
 
-// outcomeText names the criteria of faults.
+// outcomeText names the criteria of faults, and where another program has failed the rule that it broke.
 func outcomeText(faults []Fault) string {
 	if len(faults) == 0 {
 		return "pass"
 	}
 	var words []string
 	for _, f := range faults {
-		words = append(words, string(f.Criterion))
+		word := string(f.Criterion)
+		if f.Rule != "" {
+			word += " (" + f.Rule + ")"
+		}
+		words = append(words, word)
 	}
 	return strings.Join(words, ", ")
 }
@@ -112,6 +116,9 @@ func (o *Outcome) rateError() string {
 	for _, n := range []int{100, 1000, 10} {
 		i := slices.IndexFunc(o.Windows, func(w Window) bool { return w.Packets == n })
 		if i >= 0 && o.Windows[i].Low.Known() {
+			if !o.Windows[i].High.Known() { // some packets start at once
+				return fmt.Sprintf("above %s %%", signed(o.Windows[i].Low))
+			}
 			return fmt.Sprintf("%s..%s %%", signed(o.Windows[i].Low), signed(o.Windows[i].High))
 		}
 	}

@@ -1,139 +1,207 @@
 package bench
 
 import (
+	"math"
+
+	"fabemu/node"
 	"fabemu/wire/unit"
 )
 
 // Cause is a probable cause of faults, in words.
 type Cause struct {
-	Text     string `json:"text"`     // such as "gaps are whole microseconds"
+	Text     string `json:"text"`     // such as "a refusal consumes credit"
 	Evidence string `json:"evidence"` // the measured figures that speak for it
 }
 
-// grains are the units in which limiters round, the coarsest first.
-var grains = [...]struct {
-	d    unit.Duration
-	unit string
-	text string
-}{
-	{unit.Millisecond, "milliseconds", "a millisecond clock: gaps are whole milliseconds"},
-	{unit.Microsecond, "microseconds", "gaps are whole microseconds: a microsecond clock, or a delay that is rounded to one"},
-	{unit.Nanosecond, "nanoseconds", "rounding below one nanosecond: gaps are whole nanoseconds"},
+// Maker returns a maker of limiters for packets up to a length, and a function to call when the experiment with
+// them is over. It reports whether they have worked: a program may have failed.
+type Maker func(longest unit.Size) (new New, ended func() bool)
+
+// Of returns the Maker of limiters that are part of this program.
+func Of(new New) Maker {
+	return func(unit.Size) (New, func() bool) { return new, func() bool { return true } }
 }
 
-// signs are the measurements that point to a cause.
-type signs struct {
-	gaps     [len(grains)]grained // of packets that waited for the limiter
-	delays   grained              // put-offs, by whole milliseconds or not
-	shifts   int                  // packets that were put off at the instant that they were given
-	asked    int                  // how many of them the caller had asked for again before that instant
-	longest  unit.Duration        // the longest put-off
-	rate     unit.Rate            // at it
-	pause    unit.Duration        // without a start, after which the most bytes started without waiting
-	credit   float64              // those bytes, beyond the rate
-	promised unit.Size            // how many may
-}
-
-// grained counts durations that are whole multiples of a grain, where no whole multiple is wanted.
-type grained struct {
-	of, whole   int
-	gap, wanted unit.Duration // an example
-	rate        unit.Rate
-}
-
-// fewSigns are too few durations for a cause.
-const fewSigns = 50
-
-// gap records a gap between packets, where another one is wanted. Where the link has moved the
-// packet before, the instant is whole and not the gap.
-func (s *signs) gap(now unit.Time, gap, wanted unit.Duration, r unit.Rate) {
-	for i, g := range grains {
-		if x := &s.gaps[i]; wanted%g.d != 0 {
-			whole := gap%g.d == 0
-			if x.of++; whole || now%unit.Time(g.d) == 0 {
-				if x.whole++; whole && gap > x.gap {
-					x.gap, x.wanted, x.rate = gap, wanted, r
-				}
-			}
+// Causes looks for the causes of the faults of a limiter, by experiments with fresh limiters on the virtual clock.
+// Each experiment is made for one mistake or a few. It plays a script whose outcome differs between the mistake and all
+// limiters that are right, so a cause is only named where the limiter does what the mistake does. With most > 0 no
+// experiment has many more packets than that.
+func Causes(of Maker, most int) []Cause {
+	if most <= 0 {
+		most = 600_000
+	}
+	b := &lab{most: most}
+	for _, e := range experiments() {
+		if e.last && len(b.causes) > 0 {
+			continue
 		}
-	}
-}
-
-// putOff records that a packet was put off at the instant that it was given.
-func (s *signs) putOff(by unit.Duration, r unit.Rate, asked bool) {
-	s.shifts++
-	if asked {
-		s.asked++
-	}
-	if s.delays.of++; by%unit.Millisecond == 0 {
-		s.delays.whole++
-	}
-	if by > s.longest {
-		s.longest, s.rate = by, r
-	}
-}
-
-// merge adds the signs of another limiter of the case.
-func (s *signs) merge(o *signs) {
-	for i := range s.gaps {
-		s.gaps[i].merge(o.gaps[i])
-	}
-	s.delays.merge(o.delays)
-	s.shifts, s.asked = s.shifts+o.shifts, s.asked+o.asked
-	if o.longest > s.longest {
-		s.longest, s.rate = o.longest, o.rate
-	}
-	if o.credit > s.credit {
-		s.pause, s.credit, s.promised = o.pause, o.credit, o.promised
-	}
-}
-
-func (g *grained) merge(o grained) {
-	of, whole := g.of+o.of, g.whole+o.whole
-	if o.gap > g.gap {
-		*g = o
-	}
-	g.of, g.whole = of, whole
-}
-
-// most reports whether nine of ten durations are whole, and enough for a cause: the line moves some
-// starts.
-func (g *grained) most() bool { return g.of >= fewSigns && g.whole*10 >= g.of*9 }
-
-// Causes returns the probable causes of the faults of a limiter in some cases. It takes the
-// measurements in only the cases with a fault: a limiter with a coarse clock is right where it
-// keeps its promise.
-func Causes(cases []*Report) (all []Cause) {
-	var s signs
-	for _, r := range cases {
-		if len(r.Faults) > 0 {
-			s.merge(&r.signs)
+		found := len(b.causes)
+		new, ended := of(e.longest)
+		b.new, b.longest, b.doing = new, e.longest, ""
+		b.try(e.run)
+		if !ended() {
+			b.causes = b.causes[:found]
 		}
-	}
-	add := func(text, evidence string, args ...any) {
-		all = append(all, Cause{text, sentence(evidence, args...)})
-	}
-	for i, g := range s.gaps {
-		if g.most() {
-			add(grains[i].text, "%d of %d gaps, or the instants at their ends, are whole %s, such as %v at %v, where the gap at the rate is %v",
-				g.whole, g.of, grains[i].unit, g.gap, g.rate, g.wanted)
+		if e.first && len(b.causes) > found {
 			break
 		}
 	}
-	if s.credit > 0 {
-		add("credit grows without bound", "after %v without a start %.0f bytes more start at once than the rate lets through, and %d may",
-			s.pause, s.credit, int64(s.promised))
+	return b.causes
+}
+
+// experiment looks for causes.
+type experiment struct {
+	run     func(*lab)
+	longest unit.Size
+	first   bool // what it finds leaves no sense in the experiments after it
+	last    bool // only if the others have found nothing
+}
+
+func experiments() []experiment {
+	return []experiment{
+		{run: (*lab).several, longest: defaultSize, first: true},
+		{run: (*lab).past, longest: defaultSize},
+		{run: (*lab).unlimited, longest: defaultSize, first: true},
+		{run: (*lab).large, longest: jumbo},
+		{run: (*lab).grains, longest: defaultSize},
+		{run: (*lab).lengths, longest: jumbo},
+		{run: (*lab).rates, longest: defaultSize},
+		{run: (*lab).asked, longest: jumbo},
+		{run: (*lab).rests, longest: defaultSize},
+		{run: (*lab).lateStarts, longest: defaultSize},
+		{run: (*lab).takesOver, longest: defaultSize},
+		{run: (*lab).shorter, longest: defaultSize},
+		{run: (*lab).changes, longest: defaultSize},
+		{run: (*lab).credits, longest: defaultSize},
+		{run: (*lab).zero, longest: defaultSize},
+		{run: (*lab).ages, longest: defaultSize},
+		{run: (*lab).counts, longest: jumbo, last: true},
 	}
-	switch {
-	case s.shifts == 0:
-	case s.asked == s.shifts:
-		add("a refusal consumes credit", "packets that could not start at the instant that they were given: %d, all of them packets that the limiter had been asked for again before it", s.shifts)
-	case s.delays.most():
-		add("a millisecond clock", "packets that could not start at the instant that they were given: %d; they were put off by whole milliseconds", s.shifts)
-	default:
-		add("a rounding or a coarse clock: the limiter computes another instant when it is asked again",
-			"packets that could not start at the instant that they were given: %d; they were delayed by up to %v, in which %s bytes arrive at %v",
-			s.shifts, s.longest, Plain(s.rate.BytesPerSecond()*s.longest.Seconds(), 3), s.rate)
+}
+
+// lab makes experiments.
+type lab struct {
+	new     New
+	longest unit.Size
+	most    int           // packets of an experiment
+	doing   string        // what the limiter is made to do, should it panic
+	grain   unit.Duration // of its gaps, where that is a cause
+	deeper  bool          // too much starts after a rest
+	endless bool          // credit grows without bound
+	stale   bool          // it does not take over new rates
+	causes  []Cause
+}
+
+// try runs an experiment. A panic ends it.
+func (b *lab) try(run func(*lab)) {
+	defer func() {
+		if v := recover(); v != nil && b.doing != "" {
+			b.found("it panics "+b.doing, "%v", v)
+		}
+	}()
+	run(b)
+}
+
+// found records a cause.
+func (b *lab) found(text, evidence string, args ...any) {
+	b.causes = append(b.causes, Cause{text, sentence(evidence, args...)})
+}
+
+// trial is a limiter in an experiment, and its time.
+type trial struct {
+	node.RateLimiter
+	now      unit.Time
+	promised unit.Size
+}
+
+const trialLine = 40 * gbps
+
+// trial returns a fresh limiter at a rate.
+func (b *lab) trial(r unit.Rate) *trial { return b.on(trialLine, r) }
+
+// on returns a fresh limiter at a rate of a link.
+func (b *lab) on(line, r unit.Rate) *trial {
+	l := b.new(line)
+	t := &trial{RateLimiter: l, promised: newMeter(l, line, b.longest).promised()}
+	t.SetRate(0, r)
+	return t
+}
+
+// rests lets time pass.
+func (t *trial) rests(d unit.Duration) { t.now = t.now.Add(d) }
+
+// mostAnswers is how many answers a trial follows for one packet.
+const mostAnswers = 20
+
+// start starts a packet as early as the limiter permits. It is false if that is never.
+func (t *trial) start(n unit.Size) bool {
+	for range mostAnswers {
+		at := t.Next(t.now, n)
+		switch {
+		case at <= t.now:
+			t.Sent(t.now, n)
+			return true
+		case at == unit.Never:
+			return false
+		}
+		t.now = at
 	}
-	return all
+	return false
+}
+
+// atOnce starts packets until one has to wait, or about most bytes have started. It returns the bytes.
+func (t *trial) atOnce(n, most unit.Size) (bytes unit.Size) {
+	for bytes < most && t.Next(t.now, n) <= t.now {
+		t.Sent(t.now, n)
+		bytes += n
+	}
+	return bytes
+}
+
+// beyond is a number of bytes that no limiter may let start at once.
+func (t *trial) beyond() unit.Size { return t.promised + 40*jumbo }
+
+// drain starts packets at once, and then one that had to wait. There is no more credit then. It is false if none has to
+// wait, or one waits for ever.
+func (t *trial) drain(n unit.Size) bool {
+	return t.atOnce(n, t.beyond()) < t.beyond() && t.start(n)
+}
+
+// gap returns the mean time from start to start of some packets, without credit; NaN if they do not start, or do
+// not wait.
+func (t *trial) gap(n unit.Size, packets int) float64 {
+	if !t.drain(n) {
+		return math.NaN()
+	}
+	began := t.now
+	for range packets {
+		if !t.start(n) {
+			return math.NaN()
+		}
+	}
+	return t.now.Sub(began).Seconds() / float64(packets)
+}
+
+// wait returns how long the next packet has to wait without credit; 0 if it does not, or for ever.
+func (t *trial) wait(n unit.Size) unit.Duration {
+	if at := t.Next(t.now, n); at > t.now && at != unit.Never {
+		return at.Sub(t.now)
+	}
+	return 0
+}
+
+// near reports whether a figure differs from another by no more than a share of it.
+func near(a, b, share float64) bool { return math.Abs(a-b) <= share*math.Abs(b) }
+
+// span returns seconds as a duration of a report, to six digits.
+func span(seconds float64) string {
+	for _, u := range []struct {
+		base float64
+		word string
+	}{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}} {
+		if seconds >= u.base {
+			return Plain(seconds/u.base, 6) + u.word
+		}
+	}
+	return Plain(seconds*1e12, 6) + "ps"
 }

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"sort"
@@ -97,7 +96,7 @@ type LoopReport struct {
 
 // String returns the figures on a link.
 func (r *LoopReport) String() string {
-	s := fmt.Sprintf("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v",
+	s := sentence("%d starts, %d feedbacks, utilisation %.3f, held %.3f, fairness %.3f, lowest rate %v",
 		r.Starts, r.Feedback, r.Utilisation, r.Held, r.Fairness, r.Lowest)
 	if r.Reaction >= 0 {
 		s += sentence(", reaction %v", r.Reaction)

@@ -28,15 +28,14 @@ type meter struct {
 	longest unit.Size   // longest packet
 	burst   unit.Size   // declared burst of the limiter; 0: none is declared
 
-	now      unit.Time // latest instant in a call
-	gave     unit.Time // answer of the last Next
-	promise  unit.Time // earliest answer for the packet
-	size     unit.Size // number of bytes in the last Next
-	open     bool      // the last Next let a packet start
-	kept     bool      // the rate has not changed since: the packet must be able to start at promise
-	refusals int       // how often the limiter has refused the packet
-	putOffs  int       // how often the packet was put off at its promise
-	broken   bool      // the contract was broken so that the rest of the case means nothing
+	now     unit.Time // latest instant in a call
+	gave    unit.Time // answer of the last Next
+	promise unit.Time // earliest answer for the packet
+	size    unit.Size // number of bytes in the last Next
+	open    bool      // the last Next let a packet start
+	kept    bool      // the rate has not changed since: the packet must be able to start at promise
+	putOffs int       // how often the packet was put off at its promise
+	broken  bool      // the contract was broken so that the rest of the case means nothing
 
 	rate   unit.Rate
 	lowest unit.Rate // lowest rate since there is a packet
@@ -54,7 +53,6 @@ type meter struct {
 	credit float64   // bytes that started without waiting since there was a packet again
 	since  unit.Time // when there was a packet again
 	counts bool      // credit is being counted
-	pause  pause
 
 	wall *watch // measurements on the wall clock; nil: none
 
@@ -68,18 +66,8 @@ type meter struct {
 // around is how many starts are shown with a fault: the start at fault, and the starts before it.
 const around = 6
 
-// pause is a time without a start, and the time since then in which no packet waited for the
-// limiter.
-type pause struct {
-	waited bool          // a packet has waited before
-	open   bool          // there was one, and no packet has waited since
-	span   unit.Duration // its length
-	from   unit.Time     // its end
-	bytes  float64       // that started since
-}
-
-// phase is a time in which the rate stays and there is always a packet. It holds the instants of
-// the latest starts, and the bytes that started before each.
+// phase is a time in which the rate stays and there is always a packet. It holds the instants of the
+// latest starts, and the bytes that started before each.
 type phase struct {
 	starts int
 	at     [1024]unit.Time
@@ -127,18 +115,25 @@ func (m *meter) find(what Criterion, bad float64, at unit.Time, format string, a
 	return f
 }
 
+// violates records a breach of a rule of the contract.
+func (m *meter) violates(rule string, bad float64, format string, args ...any) {
+	if f := m.find(Contract, bad, m.now, format, args...); f != nil {
+		f.Rule = rule
+	}
+}
+
 // breaks records a breach of the contract after which the rest of the case means nothing.
-func (m *meter) breaks(format string, args ...any) {
+func (m *meter) breaks(rule, format string, args ...any) {
 	if !m.broken {
 		m.broken = true
-		m.find(Contract, math.Inf(1), m.now, format, args...)
+		m.violates(rule, math.Inf(1), format, args...)
 	}
 }
 
 // advance checks that time does not run backwards.
 func (m *meter) advance(call string, now unit.Time) {
 	if now < m.now {
-		m.breaks("%s is called at %v, after a call at %v: time runs backwards", call, now, m.now)
+		m.breaks("time runs backwards", "%s is called at %v, after a call at %v: time runs backwards", call, now, m.now)
 	}
 	m.now = max(m.now, now)
 }
@@ -173,23 +168,17 @@ func (m *meter) answers(now unit.Time, n unit.Size, t unit.Time) {
 	same := m.kept && n == m.size
 	switch {
 	case t < now:
-		m.breaks("the limiter, asked at %v, gives %v, which is before", now, t)
+		m.breaks("an instant before the question", "the limiter, asked at %v, gives %v, which is before", now, t)
 	case !same:
 		m.promise, m.putOffs = unit.Never, 0
 	case now >= m.promise && t > now:
-		m.find(Contract, 1, now, "the limiter gave %v for %d bytes, and asked then, at %v, it gives a later instant, %v", m.promise, n, now, t)
-		if m.putOffs == 0 {
-			m.out.signs.putOff(t.Sub(now), m.rate, m.refusals > 1)
-		}
+		m.violates("later when asked again", 1, "the limiter gave %v for %d bytes, and asked then, at %v, it gives a later instant, %v", m.promise, n, now, t)
 		m.promise = unit.Never
 		if m.putOffs++; m.putOffs == mostPutOffs {
 			m.broken = true
 		}
 	case now < m.gave && m.gave != unit.Never && m.gave.Sub(t) > m.rate.Serialise(n)/2+unit.Nanosecond:
-		m.find(Contract, 1, now, "the limiter gave %v as the earliest instant for %d bytes, and asked before then, at %v, it gives an earlier one, %v", m.gave, n, now, t)
-	}
-	if t > now {
-		m.refusals++
+		m.violates("earlier when asked again", 1, "the limiter gave %v as the earliest instant for %d bytes, and asked before then, at %v, it gives an earlier one, %v", m.gave, n, now, t)
 	}
 	m.promise = min(m.promise, t)
 	if !same || !m.open || t > now { // else it may start since gave
@@ -201,7 +190,6 @@ func (m *meter) answers(now unit.Time, n unit.Size, t unit.Time) {
 // begins records that there is a packet of n bytes.
 func (m *meter) begins(now unit.Time, n unit.Size) {
 	m.wants, m.due, m.lowest, m.change, m.let = now, unit.Never, m.rate, unit.Never, false
-	m.refusals = 0
 	idle := now.Sub(m.last)
 	if m.out.Starts == 0 || idle <= m.rate.Serialise(n)/2 {
 		return
@@ -272,9 +260,9 @@ func (m *meter) permits(now, due unit.Time) {
 func (m *meter) Sent(now unit.Time, n unit.Size) {
 	m.advance("Sent", now)
 	if !m.open {
-		m.breaks("%d bytes start at %v, and the limiter has not let them", n, now)
+		m.breaks("a start that was not permitted", "%d bytes start at %v, and the limiter has not let them", n, now)
 	} else if now < m.gave {
-		m.breaks("%d bytes start at %v, and the limiter gave %v", n, now, m.gave)
+		m.breaks("a start that was not permitted", "%d bytes start at %v, and the limiter gave %v", n, now, m.gave)
 	}
 	m.gap = 0
 	m.starts(now, n)
@@ -297,7 +285,6 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 		m.each(start)
 	}
 	span := now.Sub(m.last)
-	m.pauses(now, span, size)
 	came := max(m.came+m.rate.BytesPerSecond()*now.Sub(m.set).Seconds(),
 		m.rate.BytesPerSecond()*span.Seconds()) * (1 + slack)
 	m.level = max(0, m.level-came) + size
@@ -320,23 +307,6 @@ func (m *meter) starts(now unit.Time, n unit.Size) {
 	m.wants, m.change = unit.Never, unit.Never
 }
 
-// pauses measures the bytes that start without waiting after a time without a start.
-func (m *meter) pauses(now unit.Time, span unit.Duration, size float64) {
-	p := &m.pause
-	switch {
-	case m.refusals > 0:
-		p.waited, p.open = true, false
-		return
-	case p.waited && span >= m.rate.Serialise(4*m.promised()):
-		p.open, p.span, p.from, p.bytes = true, span, now, 0
-	}
-	p.bytes += size
-	beyond := p.bytes - m.rate.BytesPerSecond()*now.Sub(p.from).Seconds()
-	if s := &m.out.signs; p.open && beyond > 2*float64(m.promised())+4*float64(m.longest) && beyond > s.credit {
-		s.pause, s.credit, s.promised = p.span, beyond, m.promised()
-	}
-}
-
 // measure adds a start to the phase.
 func (m *meter) measure(now unit.Time, size float64) {
 	p := &m.phase
@@ -345,9 +315,6 @@ func (m *meter) measure(now unit.Time, size float64) {
 		i := (p.starts - 1) % len(p.at)
 		bytes = p.bytes[i] + float64(m.recent[around-2].Size)
 		ideal := m.rate.Serialise(m.recent[around-2].Size)
-		if gap := now.Sub(p.at[i]); m.refusals > 0 && m.rate > 0 {
-			m.out.signs.gap(now, gap, ideal, m.rate)
-		}
 		_ = m.out.Gaps.RecordValue(int64(1000 * now.Sub(p.at[i]).Seconds() / ideal.Seconds()))
 		m.gap = ideal
 	}
@@ -413,7 +380,7 @@ func (m *meter) SetRate(now unit.Time, r unit.Rate) {
 			m.over, m.out.Lowered = 0, true
 		}
 	}
-	m.rate, m.set, m.kept, m.pause.open = r, now, false, false
+	m.rate, m.set, m.kept = r, now, false
 	if !m.let {
 		m.lowest = min(m.lowest, r)
 	}

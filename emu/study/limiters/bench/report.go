@@ -47,7 +47,6 @@ type Report struct {
 
 	Real *Real // in real time; else nil
 
-	signs  signs   // of probable causes
 	Faults []Fault // measures that are out of their limits; a right limiter has none
 }
 
@@ -88,13 +87,14 @@ const (
 // Fault is a measure that is out of its limit, at the instant of the largest error.
 type Fault struct {
 	Criterion Criterion `json:"criterion"`
+	Rule      string    `json:"rule,omitempty"` // the rule of a contract or protocol that is broken, such as "later when asked again"
 	At        unit.Time `json:"at_ps"`
 	Text      string    `json:"text"` // the measured figure, and its limit
 	Starts    []Start   `json:"-"`    // the last packets until then; for a RateError the packets with the largest error
 	bad       float64   // the size of the error, for comparison with faults of the same criterion
 }
 
-// sentence formats a sentence of a report, whose times are in µs.
+// sentence formats a sentence of a report, whose times are in µs and whose rates are in bits.
 func sentence(format string, args ...any) string {
 	for i, a := range args {
 		switch t := a.(type) {
@@ -102,6 +102,8 @@ func sentence(format string, args ...any) string {
 			args[i] = unit.Text(t)
 		case unit.Duration:
 			args[i] = unit.Text(t)
+		case unit.Rate:
+			args[i] = t.InBits()
 		}
 	}
 	return fmt.Sprintf(format, args...)
@@ -110,7 +112,11 @@ func sentence(format string, args ...any) string {
 // String returns the fault and its packets, a line each.
 func (f Fault) String() string {
 	var b strings.Builder
-	b.WriteString(sentence("%s: at %v %s", f.Criterion, f.At, f.Text))
+	b.WriteString(string(f.Criterion))
+	if f.Rule != "" {
+		b.WriteString(" (" + f.Rule + ")")
+	}
+	b.WriteString(sentence(": at %v %s", f.At, f.Text))
 	if f.Criterion == RateError && len(f.Starts) > 0 {
 		b.WriteString("; the worst stretch of them:")
 	}
@@ -123,7 +129,7 @@ func (f Fault) String() string {
 			gap = unit.Text(p.At.Sub(f.Starts[i-1].At))
 			ideal = unit.Text(p.Rate.Serialise(f.Starts[i-1].Size))
 		}
-		fmt.Fprintf(&b, "\n%20s %7d %14v %16s %16s", unit.Text(p.At), p.Size, p.Rate, gap, ideal)
+		fmt.Fprintf(&b, "\n%20s %7d %14v %16s %16s", unit.Text(p.At), p.Size, p.Rate.InBits(), gap, ideal)
 	}
 	return b.String()
 }
@@ -133,7 +139,10 @@ func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d starts, burst %v of %v, withheld %v", r.Starts, r.Burst, r.Promised, r.Withheld)
 	for _, w := range r.Windows {
-		if w.Low <= w.High {
+		switch {
+		case math.IsInf(w.High, 1) && !math.IsInf(w.Low, 0):
+			fmt.Fprintf(&b, ", rate over %d packets %s %% and more: some of them start at once", w.Packets, Signed(100*w.Low, 3))
+		case w.Low <= w.High:
 			fmt.Fprintf(&b, ", rate over %d packets %s to %s %%", w.Packets, Signed(100*w.Low, 3), Signed(100*w.High, 3))
 		}
 	}
@@ -197,7 +206,6 @@ func (r *Report) merge(o *Report) {
 		r.Windows[i].High = math.Max(r.Windows[i].High, o.Windows[i].High)
 	}
 	r.Gaps.Merge(o.Gaps)
-	r.signs.merge(&o.signs)
 	for _, f := range o.Faults {
 		r.add(f)
 	}

@@ -7,11 +7,27 @@ import (
 
 // Fault is a violation of the protocol by a program.
 type Fault struct {
+	Rule   Rule   // that is broken
 	What   string // "gives 5, which is before the instant that it was asked at"
 	Asked  string // the last line that it was sent; empty: none was
 	Line   string // the line that it has sent, as far as it was read; empty: none
 	Stderr string // the end of its standard error
 }
+
+// Rule names the breach of a rule of the protocol.
+type Rule string
+
+// The breaches.
+const (
+	NoAnswer       Rule = "no answer in time"
+	Malformed      Rule = "a malformed answer"
+	Unasked        Rule = "a line without a question"
+	EndedEarly     Rule = "it ended early"
+	EndedLate      Rule = "it does not end with its input"
+	EndedBadly     Rule = "it did not end well"
+	NeverStarts    Rule = "no packet starts"
+	BeforeQuestion Rule = "an instant before the question"
+)
 
 func (f *Fault) Error() string {
 	var b strings.Builder

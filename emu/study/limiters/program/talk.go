@@ -96,14 +96,14 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 			burst, err = -1, nil
 		}
 		if err != nil || burst < -1 {
-			t.fail("gives a burst that is neither a number of bytes nor -", answer)
+			t.fail(Malformed, "gives a burst that is neither a number of bytes nor -", answer)
 		}
 		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
 	case len(words) >= 4 && (words[0] == "algorithm" || words[0] == "law"): // law: programs for version 0.1.0
 		t.Algorithm, t.Name = true, strings.Join(words[3:], " ")
 		t.state(answer, words[1], words[2], 0)
 	default:
-		t.fail(fmt.Sprintf(wanted, limiter, algorithm), answer)
+		t.fail(Malformed, fmt.Sprintf(wanted, limiter, algorithm), answer)
 	}
 	return t.Err()
 }
@@ -140,11 +140,11 @@ func (t *Talk) Close() error {
 	<-closed
 	switch {
 	case len(line) > 0:
-		t.fail("speaks out of turn", line)
+		t.fail(Unasked, "speaks out of turn", line)
 	case !inTime:
-		t.fail(fmt.Sprintf("does not end within %v after its input has", t.patience), nil)
+		t.fail(EndedLate, fmt.Sprintf("does not end within %v after its input has", t.patience), nil)
 	case how != "":
-		t.fail(ending("has ended", how), nil)
+		t.fail(EndedBadly, ending("has ended", how), nil)
 	}
 	return t.Err()
 }
@@ -167,11 +167,11 @@ func ending(what, how string) string {
 }
 
 // fail notes a fault of the program, if it is the first one, and ends the program.
-func (t *Talk) fail(what string, line []byte) {
+func (t *Talk) fail(rule Rule, what string, line []byte) {
 	t.mu.Lock()
 	first := t.fault == nil
 	if first {
-		t.fault = &Fault{What: what, Asked: strings.TrimSpace(string(t.line)),
+		t.fault = &Fault{Rule: rule, What: what, Asked: strings.TrimSpace(string(t.line)),
 			Line: strings.TrimRight(string(line), "\r\n")}
 	}
 	f := t.fault
@@ -209,7 +209,7 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 		return t.early()
 	}
 	if t.calls++; t.calls > mostCalls {
-		t.fail(fmt.Sprintf("was asked %d times without a packet that starts, and requests to be asked again",
+		t.fail(NeverStarts, fmt.Sprintf("was asked %d times without a packet that starts, and requests to be asked again",
 			mostCalls), nil)
 		return nil, false
 	}
@@ -223,13 +223,13 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	t.mu.Unlock()
 	switch {
 	case mute && len(answer) > 0:
-		t.fail(fmt.Sprintf("starts a line and does not end it within %v", t.patience), answer)
+		t.fail(NoAnswer, fmt.Sprintf("starts a line and does not end it within %v", t.patience), answer)
 	case mute:
-		t.fail(fmt.Sprintf("sends nothing for %v", t.patience), nil)
+		t.fail(NoAnswer, fmt.Sprintf("sends nothing for %v", t.patience), nil)
 	case errors.Is(err, bufio.ErrBufferFull):
-		t.fail(fmt.Sprintf("sends a line of more than %d bytes", maxLine), answer[:maxQuoted])
+		t.fail(Malformed, fmt.Sprintf("sends a line of more than %d bytes", maxLine), answer[:maxQuoted])
 	case err != nil || sent != nil:
-		t.fail(ending("does not answer any more", t.end()), answer)
+		t.fail(EndedEarly, ending("does not answer any more", t.end()), answer)
 	default:
 		return bytes.TrimSuffix(answer[:len(answer)-1], []byte("\r")), true
 	}
@@ -243,9 +243,9 @@ func (t *Talk) early() ([]byte, bool) {
 	t.watch.Stop()
 	t.line = t.line[:0]
 	if len(line) == 0 && err != nil {
-		t.fail(ending("has ended", t.end()), nil)
+		t.fail(EndedEarly, ending("has ended", t.end()), nil)
 	} else {
-		t.fail("speaks out of turn, before it is asked", line[:min(len(line), maxQuoted)])
+		t.fail(Unasked, "speaks out of turn, before it is asked", line[:min(len(line), maxQuoted)])
 	}
 	return nil, false
 }
@@ -261,9 +261,9 @@ func (t *Talk) instant(answer []byte, text string) (unit.Time, bool) {
 	v, err := whole(text)
 	switch {
 	case err != nil:
-		t.fail("gives an instant that is neither a whole number of picoseconds nor never", answer)
+		t.fail(Malformed, "gives an instant that is neither a whole number of picoseconds nor never", answer)
 	case v < 0:
-		t.fail("gives an instant that is negative", answer)
+		t.fail(Malformed, "gives an instant that is negative", answer)
 	default:
 		return unit.Time(v), true
 	}
@@ -273,7 +273,7 @@ func (t *Talk) instant(answer []byte, text string) (unit.Time, bool) {
 // okay asks, and wants ok.
 func (t *Talk) okay() {
 	if answer, ok := t.ask(); ok && string(answer) != "ok" {
-		t.fail(`answers with something else than "ok"`, answer)
+		t.fail(Malformed, `answers with something else than "ok"`, answer)
 	}
 }
 
@@ -299,7 +299,7 @@ func (l *Limiter) Next(now unit.Time, n unit.Size) unit.Time {
 	case !ok:
 		return unit.Never
 	case at < now:
-		t.fail("gives an instant that is before the one that it is asked at", answer)
+		t.fail(BeforeQuestion, "gives an instant that is before the one that it is asked at", answer)
 		return unit.Never
 	}
 	return at
@@ -366,7 +366,7 @@ func (t *Talk) settle(now unit.Time) {
 	words := strings.Fields(string(answer))
 	if len(words) != 2 {
 		t.due = unit.Never
-		t.fail(`answers with something else than "RATE DEADLINE"`, answer)
+		t.fail(Malformed, `answers with something else than "RATE DEADLINE"`, answer)
 		return
 	}
 	t.state(answer, words[0], words[1], now)
@@ -377,13 +377,13 @@ func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
 	r, err := whole(rate)
 	switch {
 	case err != nil:
-		t.fail("gives a rate that is not a whole number of bits per second", answer)
+		t.fail(Malformed, "gives a rate that is not a whole number of bits per second", answer)
 	case r < 0:
-		t.fail("gives a rate that is negative", answer)
+		t.fail(Malformed, "gives a rate that is negative", answer)
 	default:
 		due, ok := t.instant(answer, deadline)
 		if ok && due <= now && now > 0 {
-			t.fail("gives a deadline that is not after the instant that it was sent", answer)
+			t.fail(BeforeQuestion, "gives a deadline that is not after the instant that it was sent", answer)
 			ok = false
 		}
 		if ok {
