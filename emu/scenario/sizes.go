@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/base/files"
@@ -63,10 +64,13 @@ func (r *resolver) readSizes(s *Sizes, v view) {
 		return
 	}
 	n := v.node("size")
-	got, err := sizesIn(r.beside(s.Text, n))
-	if err != nil {
+	got, shares, err := sizesIn(r.beside(s.Text, n))
+	switch {
+	case err != nil:
 		r.add(n.spot, "%s: %v", s.Text, unread(err))
 		got, _ = SizesOf("1MB")
+	case shares:
+		r.warn(n.spot, "%s: the last point has 1: its numbers are taken for shares of the flows, not for per cents", s.Text)
 	}
 	*s = got
 }
@@ -94,15 +98,15 @@ func unread(err error) error {
 // mostSizes bounds a file with a distribution.
 const mostSizes = 1 << 20
 
-// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the
-// transfers that are no larger, with spaces or a comma between. Lines that begin with # are
-// comments.
-func sizesIn(path string) (Sizes, error) {
+// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the transfers that are no
+// larger, with spaces or a comma between. Lines that begin with # are comments. If the last point has 1, the numbers are
+// shares instead of per cents.
+func sizesIn(path string) (sizes Sizes, shares bool, err error) {
 	src, err := files.Read(path, mostSizes)
 	if err != nil {
-		return Sizes{}, err
+		return Sizes{}, false, err
 	}
-	var points []string
+	var bytes, parts []string
 	var at []int // the line of each point
 	number := 0
 	for line := range strings.Lines(string(src)) {
@@ -112,13 +116,24 @@ func sizesIn(path string) (Sizes, error) {
 			continue
 		}
 		if len(words) != 2 {
-			return Sizes{}, fmt.Errorf("line %d has %d values: expected a number of bytes and a percentage", number, len(words))
+			return Sizes{}, false, fmt.Errorf("line %d has %d values: expected a number of bytes and a percentage", number, len(words))
 		}
-		points, at = append(points, words[0]+"B:"+words[1]), append(at, number)
+		bytes, parts, at = append(bytes, words[0]), append(parts, words[1]), append(at, number)
 	}
-	sizes, err := SizesOf(strings.Join(points, " "))
+	if n := len(parts); n > 0 {
+		all, err := strconv.ParseFloat(parts[n-1], 64)
+		shares = err == nil && all == 1
+	}
+	points := make([]string, len(parts))
+	for i, part := range parts {
+		if share, err := strconv.ParseFloat(part, 64); shares && err == nil && share >= 0 && share <= 1 {
+			part = strconv.FormatFloat(100*share, 'f', 12, 64)
+		}
+		points[i] = bytes[i] + "B:" + part
+	}
+	sizes, err = SizesOf(strings.Join(points, " "))
 	if wrong := (*traffic.PointError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("line %d: %w", at[wrong.Point], err)
 	}
-	return sizes, err
+	return sizes, shares, err
 }

@@ -168,11 +168,39 @@ func TestIncastEvents(t *testing.T) {
 	}
 }
 
+// At a step of a distribution, so many transfers have just the size of its two points.
+func TestStepsOfSizes(t *testing.T) {
+	const members, n = 2, 20000
+	sizes, err := traffic.ParseSizes("64B:0 64B:30 256B:50 256B:60 1KB:100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := traffic.ParseSizes(sizes.String()); err != nil || again.String() != sizes.String() {
+		t.Errorf("%v is read as %v, %v", sizes, again, err)
+	}
+	if got, want := sizes.Mean(), 0.3*64+0.2*160+0.1*256+0.4*628; math.Abs(got-want) > 1e-6 {
+		t.Errorf("the mean is %v, want %v", got, want)
+	}
+	g, err := traffic.NewMesh(traffic.Mesh{Members: members, Self: 1, Sizes: sizes, Rate: 1e9, Count: n, Stop: unit.Never - 1, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[unit.Size]int{}
+	for a := g.Next(); a.At != unit.Never; a = g.Next() {
+		count[a.Size]++
+	}
+	for size, share := range map[unit.Size]float64{64: 0.3, 256: 0.1} {
+		if got, most := float64(count[size])/n, 4*math.Sqrt(share*(1-share)/n); math.Abs(got-share) > most+0.002 {
+			t.Errorf("%.3f of the transfers have %v, want %v", got, size, share)
+		}
+	}
+}
+
 func TestSizesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"0B:0 10KB:15":          "the last point has 15 per cent of the flows: it must have all of them, 100",
-		"10KB:15 5KB:100":       "the point 5KB:100 is behind a larger one: sizes rise from point to point, and per cents do not fall",
-		"1KB:50 2KB:20 3KB:100": "the point 2KB:20 is behind a larger one: sizes rise from point to point, and per cents do not fall",
+		"10KB:15 5KB:100":       "the point 5KB:100 is below the one before it, 10KB:15: neither sizes nor per cents fall from point to point",
+		"1KB:50 2KB:20 3KB:100": "the point 2KB:20 is below the one before it, 1KB:50: neither sizes nor per cents fall from point to point",
 		"0B:100":                "all flows have 0 bytes: there is no mean",
 		"1KB:101":               `the point 1KB:101 has "101" per cent, of 0 to 100`,
 		"1KB:NaN":               `the point 1KB:NaN has "NaN" per cent, of 0 to 100`,

@@ -50,9 +50,9 @@ func One(size unit.Size) Sizes {
 	return Sizes{points: []sizePoint{{size: size}}, mean: span{whole: uint64(size)}}
 }
 
-// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points
-// such as "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no
-// larger.
+// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points such as
+// "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no larger. Two points of one size
+// are a step: so many transfers have just this size.
 func ParseSizes(text string) (Sizes, error) {
 	for _, d := range distributions {
 		if d.name == text {
@@ -93,8 +93,8 @@ func parsePoints(text string) (s Sizes, err error) {
 	for word := range strings.FieldsSeq(text) {
 		n := len(s.points)
 		size, share, err := parsePoint(word)
-		if err == nil && n > 0 && (size <= s.points[n-1].size || share < last) {
-			err = fmt.Errorf("the point %s is behind a larger one: sizes rise from point to point, and per cents do not fall", word)
+		if err == nil && n > 0 && (size < s.points[n-1].size || share < last) {
+			err = fmt.Errorf("the point %s is below the one before it, %v:%v: neither sizes nor per cents fall from point to point", word, s.points[n-1].size, last)
 		}
 		if err != nil {
 			return Sizes{}, &PointError{n, err}
@@ -105,6 +105,8 @@ func parsePoints(text string) (s Sizes, err error) {
 	switch n := len(s.points); {
 	case n == 0:
 		return Sizes{}, fmt.Errorf("a distribution has points such as 0B:0 10KB:15 1MB:100")
+	case last == 1:
+		return Sizes{}, fmt.Errorf("the last point has 1 per cent of the flows: it must have all of them, 100; multiply shares by 100")
 	case last != 100:
 		return Sizes{}, fmt.Errorf("the last point has %v per cent of the flows: it must have all of them, 100", last)
 	case s.points[n-1].size == 0:
