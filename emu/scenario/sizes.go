@@ -98,9 +98,9 @@ func unread(err error) error {
 // mostSizes bounds a file with a distribution.
 const mostSizes = 1 << 20
 
-// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the transfers that are no
-// larger, with spaces or a comma between. Lines that begin with # are comments. If the last point has 1, the numbers are
-// shares instead of per cents.
+// sizesIn reads a distribution from a file: on each line a number of bytes and the per cent of the
+// transfers that are no larger, with spaces or a comma between. Lines that begin with # are
+// comments. If the last point has 1, the numbers are shares instead of per cents.
 func sizesIn(path string) (sizes Sizes, shares bool, err error) {
 	src, err := files.Read(path, mostSizes)
 	if err != nil {

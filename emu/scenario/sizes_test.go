@@ -9,7 +9,8 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// A file with a distribution may have steps, and shares instead of per cents, which a warning notes.
+// A file with a distribution may have steps, and shares instead of per cents, which a warning
+// notes.
 func TestFilesWithSizes(t *testing.T) {
 	const text = `name: files
 model: {duration: 10ms}

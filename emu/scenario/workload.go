@@ -26,9 +26,10 @@ type Workload struct {
 	// next; all-to-all: each other in turn; incast: random groups of senders send to one at the
 	// same instant.
 	Pattern traffic.Pattern `key:"pattern" def:"uniform" means:"random=uniform|alltoall=all-to-all|shift=ring"`
-	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or as points, each a size and
-	// the percentage of flows up to it, linear in between; two points of one size are a step. {cdf: web-search} is the long
-	// form, and {cdf: sizes.txt} reads points from a file: percentages, or shares if the last one is 1.
+	// Payload of each flow: a size or a distribution, built in (web-search, hadoop, storage) or as
+	// points, each a size and the percentage of flows up to it, linear in between; two points of
+	// one size are a step. {cdf: web-search} is the long form, and {cdf: sizes.txt} reads points
+	// from a file: percentages, or shares if the last one is 1.
 	Size Sizes `key:"size" def:"1MB" parts:"cdf=size" also:"sizes|cdf"`
 	// Mean payload offered per endpoint as a share of its link rate; incast: of all, as a share of
 	// their sum. Flows (incast: events) arrive as a Poisson process. Without load, each endpoint

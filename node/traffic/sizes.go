@@ -50,9 +50,9 @@ func One(size unit.Size) Sizes {
 	return Sizes{points: []sizePoint{{size: size}}, mean: span{whole: uint64(size)}}
 }
 
-// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points such as
-// "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no larger. Two points of one size
-// are a step: so many transfers have just this size.
+// ParseSizes reads a distribution: the name of one that is built in; a size such as 1MB; or points
+// such as "0B:0 10KB:15 1MB:100", each with a size and the per cent of all transfers that are no
+// larger. Two points of one size are a step: so many transfers have just this size.
 func ParseSizes(text string) (Sizes, error) {
 	for _, d := range distributions {
 		if d.name == text {

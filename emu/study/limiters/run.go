@@ -30,7 +30,8 @@ type Options struct {
 	Packets int `flag:"packets" arg:"N" needs:"!replay" low:"0" high:"1000000000"`
 	// On the virtual clock, in real time over a socket (wall), or both.
 	Clock mode.Clock `flag:"clock" needs:"!replay" def:"both" words:"virtual|wall|both"`
-	// Repeat a case in real time that is not timed, because the machine is too busy, until it is, or for this long.
+	// Repeat a case in real time that is not timed, because the machine is too busy, until it is,
+	// or for this long.
 	UntilTimed time.Duration  `flag:"until-timed" group:"Measurement" arg:"TIME" needs:"!replay"`
 	Fabemu     string         // the version, for the report
 	Done       func(*Outcome) // receives each outcome; may be nil
@@ -146,8 +147,8 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 // timed reports whether the machine had the time for the measurement, if it is in real time.
 func timed(r *bench.Report) bool { return r.Real == nil || r.Real.Judged() }
 
-// faultOfLimiter reports whether a case has a fault whose cause experiments may find. They are not for
-// faults in real time, which depend on the machine.
+// faultOfLimiter reports whether a case has a fault whose cause experiments may find. They are not
+// for faults in real time, which depend on the machine.
 func (o Outcome) faultOfLimiter() bool {
 	return o.Clock == mode.VirtualClock && o.trace != nil && o.Faults != nil
 }

@@ -95,7 +95,8 @@ func (o *Outcome) row() []string {
 // timed reports whether the machine had the time for the measurement in real time, if there is one.
 func (o *Outcome) timed() bool { return o.Real == nil || o.Real.Judged }
 
-// outcomeText names the criteria of faults, and where another program has failed the rule that it broke.
+// outcomeText names the criteria of faults, and where another program has failed the rule that it
+// broke.
 func outcomeText(faults []Fault) string {
 	if len(faults) == 0 {
 		return "pass"

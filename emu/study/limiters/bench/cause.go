@@ -13,8 +13,8 @@ type Cause struct {
 	Evidence string `json:"evidence"` // the measured figures that speak for it
 }
 
-// Maker returns a maker of limiters for packets up to a length, and a function to call when the experiment with
-// them is over. It reports whether they have worked: a program may have failed.
+// Maker returns a maker of limiters for packets up to a length, and a function to call when the
+// experiment with them is over. It reports whether they have worked: a program may have failed.
 type Maker func(longest unit.Size) (new New, ended func() bool)
 
 // Of returns the Maker of limiters that are part of this program.
@@ -22,10 +22,10 @@ func Of(new New) Maker {
 	return func(unit.Size) (New, func() bool) { return new, func() bool { return true } }
 }
 
-// Causes looks for the causes of the faults of a limiter, by experiments with fresh limiters on the virtual clock.
-// Each experiment is made for one mistake or a few. It plays a script whose outcome differs between the mistake and all
-// limiters that are right, so a cause is only named where the limiter does what the mistake does. With most > 0 no
-// experiment has many more packets than that.
+// Causes looks for the causes of the faults of a limiter, by experiments with fresh limiters on the
+// virtual clock. Each experiment is made for one mistake or a few. It plays a script whose outcome
+// differs between the mistake and all limiters that are right, so a cause is only named where the
+// limiter does what the mistake does. With most > 0 no experiment has many more packets than that.
 func Causes(of Maker, most int) []Cause {
 	if most <= 0 {
 		most = 600_000
@@ -149,7 +149,8 @@ func (t *trial) start(n unit.Size) bool {
 	return false
 }
 
-// atOnce starts packets until one has to wait, or about most bytes have started. It returns the bytes.
+// atOnce starts packets until one has to wait, or about most bytes have started. It returns the
+// bytes.
 func (t *trial) atOnce(n, most unit.Size) (bytes unit.Size) {
 	for bytes < most && t.Next(t.now, n) <= t.now {
 		t.Sent(t.now, n)
@@ -161,14 +162,14 @@ func (t *trial) atOnce(n, most unit.Size) (bytes unit.Size) {
 // beyond is a number of bytes that no limiter may let start at once.
 func (t *trial) beyond() unit.Size { return t.promised + 40*jumbo }
 
-// drain starts packets at once, and then one that had to wait. There is no more credit then. It is false if none has to
-// wait, or one waits for ever.
+// drain starts packets at once, and then one that had to wait. There is no more credit then. It is
+// false if none has to wait, or one waits for ever.
 func (t *trial) drain(n unit.Size) bool {
 	return t.atOnce(n, t.beyond()) < t.beyond() && t.start(n)
 }
 
-// gap returns the mean time from start to start of some packets, without credit; NaN if they do not start, or do
-// not wait.
+// gap returns the mean time from start to start of some packets, without credit; NaN if they do not
+// start, or do not wait.
 func (t *trial) gap(n unit.Size, packets int) float64 {
 	if !t.drain(n) {
 		return math.NaN()

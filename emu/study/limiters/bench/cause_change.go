@@ -58,9 +58,9 @@ func (b *lab) asked() {
 	}
 }
 
-// put asks for a packet without credit, again at parts of the time that it has to wait, and at the instant of the last
-// answer. It returns this time, and how much later the packet may then start; below 0: it never starts. Early is true if
-// it was let start long before.
+// put asks for a packet without credit, again at parts of the time that it has to wait, and at the
+// instant of the last answer. It returns this time, and how much later the packet may then start;
+// below 0: it never starts. Early is true if it was let start long before.
 func (b *lab) put(r unit.Rate, n unit.Size, again ...float64) (wait, later unit.Duration, early bool) {
 	t := b.trial(r)
 	if !t.drain(defaultSize) {
@@ -86,7 +86,8 @@ func (b *lab) put(r unit.Rate, n unit.Size, again ...float64) (wait, later unit.
 	return wait, next.Sub(due), false
 }
 
-// shorter starts shorter packets than the limiter was asked for, and changes the rate between answer and start.
+// shorter starts shorter packets than the limiter was asked for, and changes the rate between
+// answer and start.
 func (b *lab) shorter() {
 	const short, packets = 300, 20
 	t := b.trial(experimentRate)
@@ -236,7 +237,8 @@ type outcome struct {
 	never  bool
 }
 
-// change sets a rate when a packet has waited for a quarter of its time, and before that asks once more or not.
+// change sets a rate when a packet has waited for a quarter of its time, and before that asks once
+// more or not.
 func (b *lab) change(to unit.Rate, ask bool) (o outcome, ok bool) {
 	const from = changeRate
 	t := b.trial(from)
@@ -339,8 +341,8 @@ func (b *lab) changes() {
 		of, Plain(up.wait, 3), Plain(down.wait, 3), Plain(repeated.wait, 3), bytes)
 }
 
-// keeps returns how many bytes of a bucket start at once after a change of the rate, where more than a packet is
-// in it. Deep is false if it never holds more than one.
+// keeps returns how many bytes of a bucket start at once after a change of the rate, where more
+// than a packet is in it. Deep is false if it never holds more than one.
 func (b *lab) keeps(to unit.Rate) (bytes unit.Size, deep bool) {
 	t := b.trial(changeRate)
 	t.rests(changeRate.Serialise(4 * t.promised))

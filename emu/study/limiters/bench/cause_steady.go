@@ -8,7 +8,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// experimentRate is that of most experiments: a packet takes 12 ms, much longer than the parts of any clock.
+// experimentRate is that of most experiments: a packet takes 12 ms, much longer than the parts of
+// any clock.
 const experimentRate = 1_000_003 * unit.BitPerSecond
 
 // several looks at several limiters: one must not depend on another.
@@ -41,7 +42,8 @@ func (b *lab) past() {
 	}
 }
 
-// unlimited looks for a limiter that lets far more start at once than it promises, or nothing at all.
+// unlimited looks for a limiter that lets far more start at once than it promises, or nothing at
+// all.
 func (b *lab) unlimited() {
 	t := b.trial(experimentRate)
 	n := t.atOnce(defaultSize, t.beyond())
@@ -88,7 +90,8 @@ type paced struct {
 	outOfPromise bool
 }
 
-// whole returns how many packets start at whole multiples of a grain, or that far from the one before.
+// whole returns how many packets start at whole multiples of a grain, or that far from the one
+// before.
 func (p *paced) whole(grain unit.Duration) (n int) {
 	for i, at := range p.starts[1:] {
 		if at%unit.Time(grain) == 0 || at.Sub(p.starts[i])%grain == 0 {
@@ -146,7 +149,8 @@ func (b *lab) grains() {
 	}
 }
 
-// coarse reports whether a limiter whose gaps are whole multiples of a grain is wrong for that reason.
+// coarse reports whether a limiter whose gaps are whole multiples of a grain is wrong for that
+// reason.
 func (b *lab) coarse(p *paced, grain unit.Duration, name string) bool {
 	tick := p.rate.BytesPerSecond() * grain.Seconds()
 	off := p.rest - p.ideal

@@ -20,8 +20,9 @@ const (
 	overflow = "the time overflows, or has too few digits"
 )
 
-// Each planted bug has its cause, and no other one that its limiter does not show. Where none is given, the bench has
-// no experiment for the bug and says nothing. The second table has bugs that the experiments were not written with.
+// Each planted bug has its cause, and no other one that its limiter does not show. Where none is
+// given, the bench has no experiment for the bug and says nothing. The second table has bugs that
+// the experiments were not written with.
 func TestFiguresOfCauses(t *testing.T) {
 	for _, set := range []struct {
 		designs []design

@@ -10,9 +10,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// heldOut are wrong limiters of other designs than those that the experiments were written with. Four of them corrected
-// the experiments: the rate in kb/s and the gaps in 32 bits had a wrong cause, the 2 bytes a misleading one, and the rate 0
-// had none.
+// heldOut are wrong limiters of other designs than those that the experiments were written with.
+// Four of them corrected the experiments: the rate in kb/s and the gaps in 32 bits had a wrong
+// cause, the 2 bytes a misleading one, and the rate 0 had none.
 func heldOut() []design {
 	inAccount := func(plant func(*account)) bench.New {
 		return func(r unit.Rate) node.RateLimiter {

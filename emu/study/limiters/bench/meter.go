@@ -66,8 +66,8 @@ type meter struct {
 // around is how many starts are shown with a fault: the start at fault, and the starts before it.
 const around = 6
 
-// phase is a time in which the rate stays and there is always a packet. It holds the instants of the
-// latest starts, and the bytes that started before each.
+// phase is a time in which the rate stays and there is always a packet. It holds the instants of
+// the latest starts, and the bytes that started before each.
 type phase struct {
 	starts int
 	at     [1024]unit.Time
