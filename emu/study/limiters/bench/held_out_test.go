@@ -1,5 +1,3 @@
-//go:build !race
-
 package bench_test
 
 import (
