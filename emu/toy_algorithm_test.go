@@ -71,7 +71,7 @@ func (h *halve) Send(now unit.Time) (wire.Frame, bool) {
 		return wire.Frame{}, false
 	}
 	h.due = false
-	return wire.Frame{Kind: wire.Message, PSN: probe, Part: wire.PartOf(wire.MessagePart{Value: uint64(now)})}, true
+	return wire.Frame{Kind: wire.Message, PSN: probe, Extension: wire.ExtensionOf(wire.MessageExtension{Value: uint64(now)})}, true
 }
 
 // reflector answers probes after a delay.
@@ -96,5 +96,5 @@ func (r *reflector) Send(now unit.Time) (wire.Frame, bool) {
 		return wire.Frame{}, false
 	}
 	r.at = unit.Never
-	return wire.Frame{Kind: wire.Message, PSN: echo, Part: wire.PartOf(wire.MessagePart{Value: r.value})}, true
+	return wire.Frame{Kind: wire.Message, PSN: echo, Extension: wire.ExtensionOf(wire.MessageExtension{Value: r.value})}, true
 }

@@ -35,7 +35,7 @@ func (e *every) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, boo
 		return wire.Frame{}, false
 	}
 	e.n = 0
-	return wire.Frame{Kind: wire.Message, Lane: f.Lane, Src: e.site.Address, Dst: f.Src, QP: f.QP, PSN: tooFast, Part: wire.PartOf(wire.MessagePart{Value: uint64(q.Bytes)})}, true
+	return wire.Frame{Kind: wire.Message, Lane: f.Lane, Src: e.site.Address, Dst: f.Src, QP: f.QP, PSN: tooFast, Extension: wire.ExtensionOf(wire.MessageExtension{Value: uint64(q.Bytes)})}, true
 }
 
 // Dequeue does nothing.

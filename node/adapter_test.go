@@ -52,7 +52,7 @@ func (p *pacer) Send(now unit.Time) (f wire.Frame, ok bool) {
 		return f, false
 	}
 	p.next = p.next.Add(10 * us)
-	return wire.Frame{Kind: wire.Message, Part: wire.PartOf(wire.MessagePart{Value: uint64(now)})}, true
+	return wire.Frame{Kind: wire.Message, Extension: wire.ExtensionOf(wire.MessageExtension{Value: uint64(now)})}, true
 }
 
 type answers struct{ *pacer }
@@ -103,7 +103,7 @@ func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 			}
 		default:
 			probes = append(probes, tr)
-			if want := (wire.Frame{Kind: wire.Message, Lane: 3, Src: here, Dst: there, QP: 7, Part: wire.PartOf(wire.MessagePart{Value: f.Message().Value})}); f != want {
+			if want := (wire.Frame{Kind: wire.Message, Lane: 3, Src: here, Dst: there, QP: 7, Extension: wire.ExtensionOf(wire.MessageExtension{Value: f.Message().Value})}); f != want {
 				t.Errorf("a probe is %+v, want %+v", f, want)
 			}
 			if late := tr.Start.Sub(unit.Time(f.Message().Value)); late < 0 || late > us+64*ns && f.Message().Value > uint64(at(21*us)) {
@@ -247,7 +247,7 @@ func probing(t *testing.T, a node.AdapterConfig) *bench {
 
 // A message of ECM, by which flow qp is limited.
 func ecm(qp uint32) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Dst: here, QP: qp, CPID: 5, Part: wire.PartOf(wire.SamplePart{QOffset: -1000, QDelta: 2000})}
+	return wire.Frame{Kind: wire.BCN, Dst: here, QP: qp, CPID: 5, Extension: wire.ExtensionOf(wire.SampleExtension{QOffset: -1000, QDelta: 2000})}
 }
 
 // Probes and answers are taken in from the other end of their flow, as far as it waits for
@@ -257,7 +257,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	b.step(at(us))
 	b.hand(ecm(7))
 	b.step(at(5 * us))
-	probe := wire.Frame{Kind: wire.Probe, Lane: 3, Src: there, Dst: here, QP: 100, PSN: 4, Part: wire.PartOf(wire.ProbePart{Bytes: 1000, SentAt: 77})}
+	probe := wire.Frame{Kind: wire.Probe, Lane: 3, Src: there, Dst: here, QP: 100, PSN: 4, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 1000, SentAt: 77})}
 	with := func(f wire.Frame, change func(f *wire.Frame)) wire.Frame { change(&f); return f }
 	var sent *wire.Frame
 	for i := range b.sent {
@@ -268,7 +268,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	if sent == nil || sent.QP != 7 || sent.Dst != there {
 		t.Fatalf("the limited flow has sent %+v", sent)
 	}
-	answer := wire.Frame{Kind: wire.Probe, Lane: 7, Src: there, Dst: here, QP: 7, PSN: sent.PSN, Part: wire.PartOf(wire.ProbePart{Bytes: sent.Probe().Bytes, SentAt: sent.Probe().SentAt, CameAt: sent.Probe().SentAt + 1}), Flags: wire.ProbeAnswer}
+	answer := wire.Frame{Kind: wire.Probe, Lane: 7, Src: there, Dst: here, QP: 7, PSN: sent.PSN, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: sent.Probe().Bytes, SentAt: sent.Probe().SentAt, CameAt: sent.Probe().SentAt + 1}), Flags: wire.ProbeAnswer}
 	for _, c := range []struct {
 		name string
 		f    wire.Frame
@@ -300,7 +300,7 @@ func TestProbesOfStrangersAreDropped(t *testing.T) {
 	b.step(b.now.Add(3 * us))
 	for _, tr := range b.sent {
 		if f := tr.Frame; f.Kind == wire.Probe {
-			if want := (wire.Frame{Kind: wire.Probe, Lane: 7, Src: here, Dst: there, QP: 100, PSN: 4, Part: wire.PartOf(wire.ProbePart{Bytes: 1000, SentAt: 77, CameAt: f.Probe().CameAt}), Flags: wire.ProbeAnswer}); f != want || f.Probe().CameAt == 0 {
+			if want := (wire.Frame{Kind: wire.Probe, Lane: 7, Src: here, Dst: there, QP: 100, PSN: 4, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 1000, SentAt: 77, CameAt: f.Probe().CameAt}), Flags: wire.ProbeAnswer}); f != want || f.Probe().CameAt == 0 {
 				t.Errorf("the answer is %+v, want %+v", f, want)
 			}
 			return
@@ -450,9 +450,9 @@ func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
 		low.Lane, high.Lane = 3, 5
 		low.Payload, high.Payload = 1000, 1000
 		b := newAdapter(t, kind, node.AdapterConfig{}, low, high)
-		pause := wire.Frame{Kind: wire.PriorityPause, Src: there, Part: wire.PartOf(wire.PausePart{Classes: 1 << 5, Stopped: 1 << 5, Quanta: 100})}
+		pause := wire.Frame{Kind: wire.PriorityPause, Src: there, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 1 << 5, Stopped: 1 << 5, Quanta: 100})}
 		if kind == port.PauseFrames {
-			pause = wire.Frame{Kind: wire.Pause, Src: there, Part: wire.PartOf(wire.PausePart{Quanta: 100})}
+			pause = wire.Frame{Kind: wire.Pause, Src: there, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 100})}
 		}
 		b.hand(pause) // 100 quanta are 6.4 µs
 		b.step(at(20*us) - 1)

@@ -87,7 +87,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	}
 	e.slots = newSlots([owners]int{node: flowSlot, flows: sources, spreads: len(c.Spreads), pacers: len(shared),
 		workloads: len(c.Workloads), answers: answered, calls: min(len(c.Workloads), 1)})
-	e.agenda = agenda.NewPart(int(e.slots[calls]))
+	e.agenda = agenda.NewSlots(int(e.slots[calls]))
 	if len(c.Workloads) > 0 {
 		e.workloads = &workloadSet{all: make([]workloadRun, len(c.Workloads))}
 	}

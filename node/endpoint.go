@@ -17,8 +17,8 @@ import (
 // first cache lines, because a large fabric has many endpoints.
 type Endpoint struct {
 	port        port.Port
-	agenda      agenda.Part // see slots
-	soon        unit.Time   // there is something to do that has no slot; unit.Never: there is not
+	agenda      agenda.Slots // see slots
+	soon        unit.Time    // there is something to do that has no slot; unit.Never: there is not
 	out         *port.Outbox
 	ingress     *ingress // the arrivals that have not been taken yet; nil where all is at once, on InfiniBand
 	lid         wire.LID

@@ -30,7 +30,7 @@ func (s *script) frame() wire.Frame {
 	f := wire.Frame{
 		Kind: wire.Kind(s.byte() % 7), Family: wire.Family(flags >> 7), Last: flags&3 == 3, Lane: s.byte(), FECN: flags&1 != 0, BECN: flags&2 != 0,
 		Src: wire.LID(s.next(2)), Dst: wire.LID(s.next(2)), QP: uint32(s.next(4)), PSN: uint32(s.next(4)),
-		MSN: uint32(s.next(4)), Payload: uint32(s.next(4)), Part: wire.PartOf(wire.CreditPart{Op: wire.Op(s.byte()), FCTBS: uint16(s.next(2)), FCCL: uint16(s.next(2))}),
+		MSN: uint32(s.next(4)), Payload: uint32(s.next(4)), Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.Op(s.byte()), FCTBS: uint16(s.next(2)), FCCL: uint16(s.next(2))}),
 	}
 	// Most of the time some of it makes sense.
 	if flags&4 != 0 {
@@ -49,7 +49,7 @@ func (s *script) frame() wire.Frame {
 		f.Credit().Op %= 2
 	}
 	if f.Kind == wire.Data { // its Part is the number of a body, which only the driver gives
-		f.Part = wire.Part{}
+		f.Extension = wire.Extension{}
 	}
 	return f
 }

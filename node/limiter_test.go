@@ -150,7 +150,7 @@ func TestASharedLimiterOfALateEndpointIsToldTheTimeInOrder(t *testing.T) {
 		for range 1000 {
 			b.now = max(b.now, b.e.Deadline()).Add(random.Span(3 * us))
 			if random.Below(20) == 0 {
-				b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Src: there, Dst: here, QP: 2 + uint32(random.Below(3)), Part: wire.PartOf(wire.SamplePart{Fb: 1 + uint8(random.Below(63))})})
+				b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Src: there, Dst: here, QP: 2 + uint32(random.Below(3)), Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 1 + uint8(random.Below(63))})})
 			}
 			b.step(b.now)
 			if q.Active() {

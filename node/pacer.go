@@ -44,7 +44,7 @@ type shared struct {
 	turns   queue[*source] // those under it that have a packet, in the order of their turns
 	out     *source        // whose packet may go and has not yet gone
 	last    *source        // the one whose feedback the controller received last
-	agenda  *agenda.Part   // of the endpoint
+	agenda  *agenda.Slots  // of the endpoint
 	slot    int            // of the pacer there
 }
 
@@ -70,7 +70,7 @@ func newPacer(l RateLimiter, c rp.Controller) pacer {
 }
 
 // newShared returns a pacer that flows share, and its place in an agenda.
-func newShared(c *Pacer, a *agenda.Part, slot int) *pacer {
+func newShared(c *Pacer, a *agenda.Slots, slot int) *pacer {
 	g := newPacer(c.Limiter, c.Controller)
 	g.shared = &shared{agenda: a, slot: slot}
 	a.Set(slot, g.due)

@@ -58,7 +58,7 @@ func TestFlowsThatHaveReceivedFeedbackShareALimiter(t *testing.T) {
 	b, q := sharing(t, 1<<30)
 	b.step(at(us))
 	b.now = at(100 * us)
-	cnm := wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: 2, Part: wire.PartOf(wire.SamplePart{Fb: 63})}
+	cnm := wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: 2, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 63})}
 	b.hand(cnm)
 	cnm.QP = 3
 	b.hand(cnm)
@@ -84,13 +84,13 @@ func TestFlowsThatHaveReceivedFeedbackShareALimiter(t *testing.T) {
 func TestANotificationThatNamesNoFlow(t *testing.T) {
 	b, _ := sharing(t, 1<<30)
 	b.now = at(100 * us)
-	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, Part: wire.PartOf(wire.SamplePart{Dst: there, Fb: 63})})
+	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, Extension: wire.ExtensionOf(wire.SampleExtension{Dst: there, Fb: 63})})
 	b.step(at(1100 * us))
 	limited := b.count(2, at(100*us), at(1100*us)) + b.count(3, at(100*us), at(1100*us))
 	if limited < 490 || limited > 512 {
 		t.Errorf("%d packets of the two flows to that destination, want 508", limited)
 	}
-	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, Part: wire.PartOf(wire.SamplePart{Dst: there + 9, Fb: 63})})
+	b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, Extension: wire.ExtensionOf(wire.SampleExtension{Dst: there + 9, Fb: 63})})
 	if drops := b.reported(trace.Drop); len(drops) != 1 || trace.Reason(drops[0].A) != trace.UnknownFlow {
 		t.Errorf("a notification about an unknown flow: %v", drops)
 	}
@@ -102,7 +102,7 @@ func TestASharedLimiterRecoversForAll(t *testing.T) {
 	b, q := sharing(t, 150_000)
 	b.now = at(100 * us)
 	for qp := uint32(2); qp <= 4; qp++ {
-		b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: qp, Part: wire.PartOf(wire.SamplePart{Fb: 10})})
+		b.hand(wire.Frame{Kind: wire.Notification, Family: wire.Ethernet, Dst: here, QP: qp, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 10})})
 	}
 	for ms := unit.Duration(1); q.Active() && ms < 2000; ms++ {
 		b.step(at(ms * unit.Millisecond))

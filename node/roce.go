@@ -236,7 +236,7 @@ func (r *roceReceiver) acknowledge(e *Endpoint, now unit.Time, s *sink, f *wire.
 	}
 	a.BECN, s.marked = r.params.Echo && s.marked, false
 	if a.Stamped() {
-		a.Part = f.Part
+		a.Extension = f.Extension
 		f.Stamp().Body = 0 // telemetry continues with the ACK
 	}
 	e.push(a)

@@ -146,7 +146,7 @@ func TestNotificationReachesTheReactionPoint(t *testing.T) {
 	f.Family, f.Transport, f.Payload, f.Controller = wire.Ethernet, node.Datagrams{}, 1000, p
 	b := newBench(t, f).open()
 	b.run(at(2500 * ns))
-	cnm := wire.Frame{Kind: wire.Notification, Src: there, Dst: here, QP: 7, PSN: 1, Part: wire.PartOf(wire.SamplePart{Fb: 30, Octets: 64})}
+	cnm := wire.Frame{Kind: wire.Notification, Src: there, Dst: here, QP: 7, PSN: 1, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 30, Octets: 64})}
 	b.give(cnm)
 	b.run(at(6500 * ns))
 	if diff := cmp.Diff([]wire.Frame{cnm}, p.got); diff != "" {

@@ -70,7 +70,7 @@ func (p *pump) offer(head unit.Time, input port.ID) {
 }
 
 func (p *pump) grant(t unit.Time) {
-	p.credit.push(arrival{t, p.output, port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: p.fctbs, FCCL: p.fccl % 4096})}, Head: t, Tail: t}})
+	p.credit.push(arrival{t, p.output, port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: p.fctbs, FCCL: p.fccl % 4096})}, Head: t, Tail: t}})
 }
 
 // step does what is next.

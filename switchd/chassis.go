@@ -16,7 +16,7 @@ import (
 // first cache lines, because a large fabric has many switches.
 type chassis struct {
 	ports  []port.Port
-	agenda agenda.Part // see transmitterSlot
+	agenda agenda.Slots // see transmitterSlot
 	out    *port.Outbox
 	rec    trace.Recorder
 
@@ -39,7 +39,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 	}
 	*c = chassis{
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
-		agenda: agenda.NewPart(3*n + more), touched: make([]uint64, n), round: 1, dirty: make([]int32, 0, n),
+		agenda: agenda.NewSlots(3*n + more), touched: make([]uint64, n), round: 1, dirty: make([]int32, 0, n),
 	}
 	for i, pc := range ports {
 		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)

@@ -117,7 +117,7 @@ func (r *fuzzed) step(what, where, size, gap byte) {
 		head := r.now - unit.Time(size)*30*ns
 		r.offer(p, where, size, head, r.now)
 	case !r.polite && what >= 150:
-		r.hand(r.now, p, port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: where % 3, Part: wire.PartOf(wire.CreditPart{Op: wire.Op(where >> 6), FCTBS: uint16(size) << 4, FCCL: uint16(gap) << 4})}})
+		r.hand(r.now, p, port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: where % 3, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.Op(where >> 6), FCTBS: uint16(size) << 4, FCCL: uint16(gap) << 4})}})
 		r.run(r.now)
 	case what >= 145:
 		r.sw.Apply(r.now, port.Event{Port: port.ID(p), Kind: port.RateChange, Rate: gbyte * unit.Rate(1+where%4) / 2})

@@ -359,7 +359,7 @@ type teller struct {
 func (c *teller) Enqueue(_ unit.Time, f *wire.Frame, q cp.Queue) (wire.Frame, bool) {
 	c.bytes = append(c.bytes, q.Bytes)
 	c.n[f.QP]++
-	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Part: wire.PartOf(wire.SamplePart{Fb: 9, Octets: 14})}, c.n[f.QP]%10 == 0
+	return wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: f.Src, QP: f.QP, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 9, Octets: 14})}, c.n[f.QP]%10 == 0
 }
 
 func (*teller) Dequeue(unit.Time, *wire.Frame, cp.Queue) {}

@@ -103,7 +103,7 @@ func (s *story) poll() {
 // credit gives an output credit for this many blocks in all.
 func (s *story) credit(t unit.Time, output, lane, blocks int) {
 	s.until(t)
-	s.sw.Receive(t, port.ID(output), &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane), Part: wire.PartOf(wire.CreditPart{FCCL: uint16(blocks)})}, Head: t, Tail: t})
+	s.sw.Receive(t, port.ID(output), &port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: uint8(lane), Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: uint16(blocks)})}, Head: t, Tail: t})
 	s.until(t)
 }
 

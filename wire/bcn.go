@@ -99,7 +99,7 @@ func parseBCN(f *Frame, _ *Body, b []byte, at int) error {
 	case !known:
 		return refuse("BCN.DA", at+BCNSize, ErrUnsupported)
 	}
-	*s = SamplePart{
+	*s = SampleExtension{
 		QOffset: int16(binary.BigEndian.Uint16(p[10:])), QDelta: int16(binary.BigEndian.Uint16(p[12:])),
 		Bottleneck: binary.BigEndian.Uint16(p[18:]), Dst: dst, Lane: rest[14] >> 5,
 	}

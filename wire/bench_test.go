@@ -10,10 +10,10 @@ import (
 var (
 	data2048     = wire.Frame{Kind: wire.Data, Lane: 1, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048}
 	ackFrame     = wire.Frame{Kind: wire.Ack, BECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, MSN: 5}
-	fcpFrame     = wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 33, FCCL: 132})}
+	fcpFrame     = wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 33, FCCL: 132})}
 	ethernet1500 = wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 1500}
-	pauseFrame   = wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 65535})}
-	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 65535})}
+	pauseFrame   = wire.Frame{Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 65535})}
+	pfcFrame     = wire.Frame{Kind: wire.PriorityPause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8, Stopped: 8, Quanta: 65535})}
 	roceIPv6     = roce(roceData, wire.RoCE{IPv6: true, DSCP: 26, ECT: true})
 	trailer      = wire.Trailer{Secret: wire.Secret{1, 2}, Head: 1000, Due: 21000, Promise: unit.Never, Duration: 2068000, Length: 2068,
 		Seq: 9, Run: 0xC0FFEE, Port: 4, Delimiter: wire.DataPacket}

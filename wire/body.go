@@ -291,7 +291,7 @@ func (s *Bodies) take(f *Frame) *Body {
 	s.free = s.free[:last]
 	slot := &s.slots[at]
 	slot.uses++
-	f.Part[0] = uint64(slot.uses)<<32 | uint64(at+1)
+	f.Extension[0] = uint64(slot.uses)<<32 | uint64(at+1)
 	return &slot.body
 }
 
@@ -309,8 +309,8 @@ func (s *Bodies) Free(f *Frame) {
 	if f.HasBody() {
 		slot := s.slot(f)
 		slot.body.Type = 0
-		s.free = append(s.free, uint32(f.Part[0])-1)
-		f.Part[0] = 0
+		s.free = append(s.free, uint32(f.Extension[0])-1)
+		f.Extension[0] = 0
 	}
 }
 
@@ -318,8 +318,8 @@ func (s *Bodies) Free(f *Frame) {
 func (s *Bodies) Held() int { return len(s.slots) - len(s.free) }
 
 func (s *Bodies) slot(f *Frame) *bodySlot {
-	slot := &s.slots[uint32(f.Part[0])-1]
-	if slot.uses != uint32(f.Part[0]>>32) || slot.body.Type == 0 {
+	slot := &s.slots[uint32(f.Extension[0])-1]
+	if slot.uses != uint32(f.Extension[0]>>32) || slot.body.Type == 0 {
 		panic("wire: a frame whose body has been freed")
 	}
 	return slot
@@ -327,5 +327,5 @@ func (s *Bodies) slot(f *Frame) *bodySlot {
 
 // HasBody reports whether f is a data frame or a MAD with a body, or a packet with telemetry.
 func (f *Frame) HasBody() bool {
-	return f.Part[0] != 0 && (1<<Data|1<<Management|1<<Ack)>>(f.Kind&31)&1 == 1 && (f.Kind != Ack || f.Telemetry() != NoTelemetry)
+	return f.Extension[0] != 0 && (1<<Data|1<<Management|1<<Ack)>>(f.Kind&31)&1 == 1 && (f.Kind != Ack || f.Telemetry() != NoTelemetry)
 }

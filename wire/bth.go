@@ -40,7 +40,7 @@ const (
 	UDSendOnly       Opcode = 0x64 // unreliable datagram: the whole of a message
 	RoCENotification Opcode = 0x81 // RoCEv2: a congestion notification packet
 
-	// The opcodes of stamped packets (StampPart) of RoCEv2: manufacturers may define them.
+	// The opcodes of stamped packets (StampExtension) of RoCEv2: manufacturers may define them.
 	StampedSendOnly             = stampedOpcodes | RCSendOnly
 	StampedSendImmediate        = stampedOpcodes | RCSendImmediate
 	StampedAck                  = stampedOpcodes | RCAck

@@ -14,9 +14,9 @@ const (
 	mostCounters  = 8       // counters that a frame as a value holds: a port has a channel for each priority at most
 )
 
-// CCPart is the part of a CCUpdate: the counters of credits consumed of 16 virtual channels, of
+// CCExtension is the part of a CCUpdate: the counters of credits consumed of 16 virtual channels, of
 // which at most 8 are not zero.
-type CCPart struct {
+type CCExtension struct {
 	upper  uint16 // 1: about channels 16 to 31
 	used   uint16 // the channels with a counter that is not zero, a bit each, from the first of this half on
 	high   uint32 // the high four bits of their counters, the first channel's in the low bits
@@ -25,7 +25,7 @@ type CCPart struct {
 
 // CCOf returns a part for the channels of one half, upper or lower, with counters that are all
 // zero.
-func CCOf(upper bool) (p CCPart) {
+func CCOf(upper bool) (p CCExtension) {
 	if upper {
 		p.upper = 1
 	}
@@ -33,11 +33,11 @@ func CCOf(upper bool) (p CCPart) {
 }
 
 // first returns the first channel that the part is about.
-func (p *CCPart) first() uint8 { return uint8(p.upper) * halfChannels }
+func (p *CCExtension) first() uint8 { return uint8(p.upper) * halfChannels }
 
 // Set sets the counter of credits consumed of a channel. Channels come in rising order. It reports
 // false if the channel is in the other half, or not in order, or if the part is full.
-func (p *CCPart) Set(channel uint8, consumed uint32) bool {
+func (p *CCExtension) Set(channel uint8, consumed uint32) bool {
 	i, n := int(channel)-int(p.first()), bits.OnesCount16(p.used)
 	if consumed %= CreditModulus; consumed == 0 {
 		return i >= 0 && i < halfChannels
@@ -52,7 +52,7 @@ func (p *CCPart) Set(channel uint8, consumed uint32) bool {
 }
 
 // Consumed returns the counter of a channel, and false if it is in the other half.
-func (p *CCPart) Consumed(channel uint8) (uint32, bool) {
+func (p *CCExtension) Consumed(channel uint8) (uint32, bool) {
 	i := int(channel) - int(p.first())
 	if i < 0 || i >= halfChannels {
 		return 0, false

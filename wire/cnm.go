@@ -82,7 +82,7 @@ func parseCNM(f *Frame, _ *Body, b []byte, at int) error {
 		return refuse("CNM.DA", at+16, ErrUnsupported)
 	}
 	f.Kind, f.CPID = Notification, binary.BigEndian.Uint64(p[2:])
-	*s = SamplePart{
+	*s = SampleExtension{
 		QOffset: int16(binary.BigEndian.Uint16(p[10:])), QDelta: int16(binary.BigEndian.Uint16(p[12:])),
 		Dst: dst, Lane: uint8(tag >> 13), Fb: uint8(first & 0x3F), Octets: uint8(octets),
 	}

@@ -19,14 +19,14 @@ import (
 // notified is the notification that a frame of flow 0x561234 has caused.
 var notified = wire.Frame{
 	Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
-	Part: wire.PartOf(wire.SamplePart{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
+	Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 }
 
 // backward is the BCN message that a frame of flow 0x561234 has caused: the queue is 240
 // units of 64 octets above Qeq and has grown by 32, and the link has 10 Gb/s.
 var backward = wire.Frame{
 	Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, FECN: true, Payload: 1500,
-	Flags: wire.BCNMild, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000}), CPID: 0x00190200000000AA,
+	Flags: wire.BCNMild, Extension: wire.ExtensionOf(wire.SampleExtension{Lane: 3, Dst: 2, QOffset: -240, QDelta: 32, Bottleneck: 1000}), CPID: 0x00190200000000AA,
 }
 
 // limited is a frame with the rate-limited tag of that congestion point.
@@ -39,9 +39,9 @@ var both = func() wire.Frame { f := limited; f.Tagged = true; return f }()
 // answer to it, whose destination it reached at 4822530820 ps. counted has the bounds of all
 // fields.
 var (
-	probed   = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890})}
-	answered = wire.Frame{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 7, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer}
-	counted  = wire.Frame{Kind: wire.Probe, Lane: 7, Tagged: true, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 0xFFFFFF, Part: wire.PartOf(wire.ProbePart{Bytes: math.MaxUint64, CameAt: unit.Never}), Flags: wire.ProbeAnswer | wire.ProbeCounted}
+	probed   = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0xAB0012, PSN: 7, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75060, SentAt: 1234567890})}
+	answered = wire.Frame{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 7, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer}
+	counted  = wire.Frame{Kind: wire.Probe, Lane: 7, Tagged: true, Src: 5, Dst: 3, QP: 0xAB0012, PSN: 0xFFFFFF, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: math.MaxUint64, CameAt: unit.Never}), Flags: wire.ProbeAnswer | wire.ProbeCounted}
 )
 
 // Frames of Ethernet and their bytes but for the zeros that fill them up, as a
@@ -55,30 +55,30 @@ var ethernetGolden = []struct {
 	fcs   string
 }{
 	{
-		"PAUSE, 65535 quanta", wire.Frame{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 65535})},
+		"PAUSE, 65535 quanta", wire.Frame{Kind: wire.Pause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0001 ffff", 64, "DD7CB2FF",
 	}, {
-		"PFC, priority 3, 65535 quanta", wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 65535})},
+		"PFC, priority 3, 65535 quanta", wire.Frame{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8, Stopped: 8, Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0101 0008 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "B0B229C3",
 	}, {
-		"PFC, priority 3 stops and 4 goes on", wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 8, Quanta: 65535})},
+		"PFC, priority 3 stops and 4 goes on", wire.Frame{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x18, Stopped: 8, Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0101 0018 0000 0000 0000 ffff 0000 0000 0000 0000", 64, "86C83069",
 	}, {
-		"PFC, no priority is enabled", wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Stopped: 255, Quanta: 65535})},
+		"PFC, no priority is enabled", wire.Frame{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Stopped: 255, Quanta: 65535})},
 		"0180c2000001 020000000001 8808 0101 0000 ffff ffff ffff ffff ffff ffff ffff ffff", 64, "1D6D97C4",
 	}, {
 		"CNM, 20 octets of the sampled frame", notified,
 		"020000000001 0200000000aa 8100 c000 22e9 1234 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0014 88b5 01561234 00000007 05dc0000", 70, "16D0D90F",
 	}, {
 		"CNM, nothing of the sampled frame", wire.Frame{
-			Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 1, Part: wire.PartOf(wire.SamplePart{Fb: 33, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
+			Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 1, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 33, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 		},
 		"020000000001 0200000000aa 8100 c000 22e7 0021 0200000000aa0001 fff6 0005 6000 020000000002 0000", 64, "EA9CEF2D",
 	}, {
-		"message", wire.Frame{Kind: wire.Message, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x12, PSN: 7, Part: wire.PartOf(wire.MessagePart{Value: 0x0102030405060708})},
+		"message", wire.Frame{Kind: wire.Message, Lane: 6, Src: 0xAA, Dst: 1, QP: 0x12, PSN: 7, Extension: wire.ExtensionOf(wire.MessageExtension{Value: 0x0102030405060708})},
 		"020000000001 0200000000aa 8100 c000 88b5 03000012 00000007 0102030405060708", 64, "05B83563",
 	}, {
-		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Part: wire.PartOf(wire.MessagePart{Value: 1<<64 - 1})},
+		"message with a CN-TAG", wire.Frame{Kind: wire.Message, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Extension: wire.ExtensionOf(wire.MessageExtension{Value: 1<<64 - 1})},
 		"020000000001 0200000000aa 8100 c000 22e9 1234 88b5 03561234 00000000 ffffffffffffffff", 64, "2F423D2E",
 	}, {
 		"probe", probed,
@@ -168,19 +168,19 @@ var ethernetGolden = []struct {
 		"RoCEv2, ACK with a stamp", roceStampedAck,
 		"020000000003020000000005 8100c0000800 45c0004400004000401125e20a0000050a000003 c14412b700300000 d140ffff0000001200000007 050000000000123456789abc000000000007a120 1f000008", 90, "99CB0B21 99B596EC",
 	}, {
-		"CF_Update of channels 3 and 31", wire.Frame{Kind: wire.CFUpdate, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 0xFFFFF)})},
+		"CF_Update of channels 3 and 31", wire.Frame{Kind: wire.CFUpdate, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 0xFFFFF)})},
 		"0180c2000001 020000000001 88b5 5c10192346fffff0", 64, "5DA0E38F",
 	}, {
-		"LLR_ACK", wire.Frame{Kind: wire.LLRAck, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0xABCDE})},
+		"LLR_ACK", wire.Frame{Kind: wire.LLRAck, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 0xABCDE})},
 		"0180c2000001 020000000001 88b5 5c01abcde6000000", 64, "5B311BB4",
 	}, {
-		"LLR_NACK", wire.Frame{Kind: wire.LLRNack, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 1<<20 - 1})},
+		"LLR_NACK", wire.Frame{Kind: wire.LLRNack, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 1<<20 - 1})},
 		"0180c2000001 020000000001 88b5 5c02fffff6000000", 64, "28118BDE",
 	}, {
-		"LLR_INIT", wire.Frame{Kind: wire.LLRInit, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0x12345, Second: 0xBEEF})},
+		"LLR_INIT", wire.Frame{Kind: wire.LLRInit, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 0x12345, Second: 0xBEEF})},
 		"0180c2000001 020000000001 88b5 5c03123456efbe00", 64, "3FBF8786",
 	}, {
-		"LLR_INIT_ECHO", wire.Frame{Kind: wire.LLRInitEcho, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0x12345, Second: 0xBEEF})},
+		"LLR_INIT_ECHO", wire.Frame{Kind: wire.LLRInitEcho, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 0x12345, Second: 0xBEEF})},
 		"0180c2000001 020000000001 88b5 5c04123456efbe00", 64, "596A875A",
 	}, {
 		"CC_Update of channels 0, 3 and 15", credits(false, 0, 0xFFFFF, 3, 0x12345, 15, 1),
@@ -199,7 +199,7 @@ func credits(upper bool, counters ...uint32) wire.Frame {
 			panic("a counter that the part cannot hold")
 		}
 	}
-	return wire.Frame{Kind: wire.CCUpdate, Src: 1, Part: wire.PartOf(p)}
+	return wire.Frame{Kind: wire.CCUpdate, Src: 1, Extension: wire.ExtensionOf(p)}
 }
 
 // segment returns a frame with a TCP segment.
@@ -523,9 +523,9 @@ func TestEthernetRefusals(t *testing.T) {
 	data := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100}
 	plain := data
 	plain.Tagged = false
-	pause := wire.Frame{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 9})}
-	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 3, Quanta: 9})}
-	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Part: wire.PartOf(wire.MessagePart{Value: 5})}
+	pause := wire.Frame{Kind: wire.Pause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 9})}
+	pfc := wire.Frame{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 3, Stopped: 3, Quanta: 9})}
+	said := wire.Frame{Kind: wire.Message, Src: 1, Dst: 2, QP: 3, PSN: 4, Extension: wire.ExtensionOf(wire.MessageExtension{Value: 5})}
 	long := notified
 	long.Sampled().Octets = 64
 	set, freed, begin := wire.Frame{Kind: wire.LLRAck, Src: 1}, wire.Frame{Kind: wire.CFUpdate, Src: 1}, wire.Frame{Kind: wire.LLRInit, Src: 1}
@@ -707,10 +707,10 @@ func resum(b []byte, at int) {
 // numbers that do not fit.
 func TestEthernetCutsWhatDoesNotFit(t *testing.T) {
 	for _, c := range []struct{ frame, want wire.Frame }{
-		{wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3, Stopped: 3})}, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 3})}},
+		{wire.Frame{Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 3, Stopped: 3})}, wire.Frame{Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 3})}},
 		{
-			wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 255, Fb: 0x81, Lane: 0xF}), Lane: 0xF, QP: 0xFF000001, PSN: 0xFF000002},
-			wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64, Fb: 1, Lane: 7}), Lane: 7, QP: 1, PSN: 2},
+			wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Octets: 255, Fb: 0x81, Lane: 0xF}), Lane: 0xF, QP: 0xFF000001, PSN: 0xFF000002},
+			wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Octets: 64, Fb: 1, Lane: 7}), Lane: 7, QP: 1, PSN: 2},
 		},
 	} {
 		if got, err := wire.Parse(wire.StartOfFrame, c.frame.Append(nil)); err != nil || got != c.want {
@@ -749,7 +749,7 @@ func TestEthernetLengths(t *testing.T) {
 		{"CC_Update", wire.Frame{Kind: wire.CCUpdate}, 64, 64, 84},
 		{"CF_Update", wire.Frame{Kind: wire.CFUpdate}, 8, 64, 8},
 		{"LLR_ACK", wire.Frame{Kind: wire.LLRAck}, 8, 64, 8},
-		{"CNM", wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64})}, 110, 110, 130},
+		{"CNM", wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Octets: 64})}, 110, 110, 130},
 		{"data with a rate-limited tag", limited, 64, 100, 120},
 		{"BCN", backward, 106, 106, 126},
 		{"BCN of a RoCEv2 packet over IPv6", notice(backward, roceSampled6), 120, 120, 140},
@@ -758,7 +758,7 @@ func TestEthernetLengths(t *testing.T) {
 		{"TCP of 1460 bytes", sampled, 1500, 1522, 1542},
 		{"TCP of 1 byte with both tags", tagged, 41, 81, 101},
 		{"an ACK with two blocks", selective, 60, 82, 102},
-		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Octets: 64}), Tagged: true}, 114, 114, 134},
+		{"CNM with a CN-TAG", wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Octets: 64}), Tagged: true}, 114, 114, 134},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
 			t.Errorf("%s: WireSize %d, want %d", c.name, got, c.bytes)
@@ -857,16 +857,16 @@ func FuzzEthernetFrame(f *testing.F) {
 		}
 		switch s.Kind {
 		case wire.Pause, wire.PriorityPause:
-			s.Part = wire.PartOf(wire.PausePart{Quanta: uint16(w), Classes: a, Stopped: b})
+			s.Extension = wire.ExtensionOf(wire.PauseExtension{Quanta: uint16(w), Classes: a, Stopped: b})
 		case wire.CCUpdate:
 			*s.CC() = wire.CCOf(x)
 			for i := range uint8(wire.Channels) {
 				s.CC().Set(i, bits.RotateLeft32(w, int(i))&psn)
 			}
 		case wire.CFUpdate, wire.LLRAck, wire.LLRNack, wire.LLRInit, wire.LLRInitEcho:
-			s.Part = wire.PartOf(wire.OrderedSetPart{First: w, Second: psn})
+			s.Extension = wire.ExtensionOf(wire.OrderedSetExtension{First: w, Second: psn})
 		case wire.Notification, wire.BCN:
-			s.Flags, s.Part = a, wire.PartOf(wire.SamplePart{Fb: a, Octets: b, Lane: b, Dst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16)})
+			s.Flags, s.Extension = a, wire.ExtensionOf(wire.SampleExtension{Fb: a, Octets: b, Lane: b, Dst: wire.LID(w), QOffset: int16(w), QDelta: int16(w >> 16)})
 		case wire.Data:
 			if s.Family == wire.RoCEv2 {
 				if b&4 == 0 {

@@ -10,7 +10,7 @@ import (
 
 // A datagram of the fabric is a frame and the link trailer.
 func ExampleFrame_Append() {
-	f := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpNormal, FCTBS: 33, FCCL: 132})}
+	f := wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpNormal, FCTBS: 33, FCCL: 132})}
 	t := wire.Trailer{
 		Head: unit.Time(5 * unit.Microsecond), Due: unit.Time(5001 * unit.Nanosecond),
 		Seq: 1, Port: 3, Delimiter: f.Delimiter(),

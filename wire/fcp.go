@@ -12,8 +12,8 @@ const (
 	OpInit   Op = 1 // link initialisation: the receiver sets its block counter to zero
 )
 
-// CreditPart is the part of a FlowControl frame.
-type CreditPart struct {
+// CreditExtension is the part of a FlowControl frame.
+type CreditExtension struct {
 	Op    Op
 	FCTBS uint16 // total blocks sent, modulo 4096
 	FCCL  uint16 // credit limit in blocks, modulo 4096
@@ -50,7 +50,7 @@ func parseFCP(f *Frame, b []byte) error {
 	}
 	sent, limit := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	f.Kind, f.Lane = FlowControl, uint8(limit>>12)
-	*f.Credit() = CreditPart{Op(sent >> 12), sent & 0xFFF, limit & 0xFFF}
+	*f.Credit() = CreditExtension{Op(sent >> 12), sent & 0xFFF, limit & 0xFFF}
 	switch {
 	case VCRC(b[:4]) != binary.LittleEndian.Uint16(b[4:]):
 		return refuse("FCP.LPCRC", 4, ErrChecksum)

@@ -122,53 +122,53 @@ type Frame struct {
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
-	// Part is all that the kind adds: a CreditPart, PausePart, SamplePart, MessagePart, ProbePart,
-	// StampPart, CCPart or OrderedSetPart (PartOf). Of a Data frame or a MAD it is the number of
+	// Extension is all that the kind adds: a CreditExtension, PauseExtension, SampleExtension, MessageExtension, ProbeExtension,
+	// StampExtension, CCExtension or OrderedSetExtension (ExtensionOf). Of a Data frame or a MAD it is the number of
 	// its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
 	// octets that it carries reach, and are zero behind. With 14 octets all are there. Of a
 	// BCN message they always are.
-	Part Part
+	Extension Extension
 }
 
-// Part is the storage of the part of a kind, and the parts share it. It holds no pointer.
-type Part [3]uint64
+// Extension is the storage of the part of a kind, and the parts share it. It holds no pointer.
+type Extension [3]uint64
 
 // parts are the parts of kinds. None has gaps between its fields, so that == compares all of it.
-type parts interface {
-	CreditPart | PausePart | SamplePart | MessagePart | ProbePart | StampPart | CCPart | OrderedSetPart |
-		synPart | sackPart
+type extensions interface {
+	CreditExtension | PauseExtension | SampleExtension | MessageExtension | ProbeExtension | StampExtension | CCExtension | OrderedSetExtension |
+		synExtension | sackExtension
 }
 
-// PartOf returns the Part of a frame.
-func PartOf[P parts](p P) (all Part) {
+// ExtensionOf returns the Part of a frame.
+func ExtensionOf[P extensions](p P) (all Extension) {
 	*as[P](&all) = p
 	return all
 }
 
-// as returns a Part as the part of one kind.
-func as[P parts](p *Part) *P { return (*P)(unsafe.Pointer(p)) }
+// as returns a Extension as the part of one kind.
+func as[P extensions](p *Extension) *P { return (*P)(unsafe.Pointer(p)) }
 
 // Credit returns the part of a FlowControl frame.
-func (f *Frame) Credit() *CreditPart { return as[CreditPart](&f.Part) }
+func (f *Frame) Credit() *CreditExtension { return as[CreditExtension](&f.Extension) }
 
 // Pause returns the part of a Pause or PriorityPause frame.
-func (f *Frame) Pause() *PausePart { return as[PausePart](&f.Part) }
+func (f *Frame) Pause() *PauseExtension { return as[PauseExtension](&f.Extension) }
 
 // Sampled returns the part of a Notification or a BCN message.
-func (f *Frame) Sampled() *SamplePart { return as[SamplePart](&f.Part) }
+func (f *Frame) Sampled() *SampleExtension { return as[SampleExtension](&f.Extension) }
 
-func (f *Frame) Message() *MessagePart { return as[MessagePart](&f.Part) }
+func (f *Frame) Message() *MessageExtension { return as[MessageExtension](&f.Extension) }
 
 // CC returns the part of a CCUpdate.
-func (f *Frame) CC() *CCPart { return as[CCPart](&f.Part) }
+func (f *Frame) CC() *CCExtension { return as[CCExtension](&f.Extension) }
 
 // OrderedSet returns the part of a control ordered set (Kind.OrderedSet).
-func (f *Frame) OrderedSet() *OrderedSetPart { return as[OrderedSetPart](&f.Part) }
+func (f *Frame) OrderedSet() *OrderedSetExtension { return as[OrderedSetExtension](&f.Extension) }
 
-func (f *Frame) Probe() *ProbePart { return as[ProbePart](&f.Part) }
+func (f *Frame) Probe() *ProbeExtension { return as[ProbeExtension](&f.Extension) }
 
 // SetImmediate gives a Data frame without a body immediate data: four bytes, which InfiniBand and
 // RoCEv2 send in front of the payload (IBTA Volume 1, 9.3.3.7). On Ethernet they are the first

@@ -5,17 +5,17 @@ import (
 	"testing"
 )
 
-// Parts share the memory of Frame.Part: each fits, and none has a gap between its fields, whose
+// Parts share the memory of Frame.Extension: each fits, and none has a gap between its fields, whose
 // bytes == would compare although they are never written.
 func TestPartsFitWithoutGaps(t *testing.T) {
 	if size := reflect.TypeFor[Frame]().Size(); size != 64 {
 		t.Errorf("a frame has %d bytes, want one line of the cache, 64", size)
 	}
 	for _, part := range []reflect.Type{
-		reflect.TypeFor[CreditPart](), reflect.TypeFor[PausePart](), reflect.TypeFor[SamplePart](), reflect.TypeFor[MessagePart](),
-		reflect.TypeFor[ProbePart](), reflect.TypeFor[synPart](), reflect.TypeFor[sackPart](),
+		reflect.TypeFor[CreditExtension](), reflect.TypeFor[PauseExtension](), reflect.TypeFor[SampleExtension](), reflect.TypeFor[MessageExtension](),
+		reflect.TypeFor[ProbeExtension](), reflect.TypeFor[synExtension](), reflect.TypeFor[sackExtension](),
 	} {
-		if room := reflect.TypeFor[Part]().Size(); part.Size() > room {
+		if room := reflect.TypeFor[Extension]().Size(); part.Size() > room {
 			t.Errorf("%v has %d bytes, want at most %d", part, part.Size(), room)
 		}
 		if part.Kind() != reflect.Struct {

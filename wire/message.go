@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// MessagePart is the part of a Message: 64 bits, as its scheme defines them.
-type MessagePart struct{ Value uint64 }
+// MessageExtension is the part of a Message: 64 bits, as its scheme defines them.
+type MessageExtension struct{ Value uint64 }
 
 // MessageSize is the size of a message behind its EtherType, in bytes.
 const MessageSize = 16

@@ -125,10 +125,10 @@ var golden = []struct {
 	frame wire.Frame
 	hex   string
 }{
-	{"FCP init VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 132})}, "10000084 D4BB"},
-	{"FCP VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}, "00000084 3FDC"},
-	{"FCP VL0 FCTBS=33 FCCL=132", wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 33, FCCL: 132})}, "00210084 3D3D"},
-	{"FCP VL1 FCTBS=0x123 FCCL=0x456", wire.Frame{Kind: wire.FlowControl, Lane: 1, Part: wire.PartOf(wire.CreditPart{FCTBS: 0x123, FCCL: 0x456})}, "01231456 A7A8"},
+	{"FCP init VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 132})}, "10000084 D4BB"},
+	{"FCP VL0 FCTBS=0 FCCL=132", wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 132})}, "00000084 3FDC"},
+	{"FCP VL0 FCTBS=33 FCCL=132", wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 33, FCCL: 132})}, "00210084 3D3D"},
+	{"FCP VL1 FCTBS=0x123 FCCL=0x456", wire.Frame{Kind: wire.FlowControl, Lane: 1, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 0x123, FCCL: 0x456})}, "01231456 A7A8"},
 	{
 		"ACK with BECN", wire.Frame{Kind: wire.Ack, BECN: true, Src: 3, Dst: 5, QP: 0x12, PSN: 7, MSN: 5},
 		"0002000500070003 1140FFFF4000001200000007 1F000005 FA04C5CE 18D8",

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// PausePart is the part of a PAUSE or PFC frame.
-type PausePart struct {
+// PauseExtension is the part of a PAUSE or PFC frame.
+type PauseExtension struct {
 	Quanta  uint16 // for how long to stop, in units of Quantum; 0 releases it
 	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
 	Stopped uint8  // PriorityPause: the priorities whose time is Quanta; of Classes these stop, and the others may continue

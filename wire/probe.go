@@ -7,8 +7,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ProbePart is the part of a Probe. Its times are not negative.
-type ProbePart struct {
+// ProbeExtension is the part of a Probe. Its times are not negative.
+type ProbeExtension struct {
 	Bytes  uint64    // of the flow, as the sender of the frame has counted them
 	SentAt unit.Time // when the probe left its source
 	CameAt unit.Time // of an answer: when the probe came to the destination

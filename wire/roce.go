@@ -31,7 +31,7 @@ type RoCE struct {
 	AckReq bool  // Data: an ACK is asked for
 	NAK    bool  // Ack: a NAK, PSN sequence error: PSN is the one that should come
 
-	Stamped bool // Data, Ack: it has the header of StampPart, from which the source gets its round trips
+	Stamped bool // Data, Ack: it has the header of StampExtension, from which the source gets its round trips
 
 	Telemetry Telemetry // Data, Ack, stamped: it has the telemetry of the switches that the data packet has passed
 }

@@ -352,7 +352,7 @@ func TestRoCERefusals(t *testing.T) {
 	t.Run("a packet behind the PAUSE of another frame", func(t *testing.T) {
 		cnp := roce(wire.Frame{Kind: wire.CNP, QP: 0x118}, wire.RoCE{IPv6: true})
 		b := cnp.Append(nil)
-		pause := wire.Frame{Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 0x86DD})} // as the EtherType of IPv6
+		pause := wire.Frame{Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 0x86DD})} // as the EtherType of IPv6
 		copy(b, pause.Append(nil)[:ip])
 		want := wire.ParseError{Field: "control.Reserved", Offset: ip, Reason: wire.ErrReserved}
 		if f, err := wire.Parse(wire.StartOfFrame, refit(b)); !refusedFor(err, want) {

@@ -64,15 +64,15 @@ type Segment struct {
 // maxScale is the largest shift of a window (RFC 7323, section 2.3).
 const maxScale = 14
 
-// synPart is the part of a TCP frame with SYN.
-type synPart struct {
+// synExtension is the part of a TCP frame with SYN.
+type synExtension struct {
 	mss       uint16
 	scale     uint8 // the shift, and 1; 0: the option is absent
 	permitted bool
 }
 
-// sackPart is the part of a TCP frame without SYN and without payload.
-type sackPart [MaxSACK]SACKBlock
+// sackExtension is the part of a TCP frame without SYN and without payload.
+type sackExtension [MaxSACK]SACKBlock
 
 // SetSegment makes f a frame with a segment. Src, Dst, QP, Lane, Tagged and the rate-limited
 // tag are the caller's matter; all else is the segment's.
@@ -80,16 +80,16 @@ func (f *Frame) SetSegment(s *Segment) {
 	f.Kind, f.Family, f.DSCP = TCP, InfiniBand, 0
 	f.PSN, f.MSN, f.Payload, f.Window, f.Flags, f.FECN = s.Seq, s.Ack, s.Length, s.Window, s.Flags, s.CE
 	f.Bits = bitBack.when(s.Back) | bitECT.when(s.ECT || s.CE)
-	f.Part = Part{}
+	f.Extension = Extension{}
 	switch {
 	case s.Flags&SYN != 0:
-		o := as[synPart](&f.Part)
+		o := as[synExtension](&f.Extension)
 		o.mss, o.permitted = s.MSS, s.SACKPermitted
 		if s.Scales {
 			o.scale = min(s.Scale, maxScale) + 1
 		}
 	case s.Length == 0:
-		*as[sackPart](&f.Part) = s.SACK
+		*as[sackExtension](&f.Extension) = s.SACK
 	}
 }
 
@@ -101,13 +101,13 @@ func (f *Frame) Segment() Segment {
 	}
 	switch {
 	case s.Flags&SYN != 0:
-		o := as[synPart](&f.Part)
+		o := as[synExtension](&f.Extension)
 		s.MSS, s.SACKPermitted = o.mss, o.permitted
 		if o.scale > 0 {
 			s.Scales, s.Scale = true, o.scale-1
 		}
 	case s.Length == 0:
-		s.SACK = *as[sackPart](&f.Part)
+		s.SACK = *as[sackExtension](&f.Extension)
 	}
 	return s
 }
@@ -122,11 +122,11 @@ func (f *Frame) ofSegment() int { return TCPOverhead + f.tcpOptions() + int(f.Pa
 func (f *Frame) tcpOptions() (n int) {
 	switch {
 	case f.Flags&SYN != 0:
-		o := as[synPart](&f.Part)
+		o := as[synExtension](&f.Extension)
 		return 4 * int(bit(o.mss != 0, 0)+bit(o.permitted, 0)+bit(o.scale != 0, 0))
-	case f.Payload == 0 && as[sackPart](&f.Part)[0] != SACKBlock{}:
+	case f.Payload == 0 && as[sackExtension](&f.Extension)[0] != SACKBlock{}:
 		n = 4
-		for _, block := range as[sackPart](&f.Part) {
+		for _, block := range as[sackExtension](&f.Extension) {
 			if block != (SACKBlock{}) {
 				n += 8
 			}
@@ -186,7 +186,7 @@ func appendTCP(b []byte, f *Frame, _ Body) []byte {
 	b = append(b, 0, 0, 0, 0)
 	switch {
 	case f.Flags&SYN != 0:
-		o := as[synPart](&f.Part)
+		o := as[synExtension](&f.Extension)
 		if o.mss != 0 {
 			b = binary.BigEndian.AppendUint32(b, optionMSS<<24|4<<16|uint32(o.mss))
 		}
@@ -198,7 +198,7 @@ func appendTCP(b []byte, f *Frame, _ Body) []byte {
 		}
 	case options > 0:
 		b = append(b, optionNop, optionNop, optionSACK, byte(options-2))
-		for _, block := range as[sackPart](&f.Part) {
+		for _, block := range as[sackExtension](&f.Extension) {
 			if block != (SACKBlock{}) {
 				b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, block.Left), block.Right)
 			}
@@ -323,11 +323,11 @@ func (f *Frame) readOptions(o []byte) bool {
 			if block == (SACKBlock{}) {
 				return false
 			}
-			as[sackPart](&f.Part)[i] = block
+			as[sackExtension](&f.Extension)[i] = block
 		}
 		return true
 	}
-	for syn := as[synPart](&f.Part); len(o) >= 4; o = o[4:] {
+	for syn := as[synExtension](&f.Extension); len(o) >= 4; o = o[4:] {
 		switch {
 		case o[0] == optionMSS:
 			syn.mss = binary.BigEndian.Uint16(o[2:])

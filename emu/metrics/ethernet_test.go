@@ -51,17 +51,17 @@ func TestPaused(t *testing.T) {
 		frames      map[unit.Duration]wire.Frame
 		want        float64 // of the first 20 ms
 	}{
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 4. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}, 5 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 7. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
-		{port.PauseFrames, map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Part: wire.PartOf(wire.PausePart{Quanta: 62500})}}, 2. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 62500})}}, 4. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 62500})}, 5 * ms: {Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 62500})}}, 7. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{2 * ms: {Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 62500})}, 3 * ms: {Kind: wire.Pause}}, 1. / 20},
+		{port.PauseFrames, map[unit.Duration]wire.Frame{18 * ms: {Kind: wire.Pause, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 62500})}}, 2. / 20},
 		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
-			2 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
-			3 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x01})},
+			2 * ms: {Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
+			3 * ms: {Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x01})},
 		}, 4. / 20},
 		{port.PriorityPauseFrames, map[unit.Duration]wire.Frame{
-			2 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
-			3 * ms: {Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x81})},
+			2 * ms: {Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x81, Stopped: 0x81, Quanta: 62500})},
+			3 * ms: {Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x81})},
 		}, 1. / 20},
 		{port.NoFlowControl, map[unit.Duration]wire.Frame{}, 0},
 	} {
@@ -107,8 +107,8 @@ func TestDropsDeadlocksAndMemory(t *testing.T) {
 	p.record(trace.Event{At: unit.Time(5 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3, A: 1})
 	p.record(trace.Event{At: unit.Time(6 * ms), Node: out, Port: outPort, Kind: trace.Watchdog, Lane: 3})
 	// B sends A two PFC frames: about priorities 3 and 4, and about 3 alone, which it releases it.
-	p.control(unit.Time(7*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 0x18, Quanta: 9})})
-	p.control(unit.Time(8*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Part: wire.PartOf(wire.PausePart{Classes: 8})})
+	p.control(unit.Time(7*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x18, Stopped: 0x18, Quanta: 9})})
+	p.control(unit.Time(8*ms), "trunk", 0, wire.Frame{Kind: wire.PriorityPause, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8})})
 	p.c.Close(unit.Time(100 * ms))
 	for expression, want := range map[string]float64{
 		"trunk.A-B.drops": 2, "trunk.B-A.drops": 0, "remote.drops": 1, "local.drops": 0, "remote.probes": 2, "remote.answers": 1, "remote.notifications": 2, "trunk.A-B.deadlocks": 1, "trunk.B-A.deadlocks": 0,

@@ -140,7 +140,7 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	p := newPlay(t, f, s)
 	x := &f.Flows[0]
 	for i, fb := range []uint8{10, 20} {
-		cnm := wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: fb})}
+		cnm := wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: fb})}
 		p.record(trace.Event{At: unit.Time(i+1) * 100 * us, Node: int32(x.Src), Kind: trace.Feedback, Flow: x.QP, A: trace.FrameWord(&cnm), B: 4e9})
 	}
 	p.record(trace.Event{At: 300 * us, Node: int32(x.Src), Kind: trace.Limit, Flow: x.QP, A: 5e9, B: 6e9})

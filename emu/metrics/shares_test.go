@@ -131,7 +131,7 @@ func TestFeedbackPerMegabyte(t *testing.T) {
 	}
 	hear(ms, wire.Frame{Kind: wire.Ack, BECN: true})
 	hear(ms, wire.Frame{Kind: wire.Ack})
-	hear(ms+10*us, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 7})})
+	hear(ms+10*us, wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 7})})
 	hear(ms+10*us, wire.Frame{Kind: wire.Ack, BECN: true})
 	p.c.Close(100 * ms)
 	near(t, "one flow", over(t, p.c, "local.B1.feedback", 0, 4*ms), 6)

@@ -21,7 +21,7 @@ const frames16 = 375
 
 // told returns a message with Qoff and Qdelta in units of 64 octets.
 func told(cpid uint64, qoff, qdelta int16) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, CPID: cpid, Part: wire.PartOf(wire.SamplePart{QOffset: qoff, QDelta: qdelta})}
+	return wire.Frame{Kind: wire.BCN, CPID: cpid, Extension: wire.ExtensionOf(wire.SampleExtension{QOffset: qoff, QDelta: qdelta})}
 }
 
 func sampleBCN(t *testing.T, change func(c *BCNParams)) *BCN {
@@ -253,7 +253,7 @@ func TestECMGains(t *testing.T) {
 // What is not for BCN changes nothing.
 func TestBCNHearsItsMessagesAlone(t *testing.T) {
 	b := sampleBCN(t, nil)
-	b.Feedback(0, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 63, QOffset: -frames16}), CPID: here})
+	b.Feedback(0, wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 63, QOffset: -frames16}), CPID: here})
 	b.Feedback(0, wire.Frame{Kind: wire.Ack, BECN: true})
 	b.Feedback(0, told(0, -frames16, 0)) // of no congestion point
 	b.Sent(0, 1500)

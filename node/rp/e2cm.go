@@ -254,7 +254,7 @@ func (e *E2CM) Send(now unit.Time) (wire.Frame, bool) {
 	if !e.round || e.bytes < e.due && now < e.sent.Add(e.p.Most) {
 		return wire.Frame{}, false
 	}
-	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Part: wire.PartOf(wire.ProbePart{Bytes: uint64(e.bytes), SentAt: now})}
+	f := wire.Frame{Kind: wire.Probe, PSN: e.number, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: uint64(e.bytes), SentAt: now})}
 	if e.p.Expedite == ProbesAndAnswers {
 		f.Lane = e.p.Priority
 	}
@@ -378,7 +378,7 @@ func (r *reflector) Receive(now unit.Time, f wire.Frame) {
 		if r.p.Lost > 0 && r.random.Below(100) < uint64(r.p.Lost) {
 			return
 		}
-		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Flags: wire.ProbeAnswer, Part: f.Part}
+		a := wire.Frame{Kind: wire.Probe, Lane: r.p.Priority, PSN: f.PSN, Flags: wire.ProbeAnswer, Extension: f.Extension}
 		a.Probe().CameAt = now
 		if r.p.Accounting == AtDestination {
 			a.Probe().Bytes, a.Flags = r.counted, a.Flags|wire.ProbeCounted

@@ -76,7 +76,7 @@ func TestE2CMProbes(t *testing.T) {
 	}
 	e.limit(usec)
 	first := e.probe(t, usec)
-	if want := (wire.Frame{Kind: wire.Probe, Part: wire.PartOf(wire.ProbePart{SentAt: usec})}); first != want {
+	if want := (wire.Frame{Kind: wire.Probe, Extension: wire.ExtensionOf(wire.ProbeExtension{SentAt: usec})}); first != want {
 		t.Errorf("the first probe is %+v, want %+v", first, want)
 	}
 	for range 49 {
@@ -86,7 +86,7 @@ func TestE2CMProbes(t *testing.T) {
 		t.Error("a probe leaves behind 73.5 KB")
 	}
 	e.Sent(3*usec, 1500)
-	if got, want := e.probe(t, 3*usec), (wire.Frame{Kind: wire.Probe, PSN: 1, Part: wire.PartOf(wire.ProbePart{Bytes: 75000, SentAt: 3 * usec})}); got != want {
+	if got, want := e.probe(t, 3*usec), (wire.Frame{Kind: wire.Probe, PSN: 1, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75000, SentAt: 3 * usec})}); got != want {
 		t.Errorf("the second probe is %+v, want %+v", got, want)
 	}
 	e.Sent(4*usec, 1500)
@@ -97,7 +97,7 @@ func TestE2CMProbes(t *testing.T) {
 	if _, ok := e.Send(late - 1); ok {
 		t.Error("a probe leaves within 10 ms")
 	}
-	if got, want := e.probe(t, late), (wire.Frame{Kind: wire.Probe, PSN: 2, Part: wire.PartOf(wire.ProbePart{Bytes: 1500, SentAt: late})}); got != want {
+	if got, want := e.probe(t, late), (wire.Frame{Kind: wire.Probe, PSN: 2, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 1500, SentAt: late})}); got != want {
 		t.Errorf("the third probe is %+v, want %+v", got, want)
 	}
 }
@@ -423,7 +423,7 @@ func FuzzE2CM(f *testing.F) {
 		for i := range uint32(20) {
 			now = now.Add(unit.Duration(50 * usec))
 			e.Advance(now)
-			a := wire.Frame{Kind: wire.Probe, PSN: (psn + i) % 32, Part: wire.PartOf(wire.ProbePart{Bytes: value, SentAt: max(0, unit.Time(sent)%(now+1)), CameAt: max(0, unit.Time(came)) + unit.Time(i)}), Flags: flags}
+			a := wire.Frame{Kind: wire.Probe, PSN: (psn + i) % 32, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: value, SentAt: max(0, unit.Time(sent)%(now+1)), CameAt: max(0, unit.Time(came)) + unit.Time(i)}), Flags: flags}
 			if e.Refuses(now, a) == trace.NoReason {
 				e.Feedback(now, a)
 			}

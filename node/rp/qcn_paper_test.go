@@ -41,7 +41,7 @@ func sampleQCN(t *testing.T, c QCNParams, random ...*unit.Random) *QCN {
 }
 
 func cnm(fb uint8) wire.Frame {
-	return wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: fb})}
+	return wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: fb})}
 }
 
 // send lets n frames of 1500 bytes leave.

@@ -166,7 +166,7 @@ func (b *BCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	m := wire.Frame{
 		Kind: wire.BCN, Lane: b.c.Priority, Tagged: f.Tagged, Src: b.site.Address, Dst: f.Src,
-		CPID: b.id(q.Output, f.Lane), Part: wire.PartOf(wire.SamplePart{Lane: f.Lane, Dst: f.Dst}),
+		CPID: b.id(q.Output, f.Lane), Extension: wire.ExtensionOf(wire.SampleExtension{Lane: f.Lane, Dst: f.Dst}),
 	}
 	m.Sample(f)
 	offset, delta := b.c.Qeq-q.Bytes, q.Bytes-p.old

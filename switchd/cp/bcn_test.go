@@ -75,7 +75,7 @@ func TestBCNMessages(t *testing.T) {
 				t.Fatalf("sent %v: %+v", ok, m)
 			}
 			want := wire.Frame{
-				Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, CPID: point, Flags: c.flags, Part: wire.PartOf(wire.SamplePart{QOffset: c.qoff, QDelta: c.qdelta, Lane: 2, Dst: 9}),
+				Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, CPID: point, Flags: c.flags, Extension: wire.ExtensionOf(wire.SampleExtension{QOffset: c.qoff, QDelta: c.qdelta, Lane: 2, Dst: 9}),
 				QP: f.QP, PSN: f.PSN, Payload: f.Payload,
 			}
 			if ok && m != want {

@@ -46,7 +46,7 @@ const Linear = "linear"
 // Traits returns the length that a queue should have, and notifications with as much of a frame as
 // there can be.
 func (p QCNParams) Traits() Traits {
-	notice := wire.Frame{Kind: wire.Notification, Lane: p.Priority, Part: wire.PartOf(wire.SamplePart{Octets: wire.MaxOctets})}
+	notice := wire.Frame{Kind: wire.Notification, Lane: p.Priority, Extension: wire.ExtensionOf(wire.SampleExtension{Octets: wire.MaxOctets})}
 	return Traits{
 		Levels: []Level{{"qeq", unit.Room{Bytes: p.Qeq}}}, Nameless: p.Octets <= 0,
 		Notice: func(f *wire.Frame) wire.Frame {
@@ -162,7 +162,7 @@ func (m *QCN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) (wire.Frame, bool) {
 	}
 	n := wire.Frame{
 		Kind: wire.Notification, Lane: m.c.Priority, Tagged: f.Tagged, Src: m.site.Address, Dst: f.Src,
-		Part: wire.PartOf(wire.SamplePart{
+		Extension: wire.ExtensionOf(wire.SampleExtension{
 			Fb: fb, Octets: uint8(m.c.Octets), Lane: f.Lane, Dst: f.Dst, QOffset: in64(offset), QDelta: in64(delta),
 		}),
 		CPID: uint64(m.site.Address)<<16 | uint64(q.Output)<<8 | uint64(f.Lane),

@@ -151,7 +151,7 @@ func TestQCNNotification(t *testing.T) {
 	got, ok := m.Enqueue(5, data(77), Queue{Output: 1, Bytes: 50000})
 	want := wire.Frame{
 		Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, QP: 7, PSN: 77, Payload: 1500,
-		Part: wire.PartOf(wire.SamplePart{Fb: 14, Octets: 20, Lane: 2, Dst: 9, QOffset: -17000 / 64, QDelta: 10000 / 64}), CPID: 0xAA0102,
+		Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 14, Octets: 20, Lane: 2, Dst: 9, QOffset: -17000 / 64, QDelta: 10000 / 64}), CPID: 0xAA0102,
 	}
 	if !ok || got != want {
 		t.Errorf("%+v, %v; want %+v", got, ok, want)

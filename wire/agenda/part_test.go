@@ -13,12 +13,12 @@ import (
 func TestPartsOfOneAgenda(t *testing.T) {
 	sizes := []int{3, 1, 9, 20}
 	all := agenda.New(40)
-	var parts []agenda.Part
+	var parts []agenda.Slots
 	var models []naive
 	random, base := unit.NewRandom(3, 0), 5
 	bases := []int{}
 	for _, n := range sizes {
-		p, m := agenda.NewPart(n), newNaive(n)
+		p, m := agenda.NewSlots(n), newNaive(n)
 		for slot := range n {
 			m[slot] = unit.Time(random.Below(6))
 			p.Set(slot, m[slot])

@@ -192,9 +192,9 @@ func TestFramesOfTheFabricOverVeth(t *testing.T) {
 			{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0x12, Payload: 12},
 			{Kind: wire.Data, Family: wire.Ethernet, Lane: 0, FECN: true, Src: 3, Dst: 5, QP: 0x12, Payload: 1500},
 			{Kind: wire.Data, Family: wire.Ethernet, Lane: 7, Tagged: true, Src: 3, Dst: 5, QP: 0xAB0012, Payload: wire.MaxMSDU},
-			{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 65535})},
-			{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 0x18, Stopped: 8, Quanta: 65535})},
-			{Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Payload: 1500, Part: wire.PartOf(wire.SamplePart{Fb: 33, Octets: 20, Lane: 3, Dst: 2})},
+			{Kind: wire.Pause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 65535})},
+			{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 0x18, Stopped: 8, Quanta: 65535})},
+			{Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, Payload: 1500, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 33, Octets: 20, Lane: 3, Dst: 2})},
 		}},
 	} {
 		t.Run(c.family, func(t *testing.T) {

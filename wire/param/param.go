@@ -59,7 +59,7 @@ type Param struct {
 	Item   *Param  // Map, List: each item
 	Named  string
 	Short  string
-	Parts  []Part
+	Parts  []Pair
 	Least  int
 	Length int // List: the number of items; 0: any number
 
@@ -102,8 +102,8 @@ func (m Misread) Unwrap() error { return m.Err }
 // Forms are parameters by the name of their form. The tags of a field add to them.
 type Forms map[string]Param
 
-// Part is a key of a mapping that stands for a field in addition to that mapping.
-type Part struct{ Key, Field string }
+// Pair is a key of a mapping that stands for a field in addition to that mapping.
+type Pair struct{ Key, Field string }
 
 // Condition holds if another field has one of some values, or with Not none of them.
 type Condition struct {

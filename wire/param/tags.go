@@ -186,10 +186,10 @@ func split(tag string) []string {
 }
 
 // pairs returns the parts of a tag with several of the form "a=b".
-func pairs(tag string) (all []Part) {
+func pairs(tag string) (all []Pair) {
 	for _, pair := range split(tag) {
 		a, b, _ := strings.Cut(pair, "=")
-		all = append(all, Part{a, b})
+		all = append(all, Pair{a, b})
 	}
 	return all
 }

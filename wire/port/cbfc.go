@@ -370,7 +370,7 @@ func (s *channels) giveBack(word uint32, n int) {
 
 // receiveConsumed takes in a CC_Update: frames that were sent and have not arrived are lost, so
 // their credits are free. A channel cannot have lost more than it has room for.
-func (s *channels) receiveConsumed(p *wire.CCPart) bool {
+func (s *channels) receiveConsumed(p *wire.CCExtension) bool {
 	for i := range s.all {
 		c := &s.all[i]
 		if sent, about := p.Consumed(c.vc); about && (sent-c.received)&c.last() > uint32(c.room-c.used) {
@@ -404,7 +404,7 @@ func (s *channels) next(beside *channel, old unit.Time) *channel {
 }
 
 // freedNow returns the content of the CF_Update to send now.
-func (s *channels) freedNow(now unit.Time) (p wire.OrderedSetPart) {
+func (s *channels) freedNow(now unit.Time) (p wire.OrderedSetExtension) {
 	word := func(c *channel) uint32 {
 		c.owed, c.sent = false, now
 		return wire.ChannelWord(c.vc, c.received-uint32(c.used))

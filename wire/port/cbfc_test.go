@@ -258,10 +258,10 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 	cc := func(vc uint8, v uint32) wire.Frame {
 		part := wire.CCOf(vc >= 16)
 		part.Set(vc, v)
-		return wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(part)}
+		return wire.Frame{Kind: wire.CCUpdate, Extension: wire.ExtensionOf(part)}
 	}
 	cf := func(one, other uint32) wire.Frame {
-		return wire.Frame{Kind: wire.CFUpdate, Part: wire.PartOf(wire.OrderedSetPart{First: one, Second: other})}
+		return wire.Frame{Kind: wire.CFUpdate, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: one, Second: other})}
 	}
 	for i, f := range []wire.Frame{
 		cf(wire.ChannelWord(12, 1<<15-1), wire.ChannelWord(13, 0)), // one back
@@ -305,12 +305,12 @@ func FuzzChannels(f *testing.F) {
 			sent := p.frame(b[1]%Priorities, 1500)
 			switch b[0] % 5 {
 			case 0:
-				sent = wire.Frame{Kind: wire.CFUpdate, Part: wire.PartOf(wire.OrderedSetPart{First: one, Second: other})}
+				sent = wire.Frame{Kind: wire.CFUpdate, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: one, Second: other})}
 			case 1:
 				part := wire.CCOf(b[1]&1 == 1)
 				part.Set(b[2]%wire.Channels, other)
 				part.Set(b[3]%wire.Channels, s.all[0].received+other%100)
-				sent = wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(part)}
+				sent = wire.Frame{Kind: wire.CCUpdate, Extension: wire.ExtensionOf(part)}
 			case 2:
 				if pt.MaySend(now, &sent, pt.Framing().Length(&sent)).Block == Open {
 					pt.Start(now, &sent, pt.Framing().Length(&sent), Note{})

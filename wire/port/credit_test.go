@@ -197,7 +197,7 @@ func TestReservedOperandIsDiscarded(t *testing.T) {
 	s, _ := joined(132)
 	before := *s
 	for op := wire.Op(2); op < 16; op++ {
-		f := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 77, FCCL: 1077})}
+		f := wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: op, FCTBS: 77, FCCL: 1077})}
 		if s.Receive(&f) {
 			t.Errorf("operand %d is taken in", op)
 		}

@@ -265,7 +265,7 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 // still for as long as it would have, also for a PAUSE that was in flight then.
 func TestStopWhenTheRateChanges(t *testing.T) {
 	const quanta = 100 // 5.12 µs
-	pause := wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: quanta})}
+	pause := wire.Frame{Kind: wire.Pause, Src: 2, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: quanta})}
 	for _, c := range []struct {
 		rate          unit.Rate
 		change, until unit.Duration // the PAUSE leaves at 0 and comes at 1 µs
@@ -296,7 +296,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 func TestPauseRunsOut(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
 	p.run(at(10*us + 1)) // a frame is on the link
-	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 100})}, Head: p.now, Length: 64}
+	a := Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 100})}, Head: p.now, Length: 64}
 	if p.ports[0].Receive(p.now, &a) {
 		t.Fatal("a PAUSE frame was passed on")
 	}

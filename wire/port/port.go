@@ -249,7 +249,7 @@ func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 
 // startSet sends a control ordered set of n bytes on the idle link. It does what Start does with
 // only the steps that such a set needs.
-func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetPart, n unit.Size) {
+func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetExtension, n unit.Size) {
 	k := p.transmitter.medium.of(n)
 	after, end := k.whole, now.Add(k.duration)
 	t := p.out.place()

@@ -265,7 +265,7 @@ func TestReservedOperandIsDropped(t *testing.T) {
 	x.run(us)
 	before := slices.Clone(x.a.port.control.(*credits).lanes)
 	for op := wire.Op(2); op < 16; op++ {
-		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: op, FCTBS: 5, FCCL: 500})}) {
+		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: op, FCTBS: 5, FCCL: 500})}) {
 			t.Errorf("operand %d is passed on", op)
 		}
 	}
@@ -284,7 +284,7 @@ func TestUnknownLaneIsDropped(t *testing.T) {
 	before := slices.Clone(x.a.port.control.(*credits).lanes)
 	n := 0
 	for _, lane := range []uint8{Lanes, 14, 15, 255} {
-		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}} {
+		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 9})}} {
 			f.Lane = lane
 			if x.a.arrive(x.now, f) {
 				t.Errorf("%v on lane %d is passed on", f.Kind, lane)

@@ -144,7 +144,7 @@ func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 	case !due:
 		return unit.Never, true
 	case f == nil:
-		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetPart{First: set.Sequence}, r.set)
+		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetExtension{First: set.Sequence}, r.set)
 		if !p.counts() && !r.Due(p.transmitter.free) && p.owed > p.transmitter.free {
 			return unit.Never, false
 		}

@@ -453,7 +453,7 @@ func (e *End) note(now unit.Time, f *wire.Frame, sequence uint32) {
 	e.seen = e.mod(e.seen + 1)
 	lost := *f
 	if lost.HasBody() {
-		lost.Part = wire.Part{} // its body is gone
+		lost.Extension = wire.Extension{} // its body is gone
 	}
 	e.missing = append(e.missing, lost)
 	if e.rx == Off { // it will not be retransmitted

@@ -66,7 +66,7 @@ func (d drawing) SVG(w io.Writer) error {
 // Everything is on the page, and texts are no HTML there. Long tables are behind a fold.
 func TestPage(t *testing.T) {
 	picture := Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}
-	broken := Page{Sections: []Section{{Parts: []Part{Picture{Drawing: drawing{errors.New("no ink")}}}}}}
+	broken := Page{Sections: []Section{{Parts: []Block{Picture{Drawing: drawing{errors.New("no ink")}}}}}}
 	if err := broken.WriteHTML(io.Discard); err == nil || !strings.Contains(err.Error(), "no ink") {
 		t.Errorf("a picture that cannot be drawn is on the page: %v", err)
 	}
@@ -79,7 +79,7 @@ func TestPage(t *testing.T) {
 	}
 	many.Folds = true
 	p := Page{Title: "<title>", Outcome: Fair, Verdict: "Verdict: fair.", Reason: "So.", Claims: "2 of 3", Sections: []Section{
-		{Title: "All", Text: "These:", Parts: []Part{sample(), words, many, picture, Fold{Title: "Long", Text: "a\nb"}}}}}
+		{Title: "All", Text: "These:", Parts: []Block{sample(), words, many, picture, Fold{Title: "Long", Text: "a\nb"}}}}}
 	var b bytes.Buffer
 	if err := p.WriteHTML(&b); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestNumbersKeepTheirUnits(t *testing.T) {
 	}
 	const text, want = "4 %", "4\u00a0%"
 	cells := &Table{Columns: []Column{{Head: "x"}, {Head: "y"}}, Rows: [][]Cell{{{Text: text, Notes: []string{text}}, {Text: text, Mark: "m"}}}}
-	p := Page{Verdict: text, Reason: text, Claims: text, Sections: []Section{{Text: text, Parts: []Part{cells, Paragraph(text), Line(text), List{Items: []string{text}}}}}}
+	p := Page{Verdict: text, Reason: text, Claims: text, Sections: []Section{{Text: text, Parts: []Block{cells, Paragraph(text), Line(text), List{Items: []string{text}}}}}}
 	var b bytes.Buffer
 	if err := p.WriteHTML(&b); err != nil || strings.Contains(b.String(), text) || strings.Count(b.String(), want) != 10 {
 		t.Errorf("%v: %d of 10 are unbroken\n%s", err, strings.Count(b.String(), want), b.String())
@@ -170,9 +170,9 @@ func TestTextAndMarkdown(t *testing.T) {
 	claims := &Table{Columns: []Column{{Head: "claim", Wrap: true}, {Head: "result", Right: true}}}
 	claims.Rows = [][]Cell{{{Lead: "C-1", Text: "the link is never idle, and the queue is short", Notes: []string{"Measured: so."}}, {Text: "97 %"}}}
 	p := Page{Title: "T", Outcome: Bad, Verdict: "Verdict: void.", Reason: "Why.", Claims: "0 of 1 hold", Last: []string{"Results: d"}, Sections: []Section{
-		{In: Markdown, Parts: []Part{Paragraph("for readers"), Paragraph("")}},
+		{In: Markdown, Parts: []Block{Paragraph("for readers"), Paragraph("")}},
 		{In: Browser, Title: "Machine", Text: "for browsers"},
-		{Title: "Subject", Command: "fabemu x", Source: "Fig. 1", Text: "Caption.", Parts: []Part{
+		{Title: "Subject", Command: "fabemu x", Source: "Fig. 1", Text: "Caption.", Parts: []Block{
 			Picture{Drawing: drawing{}, Name: "p", Title: "a picture"}, Picture{Drawing: drawing{}, Name: "q"}, claims,
 			List{ID: "l", Items: []string{"one", "two"}}, Only{Terminal, Line("a line")}, Only{Markdown, sample()}, Fold{Title: "long"}}},
 	}}
@@ -251,8 +251,8 @@ func TestWhatATerminalShows(t *testing.T) {
 	more := sample()
 	more.Bare, more.Most, more.More = true, 1, "... and others"
 	p := Page{Title: "T", Lead: "Verdict: ", Verdict: "void.", Color: terminal.Red, Reason: "Why.", Claims: "0 of 1 hold", Sections: []Section{
-		{Title: "for browsers", Untitled: true, Parts: []Part{Remark{"Note: ", "this goes on in a line below the first one"}, few, claims}},
-		{Judged: true, Parts: []Part{Line("  figures"), named, more}}}}
+		{Title: "for browsers", Untitled: true, Parts: []Block{Remark{"Note: ", "this goes on in a line below the first one"}, few, claims}},
+		{Judged: true, Parts: []Block{Line("  figures"), named, more}}}}
 	var text strings.Builder
 	if err := p.WriteText(&text, terminal.Look{Wide: 30, Color: true}); err != nil {
 		t.Fatal(err)

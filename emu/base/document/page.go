@@ -64,11 +64,11 @@ const (
 // Section is a part of a page.
 type Section struct {
 	Title   string
-	Command string // that makes it again; may be empty
-	Source  string // where it is in the source, shown with the command
-	Text    string // an introduction, which a terminal leaves out
-	Parts   []Part // in their order
-	In      Format // where it is shown
+	Command string  // that makes it again; may be empty
+	Source  string  // where it is in the source, shown with the command
+	Text    string  // an introduction, which a terminal leaves out
+	Parts   []Block // in their order
+	In      Format  // where it is shown
 
 	// Untitled leaves out the title on a terminal. Judged puts the verdict of the page at the top
 	// there; otherwise it is at the end, with the claims.
@@ -96,9 +96,9 @@ func (p *Page) Shown() (all []Section) {
 	return all
 }
 
-// Part is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of
+// Block is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of
 // them in Only some formats.
-type Part interface {
+type Block interface {
 	HTML() (template.HTML, error)
 	text(p *terminal.Page)
 	markdown(link func(picture string) string) string
@@ -124,7 +124,7 @@ type Fold struct {
 	forBrowsers
 	Title string
 	Text  string
-	Parts []Part
+	Parts []Block
 }
 
 // HTML is the fold on a page.

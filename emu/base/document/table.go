@@ -339,7 +339,7 @@ func (t *Table) HTML() (template.HTML, error) {
 	if t.Folds && len(t.Rows) > Listed {
 		open := *t
 		open.Folds = false
-		return Fold{Title: fmt.Sprintf("%s: all %d", cmp.Or(t.Name(), t.Columns[0].Head), len(t.Rows)), Parts: []Part{&open}}.HTML()
+		return Fold{Title: fmt.Sprintf("%s: all %d", cmp.Or(t.Name(), t.Columns[0].Head), len(t.Rows)), Parts: []Block{&open}}.HTML()
 	}
 	return parts("table", onPage{t, t.narrow()})
 }

@@ -103,13 +103,13 @@ func (p *Page) WriteMarkdown(w io.Writer, link func(picture string) string) erro
 
 // Only shows a part in some formats.
 type Only struct {
-	In   Format
-	Part Part
+	In    Format
+	Block Block
 }
 
 // In shows each of some parts in some formats.
-func In(formats Format, all ...Part) []Part {
-	only := make([]Part, len(all))
+func In(formats Format, all ...Block) []Block {
+	only := make([]Block, len(all))
 	for i, part := range all {
 		only[i] = Only{formats, part}
 	}
@@ -121,12 +121,12 @@ func (o Only) HTML() (template.HTML, error) {
 	if !o.In.has(Browser) {
 		return "", nil
 	}
-	return o.Part.HTML()
+	return o.Block.HTML()
 }
 
 func (o Only) text(p *terminal.Page) {
 	if o.In.has(Terminal) {
-		o.Part.text(p)
+		o.Block.text(p)
 	}
 }
 
@@ -134,7 +134,7 @@ func (o Only) markdown(link func(string) string) string {
 	if !o.In.has(Markdown) {
 		return ""
 	}
-	return o.Part.markdown(link)
+	return o.Block.markdown(link)
 }
 
 // Paragraph is text, broken between words on a terminal.

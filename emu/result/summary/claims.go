@@ -26,7 +26,7 @@ type Row struct {
 
 // Claims makes a table of the claims of a source and one of our own: a row each, and below it the
 // reasons.
-func Claims(rows []Row) []document.Part {
+func Claims(rows []Row) []document.Block {
 	null := slices.ContainsFunc(rows, func(r Row) bool { return r.Null != "" })
 	var both [2]*document.Table
 	for i, head := range []string{"claim of the source", "our expectation"} {
@@ -47,7 +47,7 @@ func Claims(rows []Row) []document.Part {
 
 // byBasis adds claims to the first of two tables if a source makes or supports them, and our own to
 // the second. It returns those with rows.
-func byBasis(rows []Row, both [2]*document.Table, cells func(*Row) []document.Cell) (all []document.Part) {
+func byBasis(rows []Row, both [2]*document.Table, cells func(*Row) []document.Cell) (all []document.Block) {
 	for i := range rows {
 		t := both[0]
 		if rows[i].Basis == scenario.Ours {
@@ -73,7 +73,7 @@ func notes(lead, text string) []string {
 
 // brief makes tables of the first claims for a terminal, with a column for IDs. A claim has two
 // lines at most, and columns are as wide as all claims need.
-func brief(rows []Row, shown int) []document.Part {
+func brief(rows []Row, shown int) []document.Block {
 	id, accepted, result := len("id"), 0, 0
 	for i := range rows {
 		r := &rows[i]

@@ -52,7 +52,7 @@ func pageOf(r *report.Result, d *report.Dir) page {
 	p.addClaims(sorted, shown, tally)
 	rates, workloads := rateTables(r), listed(workloads(r), collectives(r))
 	if d != nil {
-		rates = append([]document.Part{document.Picture{Drawing: RatesFigure(r, d.Series), Name: "rates"}}, rates...)
+		rates = append([]document.Block{document.Picture{Drawing: RatesFigure(r, d.Series), Name: "rates"}}, rates...)
 		for _, f := range Slowdowns(r) {
 			workloads = append(workloads, document.Picture{Drawing: f, Name: "slowdown"})
 		}
@@ -74,7 +74,7 @@ func pageOf(r *report.Result, d *report.Dir) page {
 		p.Sections = append(p.Sections, MachineSection(r.Machine))
 	}
 	if len(r.Warnings) > 0 {
-		p.add("Warnings", append([]document.Part{document.Line("")}, remarks("Warning: ", r.Warnings)...)...)
+		p.add("Warnings", append([]document.Block{document.Line("")}, remarks("Warning: ", r.Warnings)...)...)
 	}
 	p.add("Not written", listed(unwritten(r))...)
 	if d != nil {
@@ -118,14 +118,14 @@ func placed(placement mode.Placement) string {
 
 // add adds a section, unless it is empty. Its title is for browsers; on a terminal tables have
 // theirs.
-func (p page) add(title string, parts ...document.Part) {
+func (p page) add(title string, parts ...document.Block) {
 	if len(parts) > 0 {
 		p.Sections = append(p.Sections, document.Section{Title: title, Untitled: true, Parts: parts})
 	}
 }
 
 // listed returns the tables that have rows.
-func listed(tables ...*document.Table) (all []document.Part) {
+func listed(tables ...*document.Table) (all []document.Block) {
 	for _, t := range tables {
 		if len(t.Rows) > 0 {
 			t.Folds = true
@@ -136,8 +136,8 @@ func listed(tables ...*document.Table) (all []document.Part) {
 }
 
 // remarks are texts behind a word.
-func remarks(word string, texts []string) []document.Part {
-	return cellsOf(texts, func(text *string) document.Part { return document.Remark{Word: word, Text: *text} })
+func remarks(word string, texts []string) []document.Block {
+	return cellsOf(texts, func(text *string) document.Block { return document.Remark{Word: word, Text: *text} })
 }
 
 // addClaims adds the claims. Browsers show those that pass on a click.
@@ -157,7 +157,7 @@ func (p page) addClaims(sorted []report.Check, shown int, tally report.Tally) {
 
 // flowTables returns the table of the flows. Where there are many, a table of their groups comes
 // first, and the flows are shown on a click.
-func flowTables(r *report.Result) (tables []document.Part) {
+func flowTables(r *report.Result) (tables []document.Block) {
 	rate := ratesLike(func(yield func(report.Number) bool) {
 		for i := range r.Flows {
 			if !yield(r.Flows[i].Rate) || !yield(r.Flows[i].Limit) {
@@ -283,7 +283,7 @@ func ratesLike(all iter.Seq[report.Number]) func(report.Number) string {
 
 // MachineSection is the part of a page about the machine.
 func MachineSection(m host.Computer) document.Section {
-	return document.Section{Title: "Machine", Parts: []document.Part{document.NewTable("The machine of the run",
+	return document.Section{Title: "Machine", Parts: []document.Block{document.NewTable("The machine of the run",
 		[]string{"part", "value"},
 		[][]string{{"system", m.System}, {"architecture", m.Arch}, {"processor", m.CPU},
 			{"processors", terminal.Count(m.CPUs, "core")}, {"Go", m.Go}})}}

@@ -18,7 +18,7 @@ const phaseColumn = 11
 
 // rateTables returns the means of phases, a column for each: browsers have all rates, a terminal
 // the busiest.
-func rateTables(r *report.Result) []document.Part {
+func rateTables(r *report.Result) []document.Block {
 	if len(r.Phases) == 0 {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (p page) addTiming(r *report.Result) {
 	if len(rows) > 0 {
 		t := document.NewTable("", []string{"figure", "value"}, rows)
 		t.Label, t.Words = "Timing", true
-		p.add("Timing", document.Only{In: document.Browser, Part: t})
+		p.add("Timing", document.Only{In: document.Browser, Block: t})
 	}
 }
 

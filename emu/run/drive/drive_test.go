@@ -268,7 +268,7 @@ func FuzzDecode(f *testing.F) {
 	good := run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Ack, Src: 1, Dst: 2}, Start: 3, Duration: 4, Due: 7, Length: 20}, wire.Body{}, p, 9, 7)
 	f.Add(good)
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 64}, Length: 84}, wire.Body{}, p, 0, 0))
-	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0))
+	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 132})}}, wire.Body{}, &path{number: 6}, 0, 0))
 	f.Add(run.encode(nil, &port.Transmission{Frame: wire.Frame{Kind: wire.Data, Payload: 8}, Length: 28}, wire.Body{Type: 0x0800, Bytes: []byte{1, 2, 3}}, p, 0, 0))
 	f.Add([]byte("hello"))
 	guest := slices.Clone(good) // the same bytes as the frame of a guest, which is not read

@@ -36,29 +36,29 @@ func (r *Result) page() *document.Page {
 		causes = append(causes, causeText(c))
 	}
 	p.Reason = strings.Join(causes, " ")
-	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Part{
-		document.Only{In: document.Browser, Part: outcomeFirst(r.table())}, document.Only{In: document.Terminal, Part: r.table()}}}
+	all := document.Section{Title: "Cases", Text: headsDoc, Parts: []document.Block{
+		document.Only{In: document.Browser, Block: outcomeFirst(r.table())}, document.Only{In: document.Terminal, Block: r.table()}}}
 	if r.Loops != nil {
 		all.Title, all.Text = "Loops", loopHeadsDoc
 	}
-	all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Paragraph(all.Text)})
+	all.Parts = append(all.Parts, document.Only{In: document.Terminal, Block: document.Paragraph(all.Text)})
 	for i := range r.Loops {
 		all.Parts = append(all.Parts, folds(r.Loops[i].Loop+": ", r.Loops[i].Faults)...)
 	}
 	for _, part := range r.parts() {
 		for _, f := range part.faults {
-			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Line("\n" + part.cells[0] + ": " + f.Around)})
+			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Block: document.Line("\n" + part.cells[0] + ": " + f.Around)})
 		}
 	}
 	for i := range r.Cases {
 		if o := &r.Cases[i]; o.Said != "" {
-			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Part: document.Line("\n" + o.Case + ": " + o.Said + ".")})
+			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Block: document.Line("\n" + o.Case + ": " + o.Said + ".")})
 		}
 	}
 	p.Sections = append(p.Sections, all)
 	if real := r.realTable(); real != nil {
-		p.Sections = append(p.Sections, document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Part{real,
-			document.Only{In: document.Terminal, Part: document.Paragraph(realHeadsDoc)}}})
+		p.Sections = append(p.Sections, document.Section{Title: "In real time", Text: realHeadsDoc, Parts: []document.Block{real,
+			document.Only{In: document.Terminal, Block: document.Paragraph(realHeadsDoc)}}})
 	}
 	for i := range r.Cases {
 		p.Sections = append(p.Sections, r.Cases[i].section())
@@ -86,7 +86,7 @@ func outcomeFirst(t *document.Table) *document.Table {
 }
 
 // folds are faults, each with the starts around it.
-func folds(of string, faults []Fault) (all []document.Part) {
+func folds(of string, faults []Fault) (all []document.Block) {
 	for _, f := range faults {
 		all = append(all, document.Fold{Title: of + string(f.Criterion) + ": " + f.Text, Text: f.Around})
 	}

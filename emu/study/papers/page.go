@@ -49,13 +49,13 @@ func (r *Result) page() *document.Page {
 	if r.Directory != "" {
 		p.Last = append(p.Last, fmt.Sprintf("Results: %s (open %s in a browser)", r.Directory, PageFile))
 	}
-	parts := []document.Part{document.Paragraph(r.About)}
+	parts := []document.Block{document.Paragraph(r.About)}
 	if len(r.Tally()) > 0 {
-		parts = append([]document.Part{r.held()}, parts...)
+		parts = append([]document.Block{r.held()}, parts...)
 	}
 	p.Sections = append(p.Sections, document.Section{In: document.Markdown, Text: r.introduction(), Parts: parts})
 	if o := r.overview(); o != nil {
-		p.Sections = append(p.Sections, document.Section{Title: "At a glance", In: document.Browser | document.Markdown, Text: overviewSays, Parts: []document.Part{o.part()}})
+		p.Sections = append(p.Sections, document.Section{Title: "At a glance", In: document.Browser | document.Markdown, Text: overviewSays, Parts: []document.Block{o.part()}})
 	}
 	compared := r.matrices()
 	if compared != nil {
@@ -64,13 +64,13 @@ func (r *Result) page() *document.Page {
 		if r.Seeds > 1 {
 			text = fmt.Sprintf("Means over %d seeds, with half of their 95 %% confidence intervals unless these are 0. ", r.Seeds) + text
 		}
-		p.Sections = append(p.Sections, document.Section{Title: "All schemes", In: document.Browser, Text: text, Parts: []document.Part{matrixHTML("matrix", compared)}})
+		p.Sections = append(p.Sections, document.Section{Title: "All schemes", In: document.Browser, Text: text, Parts: []document.Block{matrixHTML("matrix", compared)}})
 	}
 	for i := range r.Figures {
 		p.Sections = append(p.Sections, r.Figures[i].section(slices.Index(compared, &r.Figures[i])))
 	}
 	if compared != nil {
-		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row; add a metric to it.", Parts: []document.Part{matrixHTML("commands", compared)}})
+		p.Sections = append(p.Sections, document.Section{Title: "Commands", In: document.Browser, Text: "The command of each row; add a metric to it.", Parts: []document.Block{matrixHTML("commands", compared)}})
 	}
 	node := summary.MachineSection(r.Machine)
 	node.In = document.Browser
@@ -96,7 +96,7 @@ func (r *Result) introduction() string {
 }
 
 // held is a table of how many claims hold, by their basis and by whether they have a null result.
-func (r *Result) held() document.Part {
+func (r *Result) held() document.Block {
 	t := document.NewTable("", []string{"claims that hold", "quoted", "derived", "ours"}, nil)
 	for _, row := range []struct {
 		head string
@@ -143,8 +143,8 @@ func (f *FigureResult) section(number int) document.Section {
 	s.Parts = append(s.Parts, document.In(document.Terminal|document.Browser, summary.Claims(rowsOf(f.Claims, ""))...)...)
 	s.Parts = append(s.Parts, document.In(document.Markdown, summary.Claims(joined(rowsOf(f.Claims, f.Source)))...)...)
 	if f.Matrix != nil {
-		s.Parts = append(s.Parts, document.Only{In: document.Terminal, Part: f.Matrix.table()},
-			document.Only{In: document.Terminal | document.Browser, Part: document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()}})
+		s.Parts = append(s.Parts, document.Only{In: document.Terminal, Block: f.Matrix.table()},
+			document.Only{In: document.Terminal | document.Browser, Block: document.List{ID: fmt.Sprint("f", number), Items: f.Matrix.remarks()}})
 	}
 	if f.Table != nil {
 		s.Parts = append(s.Parts, f.Table.parts()...)
@@ -153,7 +153,7 @@ func (f *FigureResult) section(number int) document.Section {
 }
 
 // part is the picture in a report.
-func (p *Picture) part() document.Part {
+func (p *Picture) part() document.Block {
 	return document.Picture{Drawing: p.Figure, Name: p.Name, Title: p.Title}
 }
 
@@ -206,7 +206,7 @@ func joined(rows []summary.Row) (all []summary.Row) {
 
 // parts are the table of choices, a row a statement, and its note. A terminal has letters for the
 // choices, and describes them above.
-func (t *TableResult) parts() []document.Part {
+func (t *TableResult) parts() []document.Block {
 	heads := append([]string{t.Title}, t.Columns...)
 	long, means := document.NewTable(t.Title, heads, nil), document.NewTable(t.Title, heads, nil)
 	var choices []string
@@ -269,7 +269,7 @@ func (r *Result) runsSection() document.Section {
 }
 
 // table is a matrix as a table: a row a thing.
-func (m *MatrixResult) table() document.Part {
+func (m *MatrixResult) table() document.Block {
 	t := &document.Table{Fixed: 2, Columns: []document.Column{{Head: "family"}, {Head: "scheme"}}}
 	for i := range m.Columns {
 		t.Columns = append(t.Columns, document.Column{Head: m.Columns[i].Title(), Right: true})
@@ -286,7 +286,7 @@ func (m *MatrixResult) table() document.Part {
 
 // matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of
 // it, which sorts by column within the parts, or the commands that repeat the cells.
-func matrixHTML(name string, figures []*FigureResult) document.Part {
+func matrixHTML(name string, figures []*FigureResult) document.Block {
 	data := make([]matrixPart, len(figures))
 	for i, f := range figures {
 		data[i] = matrixPart{f, i}

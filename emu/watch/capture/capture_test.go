@@ -153,7 +153,7 @@ func TestLessIsCaptured(t *testing.T) {
 // where it is obeyed; at the other end where only that is captured. What becomes of it
 // at the end that has no record is there by itself.
 func TestOneRecordForEachHop(t *testing.T) {
-	credit := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}
+	credit := wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 9})}
 	tell := func(c *capture.Capture) {
 		script(c)
 		c.Sent(1, &port.Transmission{Frame: credit, Start: 10000, Note: port.Note{Credit: -1}}, wire.Body{}, 10000, 0, 0)
@@ -264,7 +264,7 @@ func TestEthernet(t *testing.T) {
 	c := capture.New(&out, capture.Options{Ports: of})
 	frame := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 1, Dst: 2, QP: 7, PSN: 5, Payload: 300}
 	c.Sent(0, &port.Transmission{Port: 3, Frame: frame, Note: port.Note{Credit: -1}}, wire.Body{}, 0, 0, 0)
-	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 9})}}, wire.Body{}, 0, 0)
+	c.Received(0, &port.Arrival{Frame: wire.Frame{Kind: wire.Pause, Src: 2, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 9})}}, wire.Body{}, 0, 0)
 	c.End()
 	if err := c.Close(""); err != nil {
 		t.Fatal(err)

@@ -21,10 +21,10 @@ var frames = []struct {
 	{"ack", wire.Frame{Kind: wire.Ack}},
 	{"ack marked=1 psn=7 msn=8 fecn=1 priority=1 src=3 dst=4 qp=5", wire.Frame{Kind: wire.Ack, BECN: true, FECN: true, PSN: 7, MSN: 8, Lane: 1, Src: 3, Dst: 4, QP: 5}},
 	{"cnm fb=23 qoffset=-351 qdelta=70 cpid=-2 psn=73 last=1 payload=1500 octets=14 sampled-priority=3 sampled-dst=12 tagged=1 priority=6", wire.Frame{
-		Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 23, QOffset: -351, QDelta: 70, Octets: 14, Lane: 3, Dst: 12}), CPID: 1<<64 - 2, PSN: 73, Last: true, Payload: 1500, Tagged: true, Lane: 6}},
-	{"bcn flags=2 qoffset=5 bottleneck=9", wire.Frame{Kind: wire.BCN, Flags: 2, Part: wire.PartOf(wire.SamplePart{QOffset: 5, Bottleneck: 9})}},
-	{"message value=99 psn=1", wire.Frame{Kind: wire.Message, Part: wire.PartOf(wire.MessagePart{Value: 99}), PSN: 1}},
-	{"probe flags=3 value=4 sent-at=1000 came-at=2000", wire.Frame{Kind: wire.Probe, Flags: 3, Part: wire.PartOf(wire.ProbePart{Bytes: 4, SentAt: 1000, CameAt: 2000})}},
+		Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 23, QOffset: -351, QDelta: 70, Octets: 14, Lane: 3, Dst: 12}), CPID: 1<<64 - 2, PSN: 73, Last: true, Payload: 1500, Tagged: true, Lane: 6}},
+	{"bcn flags=2 qoffset=5 bottleneck=9", wire.Frame{Kind: wire.BCN, Flags: 2, Extension: wire.ExtensionOf(wire.SampleExtension{QOffset: 5, Bottleneck: 9})}},
+	{"message value=99 psn=1", wire.Frame{Kind: wire.Message, Extension: wire.ExtensionOf(wire.MessageExtension{Value: 99}), PSN: 1}},
+	{"probe flags=3 value=4 sent-at=1000 came-at=2000", wire.Frame{Kind: wire.Probe, Flags: 3, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 4, SentAt: 1000, CameAt: 2000})}},
 	{"cnp fecn=1 priority=6 src=3 dst=4 qp=5", wire.Frame{Kind: wire.CNP, FECN: true, Lane: 6, Src: 3, Dst: 4, QP: 5}},
 }
 
@@ -87,7 +87,7 @@ func TestRecording(t *testing.T) {
 	want := &feedback.Recording{
 		Head: feedback.Head{Scenario: "incast", Flow: "sender1", Algorithm: "qcn", Family: wire.Ethernet, Line: 1e10, Packet: 1500, Begin: 5e7},
 		Entries: []feedback.Entry{
-			{Rate: 1e10}, {At: 73216000, Frame: wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 23, QOffset: -40, QDelta: 12}), PSN: 17}}, {At: 73216000, Rate: 9e9},
+			{Rate: 1e10}, {At: 73216000, Frame: wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 23, QOffset: -40, QDelta: 12}), PSN: 17}}, {At: 73216000, Rate: 9e9},
 		},
 		End: 1e10,
 	}

@@ -70,7 +70,7 @@ func (s *Subnet) manage(at place, f *wire.Frame, m *mad) port.ID {
 	for i := before; i < len(s.launched); i++ {
 		if l := s.launched[i]; l.node == at.node { // the answer
 			s.launched = slices.Delete(s.launched, i, i+1)
-			l.frame.Part = f.Part
+			l.frame.Extension = f.Extension
 			*f, *m = l.frame, l.mad
 			return l.out
 		}
@@ -139,9 +139,9 @@ func (b *InBand) Manage(node int) port.Manage {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if b.repeats && len(b.decided) > 0 {
-			d, part := b.decided[0], f.Part
+			d, part := b.decided[0], f.Extension
 			b.decided, *f = b.decided[1:], d.frame
-			f.Part = part
+			f.Extension = part
 			return d.out
 		} else if b.repeats {
 			return port.AnyPort

@@ -357,7 +357,7 @@ func TestAlgorithmAtASocket(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := k.Controller()
-		c.Feedback(5000, wire.Frame{Kind: wire.Notification, Part: wire.PartOf(wire.SamplePart{Fb: 23, QOffset: -4})})
+		c.Feedback(5000, wire.Frame{Kind: wire.Notification, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 23, QOffset: -4})})
 		if c.Rate() != 500 || c.Deadline() != 7000 {
 			t.Errorf("%v %v", c.Rate(), c.Deadline())
 		}

@@ -86,8 +86,8 @@ var ports = []capture.Port{
 // own dissector takes for a packet: the low bits of its FCTBS look like an LNH.
 var (
 	infiniband = []wire.Frame{
-		{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 66})},
-		{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 4095, FCCL: 0x456}), Lane: 1},
+		{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 66})},
+		{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 4095, FCCL: 0x456}), Lane: 1},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 2048},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Payload: 2048, FECN: true},
 		{Kind: wire.Data, Src: 3, Dst: 5, QP: 0x12, PSN: 10, Payload: 2048},
@@ -96,25 +96,25 @@ var (
 	ethernet = []wire.Frame{
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 100},
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Tagged: true, FECN: true, Src: 3, Dst: 5, QP: 0xAB1234, PSN: 7, Payload: 100},
-		{Kind: wire.Pause, Src: 1, Part: wire.PartOf(wire.PausePart{Quanta: 65535})},
-		{Kind: wire.PriorityPause, Src: 1, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 1000})},
+		{Kind: wire.Pause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 65535})},
+		{Kind: wire.PriorityPause, Src: 1, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8, Stopped: 8, Quanta: 1000})},
 		{
 			Kind: wire.Notification, Lane: 6, Tagged: true, Src: 0xAA, Dst: 1, QP: 0x561234, PSN: 7, Payload: 1500,
-			Part: wire.PartOf(wire.SamplePart{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
+			Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 33, Octets: 20, Lane: 3, Dst: 2, QOffset: -10, QDelta: 5}), CPID: 0x0200000000AA0001,
 		},
 		{Kind: wire.Data, Family: wire.Ethernet, Lane: 3, Src: 3, Dst: 5, QP: 0xCD5678, PSN: 8, Payload: 100, CPID: 0x00190200000000AA},
 		{
 			Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: 0xCD5678, PSN: 8, Payload: 100, Flags: wire.BCNSevere,
-			Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000}), CPID: 0x00190200000000AA,
+			Extension: wire.ExtensionOf(wire.SampleExtension{Lane: 3, Dst: 2, QOffset: -10, QDelta: 5, Bottleneck: 1000}), CPID: 0x00190200000000AA,
 		},
-		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Part: wire.PartOf(wire.MessagePart{Value: 77})},
-		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890})},
-		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Part: wire.PartOf(wire.ProbePart{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer | wire.ProbeCounted},
+		{Kind: wire.Message, Lane: 6, Src: 3, Dst: 5, QP: 0x12, PSN: 3, Extension: wire.ExtensionOf(wire.MessageExtension{Value: 77})},
+		{Kind: wire.Probe, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 8, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75060, SentAt: 1234567890})},
+		{Kind: wire.Probe, Lane: 7, Src: 5, Dst: 3, QP: 0x12, PSN: 9, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75060, SentAt: 1234567890, CameAt: 4822530820}), Flags: wire.ProbeAnswer | wire.ProbeCounted},
 	}
 	// Notifications about packets of RoCEv2, and BCN about a TCP segment.
 	about = func() (all []wire.Frame) {
-		cnm := wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, Part: wire.PartOf(wire.SamplePart{Fb: 1, Lane: 3, Dst: 5}), CPID: 7}
-		bcn := wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, Flags: wire.BCNMild, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 5, QOffset: -1}), CPID: 0x00190200000000AA}
+		cnm := wire.Frame{Kind: wire.Notification, Lane: 6, Src: 0xAA, Dst: 3, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 1, Lane: 3, Dst: 5}), CPID: 7}
+		bcn := wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 3, Flags: wire.BCNMild, Extension: wire.ExtensionOf(wire.SampleExtension{Lane: 3, Dst: 5, QOffset: -1}), CPID: 0x00190200000000AA}
 		say := func(f, of wire.Frame) {
 			if f.Sample(&of); f.Kind == wire.Notification {
 				f.Sampled().Octets = uint8(of.SampledOctets())
@@ -146,9 +146,9 @@ var (
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, BECN: true, Src: 5, Dst: 3, QP: 0x45, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 26})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 9, MSN: 8}, wire.RoCE{DSCP: 26, NAK: true})
 			say(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x45}, wire.RoCE{DSCP: 48, ECT: true})
-			stamp := wire.PartOf(wire.StampPart{SentAt: 1234567890})
+			stamp := wire.ExtensionOf(wire.StampExtension{SentAt: 1234567890})
 			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 11, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true})
-			stamp = wire.PartOf(wire.StampPart{SentAt: 1234567890, Held: 500000})
+			stamp = wire.ExtensionOf(wire.StampExtension{SentAt: 1234567890, Held: 500000})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 12, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true, Telemetry: wire.Rounded})
 			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 13, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true, Telemetry: wire.Exact})
@@ -223,7 +223,7 @@ func fabric(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
-	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 66})}}, wire.Body{}, 0, 0, 0)
+	c.Sent(0, &port.Transmission{Frame: wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 66})}}, wire.Body{}, 0, 0, 0)
 	c.Received(1, &port.Arrival{Frame: infiniband[0]}, wire.Body{}, 0, 0)
 	for i, f := range infiniband[1:] {
 		at := unit.Time(i+1) * 1e9

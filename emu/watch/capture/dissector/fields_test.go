@@ -171,7 +171,7 @@ func TestPlacesOfFields(t *testing.T) {
 			}
 		}
 	}
-	set := wire.PartOf(wire.OrderedSetPart{First: 0xABCDE, Second: 0xBEEF})
+	set := wire.ExtensionOf(wire.OrderedSetExtension{First: 0xABCDE, Second: 0xBEEF})
 	tagged := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Tagged: true, CPID: 9, Src: 3, Dst: 5, QP: 0x12, Payload: 100}
 	tagged.SetImmediate(77)
 	severe := wire.Frame{Kind: wire.BCN, Src: 0xAA, Dst: 1, Flags: wire.BCNMild | wire.BCNMax, CPID: 0x00190200000000AA}

@@ -21,10 +21,10 @@ func sets(t *testing.T) string {
 	var b bytes.Buffer
 	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
 	for i, f := range []wire.Frame{
-		{Kind: wire.CFUpdate, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 5)})},
-		{Kind: wire.LLRAck, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 0xABCDE})},
-		{Kind: wire.LLRInit, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 7, Second: 0xBEEF})},
-		{Kind: wire.CCUpdate, Src: 1, Part: wire.PartOf(cc)},
+		{Kind: wire.CFUpdate, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 5)})},
+		{Kind: wire.LLRAck, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 0xABCDE})},
+		{Kind: wire.LLRInit, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 7, Second: 0xBEEF})},
+		{Kind: wire.CCUpdate, Src: 1, Extension: wire.ExtensionOf(cc)},
 	} {
 		at := unit.Time(i+1) * 1e9
 		c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
@@ -34,7 +34,7 @@ func sets(t *testing.T) string {
 		t.Fatal(err)
 	}
 	// A frame on a veth pair with a sequence of the retry.
-	f := wire.Frame{Kind: wire.LLRNack, Src: 1, Part: wire.PartOf(wire.OrderedSetPart{First: 6})}
+	f := wire.Frame{Kind: wire.LLRNack, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: 6})}
 	trailer := wire.Trailer{Run: 0xABCD1234, Delimiter: wire.StartOfFrame, Preamble: wire.Sequenced(0xABCDE)}
 	d := trailer.AppendPreamble(f.Append([]byte{2, 0, 0, 0, 0, 5, 2, 0, 0, 0, 0, 3, 0x88, 0xB6}))
 	all := pcapng.AppendInterface(b.Bytes(), pcapng.Interface{Link: pcapng.Ethernet, FCS: -1})

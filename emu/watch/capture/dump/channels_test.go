@@ -10,12 +10,12 @@ import (
 // wraps is not.
 func TestCountersOfChannels(t *testing.T) {
 	freed := func(v uint32) wire.Frame {
-		return wire.Frame{Kind: wire.CFUpdate, Part: wire.PartOf(wire.OrderedSetPart{First: wire.ChannelWord(3, v), Second: wire.ChannelWord(3, v)})}
+		return wire.Frame{Kind: wire.CFUpdate, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: wire.ChannelWord(3, v), Second: wire.ChannelWord(3, v)})}
 	}
 	consumed := func(v uint32) wire.Frame {
 		p := wire.CCOf(true)
 		p.Set(17, v)
-		return wire.Frame{Kind: wire.CCUpdate, Part: wire.PartOf(p)}
+		return wire.Frame{Kind: wire.CCUpdate, Extension: wire.ExtensionOf(p)}
 	}
 	c, at := NewChecker(), where{number: 4}
 	for i, step := range []struct {

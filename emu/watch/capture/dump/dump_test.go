@@ -107,7 +107,7 @@ func roceV2Packet(t testing.TB) []byte {
 // Addresses and EtherTypes do not make a frame one of a fabric: other programs use them too. The
 // capture of a run does, and all of its bytes do.
 func TestAddressesOfFabrics(t *testing.T) {
-	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}).Append(nil)
+	pause := (&wire.Frame{Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 7})}).Append(nil)
 	strange := bytes.Clone(pause)
 	strange[6] = 0x40 // of no node
 	strange = append(strange[:len(strange)-wire.FCSSize], binary.LittleEndian.AppendUint32(nil, wire.FCS(strange[:len(strange)-wire.FCSSize]))...)
@@ -293,16 +293,16 @@ func numbered(f wire.Frame, psn uint32) wire.Frame { f.PSN = psn; return f }
 // are kept. A class of PFC at 10 Gb/s stops for 100 quanta: 5.12 µs.
 func good() *tap {
 	t := newTap()
-	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
-	t.came(0, 1000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
+	t.sent(0, 0, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})})
+	t.came(0, 1000, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})})
 	t.sent(0, 2000, numbered(onIB, 0))
 	t.sent(0, 1_000_000, numbered(onIB, 1))
-	t.came(0, 2_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})})
+	t.came(0, 2_000_000, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 0, FCCL: 9})})
 	t.sent(0, 3_000_000, numbered(onIB, 2))
-	t.sent(0, 4_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 9, FCCL: 6})})
-	t.came(2, 5_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 100})})
+	t.sent(0, 4_000_000, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 9, FCCL: 6})})
+	t.came(2, 5_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8, Stopped: 8, Quanta: 100})})
 	t.sent(2, 10_120_000, numbered(onEth, 0))
-	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 100})})
+	t.came(2, 11_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 100})})
 	t.came(2, 12_000_000, wire.Frame{Kind: wire.Pause, Src: 3})
 	t.sent(2, 12_000_000, numbered(onEth, 1))
 	t.came(2, 13_000_000, told(1, wire.BCNMild, -10))
@@ -314,7 +314,7 @@ func good() *tap {
 }
 
 // probe is one of the flow of onEth.
-var probe = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 1, Dst: 3, QP: onEth.QP, PSN: 5, Part: wire.PartOf(wire.ProbePart{Bytes: 75000, SentAt: 14_500_000})}
+var probe = wire.Frame{Kind: wire.Probe, Lane: 3, Src: 1, Dst: 3, QP: onEth.QP, PSN: 5, Extension: wire.ExtensionOf(wire.ProbeExtension{Bytes: 75000, SentAt: 14_500_000})}
 
 // answer returns the answer to it, of which one thing is wrong.
 func answer(wrong int) wire.Frame {
@@ -335,7 +335,7 @@ func answer(wrong int) wire.Frame {
 const cpid = 0x00190200000000AA
 
 func told(psn uint32, flags uint8, qoff int16) wire.Frame {
-	return wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: onEth.QP, PSN: psn, Payload: 100, Flags: flags, Part: wire.PartOf(wire.SamplePart{Lane: 3, Dst: 3, QOffset: qoff}), CPID: cpid}
+	return wire.Frame{Kind: wire.BCN, Lane: 6, Src: 0xAA, Dst: 1, QP: onEth.QP, PSN: psn, Payload: 100, Flags: flags, Extension: wire.ExtensionOf(wire.SampleExtension{Lane: 3, Dst: 3, QOffset: qoff}), CPID: cpid}
 }
 
 // limited returns a frame of onEth with a rate-limited tag.
@@ -413,7 +413,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		}, dump.Credit, "packet 18: credit: lane 0 is overdrawn: 12 blocks were sent with this frame of 3, the limit is 9"},
 		{"FCTBS", func() []byte {
 			g := good()
-			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 12, FCCL: 6})})
+			g.sent(0, 20_000_000, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 12, FCCL: 6})})
 			return g.bytes()
 		}, dump.Credit, "packet 18: credit: lane 0: FCTBS states that 12 blocks were sent, the capture has 9"},
 		{"packet that is missing", func() []byte {
@@ -442,13 +442,13 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 		}, dump.Tags, "packet 2: tag: congestion point 0x190200000000aa reports to queue pair 8 a queue that is not above Qeq, and no frame has carried its tag"},
 		{"PFC", func() []byte {
 			g := good()
-			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 8, Stopped: 8, Quanta: 100})})
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 8, Stopped: 8, Quanta: 100})})
 			g.sent(2, 25_110_000, numbered(onEth, 3))
 			return g.bytes()
 		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 10ns before its pause ends"},
 		{"PAUSE", func() []byte {
 			g := good()
-			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 1})})
+			g.came(2, 20_000_000, wire.Frame{Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 1})})
 			g.sent(2, 20_000_000, numbered(onEth, 3))
 			return g.bytes()
 		}, dump.PauseKept, "packet 19: pause: priority 3 is sent 51.2ns before its pause ends"},
@@ -469,8 +469,8 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g := good()
 	g.sent(2, 15_000_000, numbered(onEth, 0))
 	g.sent(2, 16_000_000, numbered(onEth, 1))
-	g.sent(0, 17_000_000, wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})})
-	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Part: wire.PartOf(wire.PausePart{Classes: 16, Stopped: 16, Quanta: 100})})
+	g.sent(0, 17_000_000, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})})
+	g.came(2, 20_000_000, wire.Frame{Kind: wire.PriorityPause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Classes: 16, Stopped: 16, Quanta: 100})})
 	g.sent(2, 20_000_000, numbered(onEth, 2))
 	if out, s := text(t, g.bytes()); s.Problems() != 0 {
 		t.Error(out)
@@ -488,7 +488,7 @@ func TestEachCheckFindsWhatItIsFor(t *testing.T) {
 	g.came(2, 21_000_000, told(0, wire.BCNMild, -10))
 	g.sent(2, 22_000_000, limited(1, cpid))
 	g.came(2, 23_000_000, told(1, 0, 10))
-	g.came(2, 24_000_000, wire.Frame{Kind: wire.BCN, Lane: 6, Dst: 1, QP: 9, Part: wire.PartOf(wire.SamplePart{QOffset: 10}), CPID: cpid})
+	g.came(2, 24_000_000, wire.Frame{Kind: wire.BCN, Lane: 6, Dst: 1, QP: 9, Extension: wire.ExtensionOf(wire.SampleExtension{QOffset: 10}), CPID: cpid})
 	if out, s := text(t, g.bytes()); s.Problems() != 0 || s.Checked[dump.Tags] != 2 || s.Gaps[dump.NoMessages] != 2 {
 		t.Errorf("%v, %v\n%s", s.Checked, s.Gaps, out)
 	}
@@ -517,24 +517,24 @@ func TestLinks(t *testing.T) {
 		words string // none: all is right
 	}{
 		{"credit", []sent{
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, 5, 0, 10},
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, 4, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})}, 4, 0, 10},
 			{numbered(onIB, 0), 4, 10, 20}, {numbered(onIB, 1), 4, 30, 40},
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 2), 4, 60, 70},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 2), 4, 60, 70},
 		}, ""},
 		{"credit that is not due yet", []sent{
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 3})}, 5, 0, 10},
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 3})}, 4, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 3})}, 5, 0, 10},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 3})}, 4, 0, 10},
 			{numbered(onIB, 0), 4, 10, 20},
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 1), 4, 59, 70},
-			{wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCTBS: 0, FCCL: 9})}, 5, 70, 80},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 0, FCCL: 9})}, 5, 50, 60}, {numbered(onIB, 1), 4, 59, 70},
+			{wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCTBS: 0, FCCL: 9})}, 5, 70, 80},
 		}, "packet 5: credit: lane 0 is overdrawn: 6 blocks"},
 		{"pause", []sent{
 			// 100 bytes in 80 ns are 10 Gb/s, and a quantum 51.2 ns.
-			{wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 61_200, 70_000},
+			{wire.Frame{Kind: wire.Pause, Src: 2, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 61_200, 70_000},
 		}, ""},
 		{"pause that is not kept", []sent{
-			{wire.Frame{Kind: wire.Pause, Src: 2, Part: wire.PartOf(wire.PausePart{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 59_000, 70_000},
+			{wire.Frame{Kind: wire.Pause, Src: 2, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 1})}, 5, 0, 10_000}, {numbered(onEth, 0), 4, 59_000, 70_000},
 			{wire.Frame{Kind: wire.Pause, Src: 2}, 5, 70_000, 80_000},
 		}, "packet 2: pause: priority 3 is sent 2.2ns before its pause ends"},
 	} {
@@ -563,9 +563,9 @@ func TestLinks(t *testing.T) {
 // the next datagram of that port shows by its number that none is missing.
 func TestKernelDrops(t *testing.T) {
 	tell := func(seq int, fccl uint16) []byte {
-		return datagram(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: fccl})}, 5, seq, 0, 10)
+		return datagram(wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: fccl})}, 5, seq, 0, 10)
 	}
-	own := datagram(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 66})}, 4, 0, 0, 10)
+	own := datagram(wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 66})}, 4, 0, 0, 10)
 	send := func(n int) []byte {
 		return datagram(numbered(onIB, uint32(n)), 4, n+1, unit.Time(100*n+100), unit.Time(100*n+200))
 	}
@@ -620,10 +620,10 @@ func TestMissingFramesOfARun(t *testing.T) {
 		}
 		b = pcapng.AppendPacket(b, &p)
 	}
-	add(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{Op: wire.OpInit, FCCL: 6})}, pcapng.Inbound)
+	add(wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.OpInit, FCCL: 6})}, pcapng.Inbound)
 	add(numbered(onIB, 0), pcapng.Outbound, "credit 3 blocks")
 	add(numbered(onIB, 9), pcapng.Outbound, "credit 3 blocks", "missing: 12 frames before this one, the queue was full")
-	add(wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 33})}, pcapng.Inbound)
+	add(wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 33})}, pcapng.Inbound)
 	add(numbered(onIB, 10), pcapng.Outbound, "credit 3 blocks")
 	add(numbered(onIB, 11), pcapng.Outbound, "credit 0 blocks")
 	out, s := text(t, b)
@@ -652,7 +652,7 @@ func summary(t *testing.T, s *dump.Summary) string {
 
 // A datagram of UDP has a frame of either family in it, on any kind of interface.
 func TestDatagramsOfUDP(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}, {Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}} {
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 7})}, {Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 9})}} {
 		tr := wire.Trailer{Seq: 4, Run: 9, Port: 3, Delimiter: f.Delimiter()}
 		d := tr.Append(f.Append(nil))
 		ip := binary.BigEndian.AppendUint16([]byte{0x45, 0}, uint16(28+len(d)))
@@ -789,7 +789,7 @@ func cut(t *testing.T, b []byte, n int) []byte {
 
 // Cut frames are read as far as they go; their checksums are not.
 func TestCutFrames(t *testing.T) {
-	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}} {
+	for _, f := range []wire.Frame{onIB, onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 7})}} {
 		n := 40
 		if f.Family == wire.RoCEv2 {
 			n = 80
@@ -803,7 +803,7 @@ func TestCutFrames(t *testing.T) {
 
 // A network card takes the FCS away.
 func TestFramesWithoutFCS(t *testing.T) {
-	for _, f := range []wire.Frame{onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})}} {
+	for _, f := range []wire.Frame{onEth, onRoCE, onRoCEv6, {Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 7})}} {
 		b := f.Append(nil)
 		b = b[:len(b)-wire.FCSSize]
 		if got := decode(t, one(ethernet, b, len(b))); got.Frame != f || got.Err != nil {
@@ -815,7 +815,7 @@ func TestFramesWithoutFCS(t *testing.T) {
 // However little was captured of each frame, that is not a mistake of the fabric, and it is
 // said what it does not prove.
 func TestCaptureOfFewBytes(t *testing.T) {
-	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Part: wire.PartOf(wire.PausePart{Quanta: 7})})
+	b := whole(onIB, onEth, onRoCE, onRoCEv6, wire.Frame{Kind: wire.Pause, Src: 3, Extension: wire.ExtensionOf(wire.PauseExtension{Quanta: 7})})
 	for snap := 1; snap < 64; snap++ {
 		said, s := text(t, cut(t, b, snap))
 		if s.Packets != 5 || s.Problems() != 0 || s.Gaps[dump.CutFrames]+s.Gaps[dump.Unreadable] != 5 {
