@@ -117,7 +117,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		// Credit may have come for a frame that waits; by a set none for one that waits for the
 		// link.
 		later := f.Kind.OrderedSet() && e.port.Transmitter().Free() > now && !(e.port.Retries() && e.credited())
-		if e.port.RetryPending() || e.waiting|e.owesControl != 0 && !later {
+		if e.port.TakeRetryNews() || e.waiting|e.owesControl != 0 && !later {
 			e.soon = now
 		}
 		return
@@ -367,7 +367,7 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && (!e.resends || e.port.Retries() && e.port.TimerMoved()) { // only when it has come: each packet puts it off
+	if !quiet && (!e.resends || e.port.Retries() && e.port.TakeTimerMoved()) { // only when it has come: each packet puts it off
 		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
 			e.resend(at)
 		}

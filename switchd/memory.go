@@ -8,22 +8,22 @@ import (
 	"fabemu/wire/unit"
 )
 
-// memory is the account of a shared memory: how much of it each input occupies, and which inputs
+// memory is the state of a shared memory: how much of it each input occupies, and which inputs
 // should stop sending.
 //
 // It is divided into partitions, one for each input, or it is one pool for all. Each input has
 // watermarks on the memory that it occupies itself: on all of it (PAUSE), or on each priority
 // (PFC).
 type memory struct {
-	part      unit.Size   // the size of the partition of an input
-	high, low unit.Size   // watermarks
-	room      []unit.Size // by partition; the pool is the only one
-	used      []unit.Size // by partition
-	accounts  []account   // by input, with PFC by input and priority
-	cuts      []cut       // by input; nil: each input has all of its buffer
-	pooled    bool
-	classes   uint8 // the bits of a priority that are its class: all with PFC, otherwise none
-	flow      uint8 // the priorities with watermarks, a bit each
+	part        unit.Size   // the size of the partition of an input
+	high, low   unit.Size   // watermarks
+	room        []unit.Size // by partition; the pool is the only one
+	used        []unit.Size // by partition
+	occupancies []occupancy // by input, with PFC by input and priority
+	cuts        []cut       // by input; nil: each input has all of its buffer
+	pooled      bool
+	classes     uint8 // the bits of a priority that are its class: all with PFC, otherwise none
+	flow        uint8 // the priorities with watermarks, a bit each
 }
 
 // cut is a missing part of the buffer of an input. It is taken away as it becomes free: memory
@@ -35,8 +35,8 @@ type cut struct {
 	gone      unit.Size // how much is missing already
 }
 
-// account is the memory that an input occupies; with PFC, for one priority.
-type account struct {
+// occupancy is the memory that an input occupies; with PFC, for one priority.
+type occupancy struct {
 	taken   unit.Size
 	stopped bool // the high watermark has been reached, and the low one not since
 }
@@ -49,7 +49,7 @@ func newMemory(c *OutputQueuedConfig, inputs int) memory {
 	if c.control().ByPriority() {
 		m.classes, m.flow = port.Priorities-1, c.Lossless
 	}
-	m.accounts = make([]account, inputs*(int(m.classes)+1))
+	m.occupancies = make([]occupancy, inputs*(int(m.classes)+1))
 	m.used, m.room = make([]unit.Size, 1), []unit.Size{c.Memory}
 	if !c.Pooled {
 		m.used, m.room = make([]unit.Size, inputs), slices.Repeat([]unit.Size{m.part}, inputs)
@@ -71,9 +71,9 @@ func (m *memory) partition(input int) int {
 // class returns the class that the watermarks of a priority belong to.
 func (m *memory) class(lane uint8) uint8 { return lane & m.classes }
 
-// account returns the account of an input and a priority.
-func (m *memory) account(input int, lane uint8) *account {
-	return &m.accounts[input*(int(m.classes)+1)+int(m.class(lane))]
+// occupancy returns what an input occupies, of a priority.
+func (m *memory) occupancy(input int, lane uint8) *occupancy {
+	return &m.occupancies[input*(int(m.classes)+1)+int(m.class(lane))]
 }
 
 // store takes n bytes for an input. It returns how much is then occupied, and whether the sender
@@ -81,7 +81,7 @@ func (m *memory) account(input int, lane uint8) *account {
 // If some priorities have flow control, a priority without it may occupy no more than the high
 // watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
-	p, a := m.partition(input), m.account(input, lane)
+	p, a := m.partition(input), m.occupancy(input, lane)
 	high, _ := m.watermarks(input)
 	taken = a.taken + n
 	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
@@ -99,7 +99,7 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 // free gives n bytes back. It returns how much is then occupied, and whether a sender that had to
 // stop may resume. It panics if fewer bytes are occupied.
 func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
-	a := m.account(input, lane)
+	a := m.occupancy(input, lane)
 	if n > a.taken {
 		panic("switchd: freed more than was stored")
 	}
@@ -119,7 +119,7 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 // returns the classes whose sender must stop now, and those whose sender may resume, a bit each.
 func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	if m.cuts == nil {
-		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.accounts)/(int(m.classes)+1))
+		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.occupancies)/(int(m.classes)+1))
 	}
 	c := &m.cuts[input]
 	c.high, c.low, c.most = math.MaxInt64, math.MaxInt64, 0
@@ -151,7 +151,7 @@ func (m *memory) compare(input int) (stop, resume uint8) {
 	}
 	high, low := m.watermarks(input)
 	for lane := range m.classes + 1 {
-		a, was := m.account(input, lane), m.stopped(input, lane)
+		a, was := m.occupancy(input, lane), m.stopped(input, lane)
 		if a.taken >= high || a.taken <= low {
 			a.stopped = a.taken >= high
 		}
@@ -173,7 +173,7 @@ func (m *memory) withdraw(input int) {
 	high, _ := m.watermarks(input)
 	over := unit.Size(0)
 	for lane := range m.classes + 1 {
-		over += max(m.account(input, lane).taken-high, 0)
+		over += max(m.occupancy(input, lane).taken-high, 0)
 	}
 	if more := c.most - over - c.gone; more > 0 {
 		c.gone += more
@@ -195,5 +195,5 @@ func (m *memory) controls(lane uint8) bool { return m.flow>>(lane%port.Prioritie
 
 // stopped reports whether the sender at an input must stop.
 func (m *memory) stopped(input int, lane uint8) bool {
-	return m.controls(lane) && m.account(input, lane).stopped
+	return m.controls(lane) && m.occupancy(input, lane).stopped
 }

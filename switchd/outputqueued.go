@@ -158,7 +158,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	if !pt.Receive(now, a) {
 		s.retryServe(now, p, pt)
 		// The peer may have released a frame.
-		if s.outputs[p].waiting > 0 && pt.Transmitter().Free() <= now || pt.Acknowledged() && !s.nothingNew(now, p) {
+		if s.outputs[p].waiting > 0 && pt.Transmitter().Free() <= now || pt.TakeAcknowledged() && !s.nothingNew(now, p) {
 			s.wake(now, p)
 		}
 		return
@@ -177,7 +177,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		return
 	}
 	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
-		pt.Refused(now, a, s.memory.account(p, lane).taken, false)
+		pt.Refused(now, a, s.memory.occupancy(p, lane).taken, false)
 		return
 	}
 	taken, stop, ok := s.memory.store(p, lane, a.Length)

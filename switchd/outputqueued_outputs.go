@@ -47,7 +47,7 @@ func (s *OutputQueued) serveControl(now unit.Time, p int, pt *port.Port, o *outp
 // timer, which is only noticed once the timer has come. Credits have timers that end only on an
 // idle link.
 func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
-	if !pt.TimerMoved() {
+	if !pt.TakeTimerMoved() {
 		return
 	}
 	if at, slot := pt.Resend(), s.resendSlot(p); at < s.agenda.Due(slot) || s.config.control() == port.ChannelCredits {
@@ -220,7 +220,7 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 // retryServe checks the retry of a link after a frame has arrived. It makes the next Advance serve
 // the output, or a later one if nothing is due yet, for example an ACK for which it is too early.
 func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
-	if !pt.RetryPending() {
+	if !pt.TakeRetryNews() {
 		return
 	}
 	if pt.OwesControl(now) || !s.nothingNew(now, p) || s.config.control() == port.ChannelCredits {

@@ -19,7 +19,7 @@ func TestSizesOfASwitch(t *testing.T) {
 		{"what a switch needs for each event", unsafe.Offsetof(s.delay) + unsafe.Sizeof(s.delay), 320},
 		{"a switch", unsafe.Sizeof(s), 512},
 		{"the output side of a port that queues", unsafe.Sizeof(output{}), 312},
-		{"what an input has taken of it", unsafe.Sizeof(account{}), 16},
+		{"what an input has taken of it", unsafe.Sizeof(occupancy{}), 16},
 	} {
 		if c.size > c.max {
 			t.Errorf("%s: %d bytes, want at most %d", c.what, c.size, c.max)

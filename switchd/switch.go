@@ -192,12 +192,12 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
-		if s.egress[p].waits != 0 && pt.Transmitter().Free() <= now || pt.RetryPending() { // credit may have come
+		if s.egress[p].waits != 0 && pt.Transmitter().Free() <= now || pt.TakeRetryNews() { // credit may have come
 			s.wake(now, p)
 		}
 		return
 	}
-	if pt.RetryPending() {
+	if pt.TakeRetryNews() {
 		s.wake(now, p)
 	}
 	if a.Frame.Kind == wire.Management {

@@ -122,9 +122,9 @@ type Frame struct {
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 
-	// Extension is all that the kind adds: a CreditExtension, PauseExtension, SampleExtension, MessageExtension, ProbeExtension,
-	// StampExtension, CCExtension or OrderedSetExtension (ExtensionOf). Of a Data frame or a MAD it is the number of
-	// its body, of TCP its options.
+	// Extension is all that the kind adds: a CreditExtension, PauseExtension, SampleExtension,
+	// MessageExtension, ProbeExtension, StampExtension, CCExtension or OrderedSetExtension
+	// (ExtensionOf). Of a Data frame or a MAD it is the number of its body, of TCP its options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Parts share the memory of Frame.Extension: each fits, and none has a gap between its fields, whose
-// bytes == would compare although they are never written.
+// Parts share the memory of Frame.Extension: each fits, and none has a gap between its fields,
+// whose bytes == would compare although they are never written.
 func TestPartsFitWithoutGaps(t *testing.T) {
 	if size := reflect.TypeFor[Frame]().Size(); size != 64 {
 		t.Errorf("a frame has %d bytes, want one line of the cache, 64", size)

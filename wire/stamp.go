@@ -6,8 +6,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// StampExtension is the part of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its times are not
-// negative.
+// StampExtension is the part of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its times are
+// not negative.
 type StampExtension struct {
 	Body   uint64        // Data: the number of its body
 	SentAt unit.Time     // when the data packet left its source; of an ACK, the one that asked for it

@@ -13,8 +13,8 @@
 // matters, because the agenda of a large fabric does not fit into the near caches. Nothing
 // allocates.
 //
-// Several users share an agenda, each with a Slots of its slots, so the agenda of the driver has all
-// that is due in a fabric. A thing that is due at once has the instant Now.
+// Several users share an agenda, each with a Slots of its slots, so the agenda of the driver has
+// all that is due in a fabric. A thing that is due at once has the instant Now.
 //
 // # Limitations
 //

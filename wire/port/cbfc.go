@@ -141,7 +141,7 @@ type channels struct {
 
 // channel is the credit-based flow control of one virtual channel.
 type channel struct {
-	account[uint32]
+	counters[uint32]
 	vc   uint8
 	owed bool      // a CF_Update about the channel is due
 	sent unit.Time // when the last CF_Update about it left
@@ -159,7 +159,7 @@ func newChannels(c CBFC) *channels {
 		for class, of := range c.Channels {
 			if int(of&31) == vc && c.Lossless>>class&1 == 1 && s.index[vc] == noChannel {
 				s.index[vc] = uint8(len(s.all))
-				s.all = append(s.all, channel{vc: uint8(vc), account: account[uint32]{room: int32(c.Room()), limit: uint32(c.Room()), up: true}})
+				s.all = append(s.all, channel{vc: uint8(vc), counters: counters[uint32]{room: int32(c.Room()), limit: uint32(c.Room()), up: true}})
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// account is the arithmetic of credits of one virtual lane or channel, both directions of it.
+// counters are the arithmetic of credits of one virtual lane or channel, both directions of it.
 // InfiniBand and Ultra Ethernet send the same counters under other names:
 //
 //	           InfiniBand (IBTA Volume 1, 7.9.4)               Ultra Ethernet (5.2)
@@ -20,7 +20,7 @@ import (
 // The counters are cyclic and absolute. A message from the sender carries consumed, which the peer
 // takes for its received; one from the receiver carries how far the peer may go: whatever was lost
 // before, the two agree again.
-type account[N uint16 | uint32] struct {
+type counters[N uint16 | uint32] struct {
 	used, room int32
 	consumed   N // sender
 	limit      N
@@ -36,7 +36,7 @@ const modulus = 4096
 const maxAdvertised = modulus / 2
 
 // last returns the highest value of the counters: 12 bits of InfiniBand, 20 of Ultra Ethernet.
-func (a *account[N]) last() N {
+func (a *counters[N]) last() N {
 	if most := uint32(wire.CreditModulus - 1); uint32(^N(0)) > most {
 		return N(most)
 	}
@@ -45,25 +45,25 @@ func (a *account[N]) last() N {
 
 // restart sets the counters to zero, as link initialisation does. The content of the buffer stays
 // there.
-func (a *account[N]) restart() { *a = account[N]{used: a.used, room: a.room} }
+func (a *counters[N]) restart() { *a = counters[N]{used: a.used, room: a.room} }
 
 // ahead returns how many credits are left after n more. ok is false if the limit is behind that:
 // half of the counters' range counts as behind.
-func (a *account[N]) ahead(n int) (left N, ok bool) {
+func (a *counters[N]) ahead(n int) (left N, ok bool) {
 	last := a.last()
 	left = (a.limit - a.consumed - N(n)) & last
 	return left, a.up && left <= last/2+1
 }
 
 // MaySend reports whether the peer has room for n blocks.
-func (a *account[N]) MaySend(n int) bool {
+func (a *counters[N]) MaySend(n int) bool {
 	_, ok := a.ahead(n)
 	return ok
 }
 
 // Left returns how many blocks may still be sent. An old flow control packet can leave the limit
 // behind the blocks that were sent; then there is no credit.
-func (a *account[N]) Left() int {
+func (a *counters[N]) Left() int {
 	if left, ok := a.ahead(0); ok {
 		return int(left)
 	}
@@ -72,7 +72,7 @@ func (a *account[N]) Left() int {
 
 // Sent debits n blocks and returns how many may still be sent. It panics if there is no credit for
 // them, because then the caller has not asked MaySend.
-func (a *account[N]) Sent(n int) (left int) {
+func (a *counters[N]) Sent(n int) (left int) {
 	rest, ok := a.ahead(n)
 	if !ok {
 		panic("port: sent without credit")
@@ -84,7 +84,7 @@ func (a *account[N]) Sent(n int) (left int) {
 // Received accounts for n blocks that have arrived and must be stored. If there is no room it
 // returns false and leaves the buffer as it is: the peer has broken the promise that makes the link
 // lossless.
-func (a *account[N]) Received(n int) bool {
+func (a *counters[N]) Received(n int) bool {
 	a.received = (a.received + N(n)) & a.last()
 	if n > int(a.room-a.used) {
 		return false
@@ -94,7 +94,7 @@ func (a *account[N]) Received(n int) bool {
 }
 
 // free takes n blocks out of the buffer.
-func (a *account[N]) free(n int) {
+func (a *counters[N]) free(n int) {
 	if n > int(a.used) {
 		panic("port: freed more than was stored")
 	}
@@ -102,16 +102,16 @@ func (a *account[N]) free(n int) {
 }
 
 // Used returns the occupancy of the buffer in blocks.
-func (a *account[N]) Used() int { return int(a.used) }
+func (a *counters[N]) Used() int { return int(a.used) }
 
 // Room returns the capacity of the buffer in blocks.
-func (a *account[N]) Room() int { return int(a.room) }
+func (a *counters[N]) Room() int { return int(a.room) }
 
 // Credit is the flow control of one virtual lane of InfiniBand, in blocks of 64 bytes (IBTA Volume
-// 1, 7.9.4): an account, and the packets that keep both ends in step. A flow control packet carries
+// 1, 7.9.4): counters, and the packets that keep both ends in step. A flow control packet carries
 // FCTBS, and the sum of ABR and our free room, which becomes the peer's limit.
 type Credit struct {
-	account[uint16]
+	counters[uint16]
 	fresh uint16 // blocks freed since the peer was last notified, up to the most that fits
 	batch uint16 // notify the peer when fresh reaches this
 }
@@ -119,13 +119,13 @@ type Credit struct {
 // NewCredit returns the flow control of a lane with a receive buffer of room blocks. The peer is
 // notified once at least batch blocks have been freed.
 func NewCredit(room, batch int) Credit {
-	return Credit{account[uint16]{room: int32(min(room, math.MaxInt32))}, 0, uint16(max(batch, 1))}
+	return Credit{counters[uint16]{room: int32(min(room, math.MaxInt32))}, 0, uint16(max(batch, 1))}
 }
 
 // restart sets the counters to zero, as link initialisation does. The content of the buffer stays
 // there.
 func (c *Credit) restart() {
-	c.account.restart()
+	c.counters.restart()
 	c.fresh = 0
 }
 

@@ -40,41 +40,37 @@ func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequenc
 	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
 }
 
-// firstOp is the kind of the ordered set with the first retry.Op. The others follow in the same
-// order.
-const firstOp = wire.LLRAck - wire.Kind(retry.OpAck)
-
 // owesRetry is the part of OwesControl for a link with faults or retry.
 func (p *Port) owesRetry(now unit.Time) bool {
 	r := p.faults.retry
 	return r != nil && r.Due(now)
 }
 
-// RetryPending reports, once, whether the link needs to send something although nothing was due
+// TakeRetryNews reports, once, whether the link needs to send something although nothing was due
 // before, or releases a frame that it stopped: the node then has to serve the port.
-func (p *Port) RetryPending() bool {
+func (p *Port) TakeRetryNews() bool {
 	r := p.retries()
 	if r == nil {
 		return false
 	}
-	news := r.News()
+	news := r.TakeNews()
 	if p.counts() { // timers of credits begin when they are looked at
-		news = r.Freed() || news
+		news = r.TakeFreed() || news
 	}
 	return news
 }
 
-// Acknowledged reports, once, whether the peer has acknowledged a frame of a link with retry.
-func (p *Port) Acknowledged() bool {
+// TakeAcknowledged reports, once, whether the peer has acknowledged a frame of a link with retry.
+func (p *Port) TakeAcknowledged() bool {
 	r := p.retries()
-	return r != nil && r.Freed()
+	return r != nil && r.TakeFreed()
 }
 
-// TimerMoved reports, once, whether Resend may be earlier than before, because not every frame
+// TakeTimerMoved reports, once, whether Resend may be earlier than before, because not every frame
 // postpones the replay timer.
-func (p *Port) TimerMoved() bool {
+func (p *Port) TakeTimerMoved() bool {
 	r := p.retries()
-	return r == nil || r.TimerMoved() || p.counts() || p.owed != unit.Never
+	return r == nil || r.TakeTimerMoved() || p.counts() || p.owed != unit.Never
 }
 
 // Fired notes that the instant of Resend has come.
@@ -144,7 +140,7 @@ func (p *Port) controlRetry(now unit.Time) (again unit.Time, idle bool) {
 	case !due:
 		return unit.Never, true
 	case f == nil:
-		p.startSet(now, firstOp+wire.Kind(set.Op), wire.OrderedSetExtension{First: set.Sequence}, r.set)
+		p.startSet(now, set.Kind, wire.OrderedSetExtension{First: set.Sequence}, r.set)
 		if !p.counts() && !r.Due(p.transmitter.free) && p.owed > p.transmitter.free {
 			return unit.Never, false
 		}
@@ -185,6 +181,6 @@ func (p *Port) receiveRetry(now unit.Time, r *retrying, a *Arrival, lost, bad bo
 		return false
 	}
 	p.rec.Frame(now, trace.Arrive, uint16(p.id), f, uint32(a.Length), trace.FrameWord(f), int64(f.OrderedSet().First))
-	r.Take(now, retry.Set{Op: retry.Op(f.Kind - firstOp), Sequence: f.OrderedSet().First})
+	r.Take(now, retry.Set{Kind: f.Kind, Sequence: f.OrderedSet().First})
 	return true
 }

@@ -41,21 +41,10 @@ func (s RxState) String() string {
 	return unit.Word(s, []string{Off: "OFF", SendAcks: "SEND_ACKS", SendNack: "SEND_NACK", NackSent: "NACK_SENT"})
 }
 
-// Op is the kind of a control ordered set of LLR.
-type Op uint8
-
-// The kinds of control ordered sets.
-const (
-	OpAck Op = iota
-	OpNack
-	OpInit
-	OpInitEcho
-)
-
 // Set is a control ordered set. An ACK and a NACK have the sequence of the last frame that was
 // passed on; INIT and its echo have the sequence of the first frame to come.
 type Set struct {
-	Op       Op
+	Kind     wire.Kind // LLRAck, LLRNack, LLRInit or LLRInitEcho
 	Sequence uint32
 }
 
@@ -120,7 +109,7 @@ type End struct {
 	freed    bool         // an ACK has come for a frame
 	down     unit.Time    // since when the link is down
 	due      unit.Time    // no later than Deadline; unknown: it is to be computed
-	moved    bool         // due became earlier, or was computed, since TimerMoved
+	moved    bool         // due became earlier, or was computed, since TakeTimerMoved
 }
 
 // unknown is the instant of a deadline that is to be computed.
@@ -138,17 +127,17 @@ func NewEnd(p Profile, owner Owner) *End {
 // TxState returns the state of the sender.
 func (e *End) TxState() TxState { return e.tx }
 
-// News reports, once, whether the owner has to call Next although no deadline of before has passed,
-// or may send a frame that it could not.
-func (e *End) News() bool {
+// TakeNews reports, once, whether the owner has to call Next although no deadline of before has
+// passed, or may send a frame that it could not.
+func (e *End) TakeNews() bool {
 	news := e.news
 	e.news = false
 	return news
 }
 
-// Freed reports, once, whether an ACK has come for a frame. Next has nothing to send for it, unless
-// News reports so.
-func (e *End) Freed() bool {
+// TakeFreed reports, once, whether an ACK has come for a frame. Next has nothing to send for it,
+// unless TakeNews reports so.
+func (e *End) TakeFreed() bool {
 	freed := e.freed
 	e.freed = false
 	return freed
@@ -237,19 +226,19 @@ func (e *End) Next(now unit.Time, gap unit.Duration) (s Set, again *wire.Frame, 
 	case e.echo:
 		e.echo = false
 		e.counts[TxInitEcho]++
-		return Set{OpInitEcho, e.expected}, nil, 0, true
+		return Set{wire.LLRInitEcho, e.expected}, nil, 0, true
 	case e.rx == SendNack:
 		e.rx, e.ackAt = NackSent, now.Add(gap)
 		e.counts[TxNack]++
-		return Set{OpNack, e.before(e.expected)}, nil, 0, true
+		return Set{wire.LLRNack, e.before(e.expected)}, nil, 0, true
 	case e.tx == Init && e.initAt <= now:
 		e.initAt = now.Add(e.every)
 		e.counts[TxInit]++
-		return Set{OpInit, e.next}, nil, 0, true
+		return Set{wire.LLRInit, e.next}, nil, 0, true
 	case e.acks && e.rx == SendAcks && e.ackAt <= now:
 		e.acks, e.ackAt = false, now.Add(gap)
 		e.counts[TxAck]++
-		return Set{OpAck, e.before(e.expected)}, nil, 0, true
+		return Set{wire.LLRAck, e.before(e.expected)}, nil, 0, true
 	case e.tx == Replay:
 		k := &e.kept[e.again]
 		return s, &k.frame, e.mod(e.oldest() + uint32(e.again-e.head)), true
@@ -294,9 +283,9 @@ func (e *End) Bound() unit.Time { return e.due }
 // Due reports whether Deadline is no later than t.
 func (e *End) Due(t unit.Time) bool { return e.due <= t && e.Deadline() <= t }
 
-// TimerMoved reports whether Bound may have become earlier since it last reported so, or since the
-// deadline has come.
-func (e *End) TimerMoved() bool {
+// TakeTimerMoved reports whether Bound may have become earlier since it last reported so, or since
+// the deadline has come.
+func (e *End) TakeTimerMoved() bool {
 	moved := e.moved
 	e.moved = false
 	return moved
@@ -371,24 +360,24 @@ func (e *End) free(n int) {
 
 // Take takes in a set of the peer. One that does not fit is counted and has no effect.
 func (e *End) Take(now unit.Time, s Set) {
-	if s.Op != OpAck || e.tx != Advance { // an ACK puts the timer off, and makes nothing due
+	if s.Kind != wire.LLRAck || e.tx != Advance { // an ACK puts the timer off, and makes nothing due
 		e.stale()
 	}
 	if s.Sequence >= e.modulus {
 		e.count(now, RxAckNackSeqError, nil, s.Sequence)
 		return
 	}
-	switch s.Op {
-	case OpAck:
+	switch s.Kind {
+	case wire.LLRAck:
 		e.counts[RxAck]++
 		e.acknowledged(now, s.Sequence, false)
-	case OpNack:
+	case wire.LLRNack:
 		e.counts[RxNack]++
 		e.acknowledged(now, s.Sequence, true)
-	case OpInit:
+	case wire.LLRInit:
 		e.counts[RxInit]++
 		e.begin(now, s.Sequence)
-	case OpInitEcho:
+	case wire.LLRInitEcho:
 		e.counts[RxInitEcho]++
 		if e.tx == Init && s.Sequence == e.next {
 			e.tx, e.news = Advance, true

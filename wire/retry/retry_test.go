@@ -95,7 +95,7 @@ func (s *station) serve(now unit.Time) {
 	if set, again, sequence, due := s.Next(now, testGap); due {
 		if again == nil {
 			s.put(now, carried{set: set, isSet: true}, unit.Nanosecond)
-			if set.Op == OpNack {
+			if set.Kind == wire.LLRNack {
 				s.nacks = append(s.nacks, set.Sequence)
 			}
 			return
@@ -304,7 +304,7 @@ func TestTimer(t *testing.T) {
 		r := newRig(profile(), Modulus).ready()
 		r.a.spoils, r.a.toSend = nth(3, lost), 10
 		r.b.spoils = func(c *carried) fate {
-			if c.set.Op == OpNack {
+			if c.set.Kind == wire.LLRNack {
 				return lost
 			}
 			return whole
@@ -320,7 +320,7 @@ func TestTimer(t *testing.T) {
 		n := 0
 		r.a.toSend = 10
 		r.b.spoils = func(c *carried) fate {
-			if n++; c.set.Op == OpAck && n < 5 {
+			if n++; c.set.Kind == wire.LLRAck && n < 5 {
 				return lost
 			}
 			return whole
@@ -464,7 +464,7 @@ func TestForgedSets(t *testing.T) {
 	r.a.toSend = 3
 	r.run(r.now.Add(2 * frameTime))
 	before, _ := r.a.Outstanding()
-	for _, s := range []Set{{OpAck, 100}, {OpNack, 100}, {OpAck, Modulus}, {OpNack, 1<<32 - 1}, {OpAck, Modulus - 2}, {Op(9), 0}} {
+	for _, s := range []Set{{wire.LLRAck, 100}, {wire.LLRNack, 100}, {wire.LLRAck, Modulus}, {wire.LLRNack, 1<<32 - 1}, {wire.LLRAck, Modulus - 2}, {wire.Kind(9), 0}} {
 		r.a.Take(r.now, s)
 	}
 	if after, _ := r.a.Outstanding(); after != before || before == 0 || r.a.Count(RxAckNackSeqError) != 5 || r.a.TxState() != Advance {
@@ -481,15 +481,15 @@ func TestAckOwedBeforeANack(t *testing.T) {
 	now, f := unit.Time(3*unit.Microsecond), &wire.Frame{Kind: wire.Data}
 	e.Receive(now, f, 0, true)
 	e.Receive(now, f, 2, true)
-	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{OpNack, 0}) {
+	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{wire.LLRNack, 0}) {
 		t.Fatalf("%v, %v; want a NACK of 0", s, ok)
 	}
-	e.News()
+	e.TakeNews()
 	e.Receive(now, f, 1, true)
-	if !e.News() {
+	if !e.TakeNews() {
 		t.Error("nothing asks for the ACK that is owed")
 	}
-	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{OpAck, 1}) {
+	if s, _, _, ok := e.Next(now, 0); !ok || s != (Set{wire.LLRAck, 1}) {
 		t.Errorf("%v, %v; want an ACK of 1", s, ok)
 	}
 }
@@ -512,7 +512,7 @@ func FuzzEnd(f *testing.F) {
 			frame := wire.Frame{Kind: wire.Data, Family: wire.Ethernet}
 			switch op % 8 {
 			case 0, 1, 2, 3:
-				s.Take(now, Set{Op(op % 4), n})
+				s.Take(now, Set{wire.LLRAck + wire.Kind(op%4), n})
 			case 4:
 				expected := s.expected
 				if s.Receive(now, &frame, n%16, op&8 == 0) && (n%16 != expected || s.rx == Off) {

@@ -96,8 +96,8 @@ func (p *Page) Shown() (all []Section) {
 	return all
 }
 
-// Block is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one of
-// them in Only some formats.
+// Block is something in a section: a *Table, Picture, Paragraph, Line, List or Fold, HTML, or one
+// of them in Only some formats.
 type Block interface {
 	HTML() (template.HTML, error)
 	text(p *terminal.Page)

@@ -147,11 +147,11 @@ var (
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 9, MSN: 8}, wire.RoCE{DSCP: 26, NAK: true})
 			say(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x45}, wire.RoCE{DSCP: 48, ECT: true})
 			stamp := wire.ExtensionOf(wire.StampExtension{SentAt: 1234567890})
-			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 11, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true})
+			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 11, Payload: 1024, Extension: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true})
 			stamp = wire.ExtensionOf(wire.StampExtension{SentAt: 1234567890, Held: 500000})
-			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
-			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 12, MSN: 9, Part: stamp}, wire.RoCE{DSCP: 26, Stamped: true, Telemetry: wire.Rounded})
-			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 13, Payload: 1024, Part: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true, Telemetry: wire.Exact})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Extension: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
+			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 12, MSN: 9, Extension: stamp}, wire.RoCE{DSCP: 26, Stamped: true, Telemetry: wire.Rounded})
+			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 13, Payload: 1024, Extension: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true, Telemetry: wire.Exact})
 		}
 		return all
 	}()

@@ -15,7 +15,7 @@ import (
 // fill up with zeros.
 func TestLinkTypeInfiniBand(t *testing.T) {
 	const link = pcapng.InfiniBand
-	fcp := wire.Frame{Kind: wire.FlowControl, Part: wire.PartOf(wire.CreditPart{FCCL: 9})}
+	fcp := wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 9})}
 	whole, credit := onIB.Append(nil), fcp.Append(nil)
 	wrong := bytes.Clone(whole)
 	wrong[len(wrong)-1] ^= 1
