@@ -176,7 +176,7 @@ func TestPlacesOfFields(t *testing.T) {
 	tagged.SetImmediate(77)
 	severe := wire.Frame{Kind: wire.BCN, Src: 0xAA, Dst: 1, Flags: wire.BCNMild | wire.BCNMax, CPID: 0x00190200000000AA}
 	names := map[wire.Kind]string{wire.Data: "fabemu_data", wire.Message: "fabemu_data", wire.Notification: "cnm", wire.BCN: "bcn", wire.Probe: "e2cm"}
-	for _, f := range slices.Concat(infiniband[:2], ethernet, []wire.Frame{{Kind: wire.LLRInit, Src: 1, Part: set}, tagged, severe}) {
+	for _, f := range slices.Concat(infiniband[:2], ethernet, []wire.Frame{{Kind: wire.LLRInit, Src: 1, Extension: set}, tagged, severe}) {
 		b := f.Append(nil)
 		switch at := wire.EthernetHeaderSize; {
 		case f.Kind == wire.FlowControl:
