@@ -35,6 +35,7 @@ type Comparison struct {
 
 	// Means are the figures of repetitions, instead of checks, series and logs: both directories
 	// have several seeds.
+	Pairs     int      `json:"pairs,omitempty"` // pairs of valid runs with one seed, of which the differences are
 	Means     []Mean   `json:"means,omitempty"`
 	Slowdowns []Pooled `json:"slowdowns,omitempty"`
 	Workloads []Figure `json:"workloads,omitempty"` // of the workloads that both have
@@ -122,7 +123,7 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 	var wrong []error
 	var dirs []*report.Dir
 	var inputs []resolved
-	names, repeated, err := repetitions(append([]string{first}, others...))
+	names, sets, err := repetitions(append([]string{first}, others...))
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +153,8 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 		c.Inputs = differing(inputs[0], inputs[i+1])
 		c.OnlyA, c.OnlyB = only(da.Resolved, db.Resolved), only(db.Resolved, da.Resolved)
 		c.Derived = scenario.DerivedApart(da.Derived, db.Derived, first, others[i])
-		if all[i] = c; repeated != nil {
-			c.means(repeated[0], repeated[i+1])
+		if all[i] = c; sets != nil {
+			c.means(sets[0], sets[i+1])
 			continue
 		}
 		c.checks(da.Checks, db.Checks)

@@ -11,8 +11,8 @@
 //     largest difference;
 //   - their event logs, where both were written: the first event at which they part.
 //
-// Of two sets of repetitions (seeds.Repetitions) it compares the means, and marks differences that
-// are noise.
+// Of two sets of repetitions (seeds.Repetitions) it compares the means, by pairs of runs with one
+// seed, and marks differences that are noise.
 //
 // Several does so for any number of runs, each in addition to the first.
 //

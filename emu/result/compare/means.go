@@ -14,13 +14,19 @@ import (
 	"fabemu/emu/result/seeds"
 )
 
+// repeated is a set of repetitions, with what each of its runs contributes.
+type repeated struct {
+	*seeds.Repetitions
+	runs []seeds.Run
+}
+
 // Mean is a figure that the repetitions of both runs have.
 type Mean struct {
 	Kind       string          `json:"kind"` // as seeds.Repeated has them
 	Name       string          `json:"name"`
 	A          report.Estimate `json:"a"`
 	B          report.Estimate `json:"b"`
-	Difference report.Number   `json:"difference"` // b - a
+	Difference report.Number   `json:"difference"` // b - a, the mean over pairs of runs with one seed
 	Interval   report.Number   `json:"interval"`   // half of the 95 % confidence interval of the difference
 	Noise      bool            `json:"noise"`      // the difference is within its interval
 }
@@ -30,7 +36,7 @@ type Pooled struct {
 	Name        string         `json:"name"` // "web.slowdown.p99"
 	A           seeds.Interval `json:"a"`
 	B           seeds.Interval `json:"b"`
-	Ratio       seeds.Interval `json:"ratio"`       // b / a
+	Ratio       seeds.Interval `json:"ratio"`       // b / a, the geometric mean over pairs of runs with one seed
 	Significant bool           `json:"significant"` // the 95 % interval of the ratio excludes 1
 }
 
@@ -44,7 +50,7 @@ func (p *Pooled) verdict() string {
 	case p.Significant:
 		return "significant"
 	case !p.Ratio.Low.Known():
-		return "not known: a single seed"
+		return "not known: too few pairs, or flows in a run"
 	}
 	return "not significant"
 }
@@ -58,14 +64,15 @@ func (p *Pooled) within(tolerance float64) bool {
 }
 
 // slowdowns compares the slowdown of the workloads that both have.
-func (c *Comparison) slowdowns(a, b []seeds.Slowdown) {
+func (c *Comparison) slowdowns(a, b []seeds.Slowdown, paired []seeds.Pair) {
 	pairs(a, b, func(s *seeds.Slowdown) string { return s.Workload }, func(x, y *seeds.Slowdown) {
 		of := map[string]seeds.Interval{}
 		for name, v := range y.Figures {
 			of[name] = v
 		}
+		ratios := seeds.Ratios(paired, x.Workload)
 		for name, v := range x.Figures {
-			p := Pooled{Name: x.Workload + ".slowdown." + name, A: v, B: of[name], Ratio: of[name].Over(v)}
+			p := Pooled{Name: x.Workload + ".slowdown." + name, A: v, B: of[name], Ratio: ratios[name]}
 			p.Significant = p.Ratio.Significant()
 			c.Slowdowns = append(c.Slowdowns, p)
 		}
@@ -75,8 +82,8 @@ func (c *Comparison) slowdowns(a, b []seeds.Slowdown) {
 }
 
 // repetitions returns the directories to read: with repetitions the directory of the first run, and
-// the means. They are nil if all directories have single runs.
-func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err error) {
+// the repetitions. They are nil if all directories have single runs.
+func repetitions(names []string) (runs []string, all []repeated, err error) {
 	single, several := "", ""
 	for _, name := range names {
 		r, err := seeds.Read(name)
@@ -87,8 +94,12 @@ func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err e
 		case err != nil:
 			return nil, nil, err
 		default:
+			of, err := r.Load(name)
+			if err != nil {
+				return nil, nil, err
+			}
 			several = filepath.Join(name, r.Runs[0])
-			runs, all = append(runs, several), append(all, r)
+			runs, all = append(runs, several), append(all, repeated{r, of})
 		}
 	}
 	if single != "" && several != "" {
@@ -102,14 +113,16 @@ func repetitions(names []string) (runs []string, all []*seeds.Repetitions, err e
 }
 
 // means compares the figures of two sets of repetitions.
-func (c *Comparison) means(a, b *seeds.Repetitions) {
+func (c *Comparison) means(a, b repeated) {
 	c.Log.State = "repetitions have no common log"
 	c.A.Seeds, c.B.Seeds = len(a.Runs), len(b.Runs)
-	c.slowdowns(a.Slowdowns, b.Slowdowns)
+	paired := seeds.Paired(a.runs, b.runs)
+	c.Pairs = len(paired)
+	c.slowdowns(a.Slowdowns, b.Slowdowns, paired)
 	key := func(f *seeds.Repeated) string { return f.Kind + " " + f.Name }
 	pairs(a.Figures, b.Figures, key, func(x, y *seeds.Repeated) {
-		m := Mean{Kind: x.Kind, Name: x.Name, A: x.Estimate, B: y.Estimate}
-		m.Difference, m.Interval = m.A.Less(m.B)
+		d := seeds.Difference(paired, x.Kind, x.Name)
+		m := Mean{Kind: x.Kind, Name: x.Name, A: x.Estimate, B: y.Estimate, Difference: d.Mean, Interval: d.Interval}
 		m.Noise = m.Difference == 0 || m.Interval.Known() && math.Abs(float64(m.Difference)) <= float64(m.Interval) ||
 			m.A.Values+m.B.Values == 0
 		c.Means = append(c.Means, m)
@@ -123,13 +136,17 @@ const shownMeans = 24
 func (t *text) means() {
 	for _, c := range t.all {
 		if c.Slowdowns != nil {
-			table := document.NewTable("", []string{"flows of all seeds", c.A.Directory, c.B.Directory, "ratio", ""}, nil)
+			table := document.NewTable("", []string{"flows of all seeds", c.A.Directory, c.B.Directory, "paired ratio", ""}, nil)
 			for i := range c.Slowdowns {
 				x := &c.Slowdowns[i]
-				table.Add(x.Name, x.A.String(), x.B.String(), x.Ratio.String(), x.verdict())
+				ratio := x.Ratio.Value.Print(figure)
+				if x.Ratio.Low.Known() {
+					ratio = fmt.Sprintf("%s (%s to %s)", ratio, x.Ratio.Low.Print(figure), x.Ratio.High.Print(figure))
+				}
+				table.Add(x.Name, x.A.String(), x.B.String(), ratio, x.verdict())
 			}
 			t.Add(table)
-			t.Line("Brackets hold 95 %% confidence intervals. A difference is significant if the interval of the ratio excludes 1.")
+			t.Line("Brackets hold 95 %% confidence intervals. The ratio is the geometric mean over %d pairs of runs with one seed. It is significant if its interval excludes 1.", c.Pairs)
 			t.Line("")
 		}
 		all := slices.Clone(c.Means)
@@ -138,7 +155,7 @@ func (t *text) means() {
 		if !t.whole {
 			shown = min(shown, shownMeans)
 		}
-		table := document.NewTable("", []string{"mean", "of", c.A.Directory, c.B.Directory, "difference", ""}, nil)
+		table := document.NewTable("", []string{"mean", "of", c.A.Directory, c.B.Directory, "paired difference", ""}, nil)
 		for _, m := range all[:shown] {
 			table.Add(m.cells()...)
 		}
@@ -150,7 +167,7 @@ func (t *text) means() {
 				noise++
 			}
 		}
-		t.Line("%d of %d differences are within the noise: in their 95 %% confidence interval", noise, len(all))
+		t.Line("%d of %d differences are within the noise: in their 95 %% confidence interval, of %d pairs of runs with one seed", noise, len(all), c.Pairs)
 		t.Line("")
 	}
 }
@@ -178,7 +195,7 @@ func (m *Mean) cells() []string {
 	case m.Noise:
 		verdict = "within the noise"
 	case !m.Interval.Known():
-		verdict = "not known: a single value"
+		verdict = "not known: too few pairs"
 	}
 	return []string{m.Kind, m.Name, m.A.String(), m.B.String(), difference, verdict}
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/compare"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/seeds"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
@@ -178,6 +180,71 @@ func TestShorterAgainstLonger(t *testing.T) {
 		if c := dirs(t, pair[0], pair[1]); c.Within(1e9) {
 			t.Errorf("%v and %v agree", c.A.Duration, c.B.Duration)
 		}
+	}
+}
+
+// Comparing repetitions reads their runs again: what they contribute is what they did when they
+// ran, but for the digits of slowdowns in the table of flows.
+func TestRunsAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "web.yaml")
+	if err := os.WriteFile(path, []byte(`name: web
+model: {duration: 4ms}
+defaults:
+  link: {rate: 10Gb/s, propagation: 1us, flow-control: pfc}
+  switch: {kind: output-queued, memory: 400KB per port}
+  flow: {packet: 1000B, transport: rocev2}
+switches: {S: {}}
+endpoints: ["h[1-4]"]
+links: ["h[1-4] - S"]
+workload:
+  - {name: load, over: "h[1-4]", size: "0B:0 5KB:50 50KB:100", load: 0.6, warm-up: 500us, drain: 1ms}
+expect:
+  - {id: busy, claim: the link is busy, metric: S-h1.utilisation, during: [1ms, 4ms], low: 0, high: 1}
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	var ran []seeds.Run
+	r := &seeds.Repetitions{Runs: []string{"seed-1", "seed-2"}}
+	for i, name := range r.Runs {
+		s, err := emu.Open(path, scenario.Set{Path: "model.seed", Value: fmt.Sprint(i + 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := emu.Run(t.Context(), s, virtual)
+		if err == nil {
+			err = x.Write(filepath.Join(dir, name), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran = append(ran, seeds.Of(x.Result, x.Metrics))
+	}
+	r.Slowdowns = seeds.Pool(ran)
+	read, err := r.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range ran {
+		if read[i].Seed != uint64(i+1) || read[i].Void || len(read[i].Figures) == 0 || !slices.Equal(read[i].Figures, ran[i].Figures) {
+			t.Errorf("seed %d: %+v, not %+v", read[i].Seed, read[i].Figures, ran[i].Figures)
+		}
+	}
+	again := seeds.Pool(read)
+	if len(again) != 1 || again[0].Flows != r.Slowdowns[0].Flows || again[0].Flows < 100 {
+		t.Fatalf("%+v, not %+v", again, r.Slowdowns)
+	}
+	pairs := seeds.Ratios(seeds.Paired(ran, read), "load")
+	for name, x := range pairs {
+		if name != "p99" && !(x.Low > 0.9999 && x.High < 1.0001) {
+			t.Errorf("%s: the same flows have the ratio %v", name, x)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "seed-2", report.TransfersFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Load(dir); err == nil || !strings.Contains(err.Error(), "seed-2 is incomplete: it lacks transfers.csv") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -42,22 +42,6 @@ func EstimateOf(values []float64) Estimate {
 	return e
 }
 
-// Less returns how much b is above e: the difference of the means, and half of its 95 % confidence
-// interval by Welch's test, missing if one of them has a single value. A difference within its
-// interval is noise.
-func (e Estimate) Less(b Estimate) (difference, interval Number) {
-	difference = b.Mean - e.Mean
-	if e.Values < 2 || b.Values < 2 {
-		return difference, Missing()
-	}
-	va, vb := float64(e.Deviation*e.Deviation)/float64(e.Values), float64(b.Deviation*b.Deviation)/float64(b.Values)
-	if va+vb == 0 {
-		return difference, 0
-	}
-	freedom := (va + vb) * (va + vb) / (va*va/float64(e.Values-1) + vb*vb/float64(b.Values-1))
-	return difference, Number(Student95(max(1, int(freedom))) * math.Sqrt(va+vb))
-}
-
 // String prints the mean and half of its interval, to the digit that the interval leaves certain.
 func (e Estimate) String() string {
 	text := e.Mean.Print("%.4g")

@@ -52,18 +52,3 @@ func TestEqualValuesHaveTheirMean(t *testing.T) {
 		}
 	}
 }
-
-// TestLess: Welch's test of two samples whose means differ by 2: with the deviations 1 and 1 of
-// five values each it is 2.306 sqrt(2/5), of 8 degrees of freedom.
-func TestLess(t *testing.T) {
-	five := func(mean float64) Estimate { return Estimate{Mean: Number(mean), Deviation: 1, Values: 5} }
-	if d, interval := five(1).Less(five(3)); d != 2 || math.Abs(float64(interval)-2.306*math.Sqrt(0.4)) > 1e-3 {
-		t.Errorf("%v within %v", d, interval)
-	}
-	if d, interval := EstimateOf([]float64{1, 1}).Less(EstimateOf([]float64{2, 2})); d != 1 || interval != 0 {
-		t.Errorf("certain values: %v within %v", d, interval)
-	}
-	if _, interval := EstimateOf([]float64{1}).Less(EstimateOf([]float64{2, 3})); interval.Known() {
-		t.Errorf("the interval of a single value is %v", interval)
-	}
-}

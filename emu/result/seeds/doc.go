@@ -6,6 +6,9 @@
 // (report.Estimate). Pool returns the slowdown of each workload over the flows of all runs, with
 // intervals from a bootstrap over the runs (Slowdown).
 //
+// Two sets of repetitions are compared by pairs of runs with one seed (Paired): Difference is of
+// figures, Ratios of slowdowns. Load reads the runs of a set again.
+//
 // # Limitations
 //
 // The flows of a run depend on each other, so the interval of a percentile comes from the variation

@@ -40,6 +40,7 @@ type Repeated struct {
 
 // Run is what one run contributes.
 type Run struct {
+	Seed    uint64
 	Void    bool // none of its figures is valid
 	Figures []Figure
 	Samples []Sample
@@ -60,7 +61,14 @@ type Figure struct {
 // Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of
 // its workloads.
 func Of(r *report.Result, c *metrics.Collector) Run {
-	out := Run{Void: r.Verdict.Level == report.Void, Samples: SamplesOf(r, c)}
+	out := of(r)
+	out.Samples = SamplesOf(r, c)
+	return out
+}
+
+// of returns what a run contributes, without the flows of workloads.
+func of(r *report.Result) Run {
+	out := Run{Seed: r.Seed, Void: r.Verdict.Level == report.Void}
 	for _, c := range r.Checks {
 		out.Figures = append(out.Figures, Figure{Kind: "check", Name: c.ID, Value: c.Value, Outcome: c.Outcome, Low: c.Low, High: c.High, Claim: c.Claim})
 	}

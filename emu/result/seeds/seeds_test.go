@@ -128,28 +128,12 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-func TestRatios(t *testing.T) {
-	a, b := Interval{2, 1.6, 2.5}, Interval{4, 3.2, 5}
-	r := b.Over(a)
-	half := math.Exp(math.Sqrt2 * math.Log(1.25))
-	if math.Abs(float64(r.Value)-2) > 1e-9 || math.Abs(float64(r.High)-2*half) > 1e-9 || math.Abs(float64(r.Low)-2/half) > 1e-9 || !r.Significant() {
-		t.Errorf("%v", r)
-	}
-	if near := (Interval{2.4, 1.9, 3}).Over(a); near.Significant() {
-		t.Errorf("%v is significant", near)
-	}
-	none := Interval{3, report.Missing(), report.Missing()}
-	if x := none.Over(a); x.Significant() || x.Low.Known() {
-		t.Errorf("%v", x)
-	}
-}
-
 func TestTable(t *testing.T) {
 	s := Slowdown{Workload: "web", Seeds: 3, Open: 2, Band: Band{Flows: 9, From: 1, To: 30, Mean: Interval{2, 1.5, 3}, P50: Interval{1, 1, 1}}}
 	s.P95, s.P99 = Interval{report.Missing(), report.Missing(), report.Missing()}, Interval{report.Missing(), report.Missing(), report.Missing()}
 	s.Sizes = []Band{s.Band}
 	var b bytes.Buffer
-	if err := WriteTable(&b, []string{"load"}, []Row{{[]string{"0.5"}, []Slowdown{s}}}); err != nil {
+	if err := WriteTable(&b, []string{"load"}, []Row{{Values: []string{"0.5"}, Slowdowns: []Slowdown{s}}}); err != nil {
 		t.Fatal(err)
 	}
 	want := `load,workload,sizes,from_bytes,to_bytes,flows,seeds,open,mean,mean_low,mean_high,p50,p50_low,p50_high,p95,p95_low,p95_high,p99,p99_low,p99_high
@@ -158,5 +142,16 @@ func TestTable(t *testing.T) {
 `
 	if b.String() != want {
 		t.Errorf("%s", strings.ReplaceAll(b.String(), "\n", "|"))
+	}
+	s.Sizes = nil
+	b.Reset()
+	ratios := map[string]map[string]Interval{"web": {"mean": {1.5, 1.25, 1.75}}}
+	if err := WriteTable(&b, nil, []Row{{Slowdowns: []Slowdown{s}}, {Slowdowns: []Slowdown{s}, Ratios: ratios}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{",p99_low,p99_high,mean_paired_ratio,mean_paired_ratio_low,mean_paired_ratio_high,p50_paired_ratio,", ",1,1,1,,,,,,,,,,,,,,,,,,\n", ",1,1,1,,,,,,,1.5,1.25,1.75,,,,,,,,,\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in\n%s", want, b.String())
+		}
 	}
 }

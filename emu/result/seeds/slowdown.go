@@ -43,14 +43,6 @@ type Interval struct {
 	High  report.Number `json:"high"`
 }
 
-// Over returns the ratio of an interval to b, with the 95 % interval of the ratio. A difference is
-// not significant if that interval contains 1.
-func (i Interval) Over(b Interval) Interval {
-	half := func(x Interval) float64 { return math.Log(float64(x.High / x.Value)) } // Low may be cut at 1
-	ratio, both := i.Value/b.Value, report.Number(math.Exp(math.Hypot(half(i), half(b))))
-	return Interval{ratio, ratio / both, ratio * both}
-}
-
 // Significant reports whether the interval of a ratio excludes 1.
 func (i Interval) Significant() bool { return i.Low > 1 || i.High < 1 }
 
@@ -224,29 +216,44 @@ const TableFile = "slowdowns.csv"
 type Row struct {
 	Values    []string
 	Slowdowns []Slowdown
+	// Ratios has the Ratios of each workload to another combination; nil of that combination.
+	Ratios map[string]map[string]Interval
 }
 
 // WriteTable writes slowdowns as CSV. Each combination of values, under these heads, has for each
-// workload a row for all sizes, then one for each size band.
+// workload a row for all sizes, then one for each size band. If a combination has ratios, its rows
+// for all sizes do.
 func WriteTable(w io.Writer, heads []string, of []Row) error {
 	head := append(slices.Clone(heads), "workload", "sizes", "from_bytes", "to_bytes", "flows", "seeds", "open")
+	interval := func(name string) { head = append(head, name, name+"_low", name+"_high") }
 	for _, f := range figuresOf {
-		head = append(head, f.Name, f.Name+"_low", f.Name+"_high")
+		interval(f.Name)
+	}
+	compared := slices.ContainsFunc(of, func(r Row) bool { return r.Ratios != nil })
+	for k := 0; compared && k < len(figuresOf); k++ {
+		interval(figuresOf[k].Name + "_paired_ratio")
 	}
 	rows := [][]string{head}
 	for _, r := range of {
 		for _, s := range r.Slowdowns {
-			add := func(sizes string, b *Band, open string) {
+			add := func(sizes string, b *Band, open string, ratios map[string]Interval) {
 				row := append(slices.Clone(r.Values), s.Workload, sizes, strconv.FormatInt(b.From, 10), strconv.FormatInt(b.To, 10),
 					strconv.Itoa(b.Flows), strconv.Itoa(s.Seeds), open)
 				for _, i := range b.Figures {
 					row = append(row, i.Value.Cell(6), i.Low.Cell(6), i.High.Cell(6))
 				}
+				for k := 0; compared && k < len(figuresOf); k++ {
+					i, there := ratios[figuresOf[k].Name]
+					if !there {
+						i = Interval{report.Missing(), report.Missing(), report.Missing()}
+					}
+					row = append(row, i.Value.Cell(6), i.Low.Cell(6), i.High.Cell(6))
+				}
 				rows = append(rows, row)
 			}
-			add("all", &s.Band, strconv.FormatInt(s.Open, 10))
+			add("all", &s.Band, strconv.FormatInt(s.Open, 10), r.Ratios[s.Workload])
 			for k := range s.Sizes {
-				add(strconv.Itoa(k+1), &s.Sizes[k], "")
+				add(strconv.Itoa(k+1), &s.Sizes[k], "", nil)
 			}
 		}
 	}

@@ -24,14 +24,24 @@ func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.
 	var rows []seeds.Row
 	var order []string // of workloads
 	curves := map[string][]summary.SlowdownCurve{}
-	for _, g := range l.groups(cells) {
+	groups := l.groups(cells)
+	first := l.first(groups)
+	for i := range groups {
+		g := &groups[i]
 		row := seeds.Row{Values: g.values, Slowdowns: seeds.Pool(g.runs)}
+		if first != nil && g != first {
+			row.Ratios = map[string]map[string]seeds.Interval{}
+			for k := range row.Slowdowns {
+				workload := row.Slowdowns[k].Workload
+				row.Ratios[workload] = seeds.Ratios(seeds.Paired(first.runs, g.runs), workload)
+			}
+		}
 		var parts []string
 		for _, k := range l.varied() {
 			parts = append(parts, inLegend(l.Axes[k].Path, g.values[k]))
 		}
-		for i := range row.Slowdowns {
-			s := &row.Slowdowns[i]
+		for k := range row.Slowdowns {
+			s := &row.Slowdowns[k]
 			if curves[s.Workload] == nil {
 				order = append(order, s.Workload)
 			}

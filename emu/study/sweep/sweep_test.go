@@ -578,12 +578,12 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("%d rows", len(got))
 	}
 	got := rows(MeansFile)
-	if d := cmp.Diff([]string{"flows.f.window", "seeds", "f.rate", "f.rate interval"}, got[0]); d != "" || len(got) != 3 {
+	if d := cmp.Diff([]string{"flows.f.window", "seeds", "f.rate", "f.rate interval", "f.rate paired difference", "f.rate paired interval"}, got[0]); d != "" || len(got) != 3 {
 		t.Errorf("%d rows, %s", len(got), d)
 	}
 	for k, row := range got[1:] {
 		e := report.EstimateOf([]float64{float64(cells[3*k].Figures[0].Value), float64(cells[3*k+1].Figures[0].Value), float64(cells[3*k+2].Figures[0].Value)})
-		if want := []string{[]string{"1", "4"}[k], "3", e.Mean.Cell(figureDigits), e.Interval.Cell(figureDigits)}; !slices.Equal(row, want) || e.Interval <= 0 {
+		if want := []string{[]string{"1", "4"}[k], "3", e.Mean.Cell(figureDigits), e.Interval.Cell(figureDigits)}; !slices.Equal(row[:4], want) || e.Interval <= 0 {
 			t.Errorf("%v, not %v", row, want)
 		}
 	}
@@ -602,6 +602,41 @@ func TestRepetitions(t *testing.T) {
 	p.Axes[1].Values, p.Seeds = []string{"1", "2", "3"}, 0 // seeds as an axis: the same cells, but another table
 	if _, before := sweep(t, p, dir, Options{}); before != 6 {
 		t.Errorf("%d of 6 cells are taken over", before)
+	}
+}
+
+// TestMeansArePaired: the difference from the first combination is of pairs of runs with one seed,
+// in any order and without void runs.
+func TestMeansArePaired(t *testing.T) {
+	p := &Plan{Axes: []Axis{{"a", []string{"x", "y", "z"}}, {"one", []string{"1"}}}}
+	p.Repeat(4)
+	cell := func(level report.Level, a, seed string, v float64) Cell {
+		return Cell{Values: []string{a, "1", seed}, Level: level, Figures: []seeds.Figure{{Name: "m", Value: report.Number(v)}}}
+	}
+	x := []Cell{cell(report.Virtual, "x", "1", 10), cell(report.Virtual, "x", "2", 20), cell(report.Virtual, "x", "3", 60), cell(report.Void, "x", "4", 1000)}
+	y := []Cell{cell(report.Virtual, "y", "4", 70), cell(report.Virtual, "y", "3", 63), cell(report.Virtual, "y", "1", 11), cell(report.Virtual, "y", "2", 22)}
+	z := []Cell{cell(report.Virtual, "z", "3", 61), cell(report.Void, "z", "1", 7)}
+	rows := func(cells []Cell) string {
+		var b bytes.Buffer
+		if err := WriteMeans(&b, p, cells); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	own, d := report.EstimateOf([]float64{10, 20, 60}), report.EstimateOf([]float64{1, 2, 3})
+	all := rows(slices.Concat(x, y, z))
+	for _, want := range []string{
+		"a,one,seeds,m,m interval,m paired difference,m paired interval\n",
+		fmt.Sprintf("\nx,1,4,30,%s,,\n", own.Interval.Cell(figureDigits)),
+		fmt.Sprintf(",2,%s\n", d.Interval.Cell(figureDigits)),
+		",61,,1,\n",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	if missing := rows(y); !strings.HasSuffix(missing, ",,\n") || strings.Count(missing, "\n") != 2 {
+		t.Errorf("without the first combination:\n%s", missing)
 	}
 }
 

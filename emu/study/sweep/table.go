@@ -89,7 +89,11 @@ func (p *Plan) groups(cells []Cell) (all []group) {
 	for _, cells := range report.Grouped(cells, func(c *Cell) string { return fmt.Sprintf("%q", values(c)) }) {
 		g := group{values: values(&cells[0])}
 		for _, c := range cells {
-			g.runs = append(g.runs, seeds.Run{Void: c.Level == report.Void, Figures: c.Figures, Samples: c.Samples})
+			run := seeds.Run{Void: c.Level == report.Void, Figures: c.Figures, Samples: c.Samples}
+			if p.Seeds > 0 {
+				run.Seed, _ = strconv.ParseUint(c.Values[len(p.apart())], 10, 64) // as Repeat has it
+			}
+			g.runs = append(g.runs, run)
 		}
 		g.Repetitions = seeds.Repeat(g.runs)
 		all = append(all, g)
@@ -97,28 +101,57 @@ func (p *Plan) groups(cells []Cell) (all []group) {
 	return all
 }
 
+// first returns the group of the first value of each axis, with which the others are compared; nil
+// if it is missing, or if there is nothing to compare.
+func (p *Plan) first(groups []group) *group {
+	if p.Seeds == 0 || len(p.varied()) == 0 || len(groups) == 0 {
+		return nil
+	}
+	for i, a := range p.apart() {
+		if groups[0].values[i] != a.Values[0] {
+			return nil
+		}
+	}
+	return &groups[0]
+}
+
 // WriteMeans writes the means over repetitions as CSV, a row for each combination of the other
 // axes: the values, the number of seeds, and for each figure its mean, half of the mean's 95 %
-// confidence interval, and for a check the number of seeds that pass it. Void runs do not count.
+// confidence interval, and for a check the number of seeds that pass it. Then follows how much the
+// figure is above that of the first combination, by pairs of runs with one seed, and half of the
+// interval of that difference. Void runs do not count.
 func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	var head []string
 	for _, a := range p.apart() {
 		head = append(head, a.Path)
 	}
 	head = append(head, "seeds")
-	list := columns(cells)
+	list, compared := columns(cells), len(p.varied()) > 0
 	for _, k := range list {
 		if head = append(head, k.name, k.name+" interval"); k.judged {
 			head = append(head, k.name+" passed")
 		}
+		if compared {
+			head = append(head, k.name+" paired difference", k.name+" paired interval")
+		}
 	}
 	rows := [][]string{head}
-	for _, g := range p.groups(cells) {
+	groups := p.groups(cells)
+	first := p.first(groups)
+	for i := range groups {
+		g := &groups[i]
 		row := append(slices.Clone(g.values), strconv.Itoa(len(g.runs)))
 		for _, k := range list {
 			f := g.Find(k.name)
 			if row = append(row, f.Mean.Cell(figureDigits), f.Interval.Cell(figureDigits)); k.judged {
 				row = append(row, strconv.Itoa(f.Passed))
+			}
+			if compared {
+				d := report.EstimateOf(nil)
+				if first != nil && g != first {
+					d = seeds.Difference(seeds.Paired(first.runs, g.runs), "", k.name)
+				}
+				row = append(row, d.Mean.Cell(figureDigits), d.Interval.Cell(figureDigits))
 			}
 		}
 		rows = append(rows, row)
