@@ -38,6 +38,16 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
+// Words returns the words for the kinds that faults of a link may hit, in their order: all of them
+// for the zero value, and each but Management, which faults do not see.
+func (Kind) Words() []string {
+	words := []string{"all"}
+	for _, k := range kinds[Data:Management] {
+		words = append(words, k.word)
+	}
+	return words
+}
+
 // Control reports whether k acts on the link it crosses and goes no further.
 func (k Kind) Control() bool { return controls>>(k&31)&1 == 1 }
 

@@ -586,7 +586,7 @@ type LinkFault struct {
 	// delay: maximum random extra delay per frame.
 	Jitter unit.Duration `key:"jitter" low:"above 0s" omit:"usual"`
 	// loss, corruption, delay: only frames of this kind; ack includes NAKs.
-	Frames wire.Kind `key:"frames" omit:"usual" words:"all|data|ack|fcp|pause|pfc|cnm|bcn|message|probe|tcp|cnp|cc-update|cf-update|llr-ack|llr-nack|llr-init|llr-init-echo"`
+	Frames wire.Kind `key:"frames" omit:"usual"`
 	// loss, corruption, delay: only the n-th such frame; with every, from it on.
 	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
 	// loss, corruption, delay: only every n-th such frame.
