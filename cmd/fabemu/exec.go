@@ -46,7 +46,7 @@ func inGuest(name, run string, command []string) error {
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return fmt.Errorf("there is no command %s: %w", command[0], err)
+		return fmt.Errorf("%s: %w", host.NoCommand(command[0]), err)
 	}
 	all, err := netns.LiveGuests()
 	if err != nil && len(all) == 0 {

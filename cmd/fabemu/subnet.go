@@ -161,7 +161,7 @@ func (f *subnetExecFlags) exec(args []string) error {
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {
-		return fmt.Errorf("there is no command %s (opensm and infiniband-diags have those of InfiniBand): %w", args[0], err)
+		return fmt.Errorf("%s: %w", host.NoCommand(args[0]), err)
 	}
 	name := ""
 	for _, v := range env {

@@ -235,8 +235,39 @@ func meant(p *param.Param, text string) string {
 		return spelling.DidYouMean(spelling.Nearest(text, p.Words))
 	}
 	number, word := unit.Split(text)
-	if number == "" || word == "" || slices.Contains(p.Units(), word) {
+	units := p.Units()
+	if rate := speedOf(word); number == "" && rate != "" && slices.Contains(units, "Gb/s") {
+		return spelling.DidYouMean(rate)
+	}
+	if number == "" || word == "" || slices.Contains(units, word) {
 		return ""
 	}
-	return spelling.DidYouMean(spelling.Nearest(word, p.Units()))
+	near := spelling.Nearest(word, units)
+	if near == "" { // 10G
+		if i := slices.IndexFunc(units, func(u string) bool { return len(u) > len(word) && strings.EqualFold(u[:len(word)], word) }); i >= 0 {
+			near = number + units[i]
+		}
+	}
+	return spelling.DidYouMean(near)
+}
+
+// speedOf returns the data rate of a link of four lanes that InfiniBand has a name for, or nothing.
+func speedOf(name string) string {
+	switch strings.ToUpper(name) {
+	case "SDR":
+		return "8Gb/s"
+	case "DDR":
+		return "16Gb/s"
+	case "QDR":
+		return "32Gb/s"
+	case "EDR":
+		return "100Gb/s"
+	case "HDR":
+		return "200Gb/s"
+	case "NDR":
+		return "400Gb/s"
+	case "XDR":
+		return "800Gb/s"
+	}
+	return ""
 }

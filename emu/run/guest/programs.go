@@ -15,6 +15,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -70,7 +71,7 @@ func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" &&
 			exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
 			wrong.List = append(wrong.List,
-				g.fabric.Scenario.ProgramError(i, "program %s: there is no command %s on this machine", x.Name, word))
+				g.fabric.Scenario.ProgramError(i, "program %s: %s", x.Name, host.NoCommand(word)))
 		}
 	}
 	if len(wrong.List) > 0 {
