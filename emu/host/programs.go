@@ -1,29 +1,40 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// debianPackages are the packages of Debian and Ubuntu, each with the programs that a scenario or a
+// guest is likely to call.
+var debianPackages = map[string][]string{
+	"curl":             {"curl"},
+	"ethtool":          {"ethtool"},
+	"ibverbs-utils":    {"ibv_rc_pingpong", "ibv_devinfo", "ibv_devices"},
+	"infiniband-diags": {"ibnetdiscover", "iblinkinfo", "smpquery", "perfquery", "ibtracert", "ibping", "ibstat", "sminfo", "saquery", "ibqueryerrors", "ibroute", "ibswitches", "ibhosts"},
+	"iperf3":           {"iperf3"},
+	"iproute2":         {"ip", "tc", "ss", "bridge"},
+	"iputils-ping":     {"ping"},
+	"netcat-openbsd":   {"nc"},
+	"netperf":          {"netperf"},
+	"nuttcp":           {"nuttcp"},
+	"opensm":           {"opensm"},
+	"perftest":         {"ib_write_bw", "ib_send_bw", "ib_read_bw", "ib_write_lat", "ib_send_lat", "ib_read_lat"},
+	"qemu-system-x86":  {"qemu-system-x86_64"},
+	"socat":            {"socat"},
+	"tcpdump":          {"tcpdump"},
+	"tshark":           {"tshark"},
+	"wireshark":        {"wireshark"},
+	"wireshark-common": {"dumpcap"},
+}
 
 // debianPackage returns the package of Debian and Ubuntu that has a program, or nothing if it is
-// unknown or has the name of the program.
+// unknown.
 func debianPackage(program string) string {
-	switch program {
-	case "ping":
-		return "iputils-ping"
-	case "ip", "tc", "ss", "bridge":
-		return "iproute2"
-	case "iperf3", "tcpdump", "tshark", "wireshark", "netperf", "opensm", "nuttcp", "socat", "ethtool", "curl":
-		return program
-	case "nc":
-		return "netcat-openbsd"
-	case "dumpcap":
-		return "wireshark-common"
-	case "qemu-system-x86_64":
-		return "qemu-system-x86"
-	case "ib_write_bw", "ib_send_bw", "ib_read_bw", "ib_write_lat", "ib_send_lat", "ib_read_lat":
-		return "perftest"
-	case "ibv_rc_pingpong", "ibv_devinfo", "ibv_devices":
-		return "ibverbs-utils"
-	case "ibnetdiscover", "iblinkinfo", "smpquery", "perfquery", "ibtracert", "ibping", "ibstat", "sminfo", "saquery", "ibqueryerrors", "ibroute", "ibswitches", "ibhosts":
-		return "infiniband-diags"
+	for name, programs := range debianPackages {
+		if slices.Contains(programs, program) {
+			return name
+		}
 	}
 	return ""
 }
