@@ -154,7 +154,7 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 	}
 	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {algorithm: halve}}]\n"
 	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.WithSchemes(tables))
-	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:50: flows.x.control.algorithm: halve needs answers from the receiver") {
+	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:56: flows.x.control.algorithm: halve needs answers from the receiver") {
 		t.Errorf("an algorithm that is answered, on InfiniBand: %v", err)
 	}
 }

@@ -496,14 +496,16 @@ func underEngine(t *testing.T, dir, engine string, args ...string) *report.Resul
 		t.Fatal(err)
 	}
 	run, _ := underSubnet(t, dir, "on -Q -R "+engine, append(args, "--clock", "virtual")...)
-	if code := status(run.Wait()); code != exitOK && code != exitCheck {
-		t.Errorf("%s: exit status %d", engine, code)
-	}
+	code := status(run.Wait())
 	name, _, _ := strings.Cut(engine, " ")
 	if log, err := os.ReadFile(filepath.Join(dir, "opensm.log")); err != nil || !strings.Contains(string(log), name+" tables configured") {
 		t.Errorf("%s: %v\n%s", engine, err, log)
 	}
-	return readResult(t, dir)
+	r := readResult(t, dir)
+	if ended := len(r.Deadlocks) > 0; ended != (code == exitFailed) || !ended && code != exitOK && code != exitCheck {
+		t.Errorf("%s: exit status %d, with %d deadlocks", engine, code, len(r.Deadlocks))
+	}
+	return r
 }
 
 // readResult reads the result of a run.

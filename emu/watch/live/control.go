@@ -117,7 +117,7 @@ func (c *Control) Observe(s *observe.Snapshot) {
 	}
 	events := happened(s.Scenario, len(s.Fabric.Scenario.Events), s.Now)
 	for _, t := range report.Storms(s.Fabric, s.Storms) {
-		words := stormWords(&t)
+		words := stormText(&t)
 		events = append(events, Event{AtPs: t.FromPs, Kind: Storm, Text: words})
 		if t.ToPs > 0 {
 			events = append(events, Event{AtPs: t.ToPs, Kind: StormOver, Text: words + " is over"})

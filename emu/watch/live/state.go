@@ -76,7 +76,7 @@ func newState(changes []scenario.Change, storms []report.Storm, deadlocks []repo
 	}
 	for _, t := range storms {
 		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
-			x.Active = append(x.Active, ActiveFault{t.FromPs, fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link), stormWords(&t)})
+			x.Active = append(x.Active, ActiveFault{t.FromPs, stormText(&t), stormWords(&t)})
 		}
 	}
 	for _, d := range deadlocks {
@@ -145,6 +145,11 @@ func (x *State) addRoots(f *fabric.Fabric, trees []observe.Tree) {
 			x.Roots = append(x.Roots, r)
 		}
 	}
+}
+
+// stormText names a storm, in lists of what happens.
+func stormText(t *report.Storm) string {
+	return fmt.Sprintf("watchdog of %s: storm of priority %d on %s", t.Node, t.Priority, t.Link)
 }
 
 // stormWords says what a watchdog does about a storm.
