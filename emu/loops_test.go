@@ -74,8 +74,8 @@ func wallKeepsTheOrder(t *testing.T, raced bool) {
 				results[i] = r
 			}
 			virtual, wall := results[0], results[1]
-			if flatOut := x.dilation == 1 && x.packing == Trains; wall.Partial || wall.Verdict.LostDatagrams > 0 || flatOut && wall.Verdict.Train < 1.5 {
-				t.Errorf("warnings %v, verdict %v, %v frames in a call", wall.Warnings, wall.Verdict.Reason, wall.Verdict.Train)
+			if wall.Partial || wall.Verdict.LostDatagrams > 0 {
+				t.Errorf("warnings %v, verdict %v", wall.Warnings, wall.Verdict.Reason)
 			}
 			if virtual.Digest != wall.Digest || !bytes.Equal(logs[0].Bytes(), logs[1].Bytes()) {
 				t.Errorf("digest %s, on the virtual clock %s; the logs are equal: %v", wall.Digest, virtual.Digest, bytes.Equal(logs[0].Bytes(), logs[1].Bytes()))

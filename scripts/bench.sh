@@ -148,7 +148,7 @@ placement | hosts | pacing)
 		exit 1
 	fi
 	pattern=^Benchmark${group^}
-	packages=(./scripts/measure)
+	packages=(-tags timing ./scripts/measure)
 	if [ "$group" != pacing ]; then
 		time=1x
 	fi

@@ -228,7 +228,7 @@ say() { echo "+ $*  ($SECONDS s)" >&2; }
 
 # Each pass runs, whether or not those before it failed. What it runs goes to stderr, its events to stdout.
 passes() {
-	local failed=0 raced others
+	local failed=0 raced others rest=
 	local test=(go test -json -vet=off -timeout 30m -p "$at_once" -parallel "$in_package" -shuffle=on)
 	# The command, which many tests run: FABEMU_TEST_PROGRAM is for emu/emutest/runtest.
 	go build -ldflags '-s -w' -o "$bin/fabemu" ./cmd/fabemu || failed=1
@@ -245,14 +245,18 @@ passes() {
 	# detector needs cgo; what tests themselves build does not.
 	CGO_ENABLED=${#race[@]} "${test[@]}" "${race[@]}" -short -exec "env CGO_ENABLED=0 GORACE=atexit_sleep_ms=100" "${raced[@]}" |
 		tee "$tmp/raced" | of raced || failed=1
-	say "go test, the other packages"
-	"${test[@]}" "${others[@]}" | of others || failed=1
-	say "go test, what was skipped with -short"
+	# The tests of the command wait most of the time, so what was skipped runs next to the other packages.
+	say "go test, the other packages, and what was skipped with -short"
 	skipped "$tmp/raced" >"$tmp/skipped"
+	: >"$tmp/rest"
 	if [ -s "$tmp/skipped" ]; then
 		mapfile -t raced < <(cut -d' ' -f1 "$tmp/skipped" | uniq)
-		"${test[@]}" -run "$(cut -d' ' -f2 "$tmp/skipped" | pattern)" "${raced[@]}" | of others || failed=1
+		"${test[@]}" -p 1 -run "$(cut -d' ' -f2 "$tmp/skipped" | pattern)" "${raced[@]}" >"$tmp/rest" &
+		rest=$!
 	fi
+	"${test[@]}" "${others[@]}" | of others || failed=1
+	[ -z "$rest" ] || wait "$rest" || failed=1
+	of others <"$tmp/rest"
 	say "go test -tags timing, a package at a time"
 	timing | of timing || failed=1
 	say "scripts/fuzz.sh $fuzz_each $fuzz_total"

@@ -347,9 +347,10 @@ func (s *sockets) flush(tr *track) error {
 		left, err := tr.out.Flush()
 		tr.room += datagramCost
 		if tr.leaving.count > left {
-			tries, since = 0, s.now
-			for after := s.clock(); tr.leaving.count > left; {
-				s.left(tr, tr.leaving.pop(s.parcels), s.now, after)
+			before := s.now
+			s.look(0)
+			for tries, since = 0, before; tr.leaving.count > left; {
+				s.left(tr, tr.leaving.pop(s.parcels), before, s.now)
 			}
 		}
 		switch {
