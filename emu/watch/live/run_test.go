@@ -138,7 +138,7 @@ func TestRunInBrowser(t *testing.T) {
 	b.run(chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('.lane')[" + string(rune('0'+trunk)) + "].dispatchEvent(new MouseEvent('click'))"))
 	b.run(chromedp.Click(chromedp.CSS("#knob-trunk-down")))
 	b.until("document.querySelectorAll('.lane.down').length > 0")
-	b.until("document.querySelector('#done pre').innerText.includes('link: trunk, state: down')")
+	b.until("document.querySelector('#done pre')?.innerText.includes('link: trunk, state: down')")
 	keep(t, "run", b.shot())
 	stop() // the rest is not wanted
 	b.until("document.querySelector('#hint').innerText === 'over'")
