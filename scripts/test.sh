@@ -61,7 +61,7 @@ perfquery  infiniband-diags             subnet managers'
 
 all='' packages=(./...) quiet=6 # minutes on two idle processors
 case ${1:-} in
---all) all=1 quiet=13 ;;
+--all) all=1 quiet=25 ;;
 --load) ;;
 -*)
 	echo "test: no argument $1: scripts/test.sh [--all | --load | PACKAGE...]" >&2

@@ -14,8 +14,8 @@ const (
 	mostCounters  = 8       // counters that a frame as a value holds: a port has a channel for each priority at most
 )
 
-// CCExtension is the part of a CCUpdate: the counters of credits consumed of 16 virtual channels,
-// of which at most 8 are not zero.
+// CCExtension is the extension of a CCUpdate: the counters of credits consumed of 16 virtual
+// channels, of which at most 8 are not zero.
 type CCExtension struct {
 	upper  uint16 // 1: about channels 16 to 31
 	used   uint16 // the channels with a counter that is not zero, a bit each, from the first of this half on

@@ -12,7 +12,7 @@ const (
 	OpInit   Op = 1 // link initialisation: the receiver sets its block counter to zero
 )
 
-// CreditExtension is the part of a FlowControl frame.
+// CreditExtension is what a FlowControl frame adds.
 type CreditExtension struct {
 	Op    Op
 	FCTBS uint16 // total blocks sent, modulo 4096

@@ -143,39 +143,41 @@ type Frame struct {
 	Extension Extension
 }
 
-// Extension is the storage of the part of a kind, and the parts share it. It holds no pointer.
+// Extension is what a frame of a kind has in addition. All kinds share its memory, which holds no
+// pointer.
 type Extension [3]uint64
 
-// parts are the parts of kinds. None has gaps between its fields, so that == compares all of it.
+// extensions are those of the kinds. None has gaps between its fields, so that == compares all of
+// it.
 type extensions interface {
 	CreditExtension | PauseExtension | SampleExtension | MessageExtension | ProbeExtension | StampExtension | CCExtension | OrderedSetExtension |
 		synExtension | sackExtension
 }
 
-// ExtensionOf returns the Part of a frame.
+// ExtensionOf returns the Extension of a frame.
 func ExtensionOf[P extensions](p P) (all Extension) {
 	*as[P](&all) = p
 	return all
 }
 
-// as returns a Extension as the part of one kind.
+// as returns an Extension as that of one kind.
 func as[P extensions](p *Extension) *P { return (*P)(unsafe.Pointer(p)) }
 
-// Credit returns the part of a FlowControl frame.
+// Credit returns the extension of a FlowControl frame.
 func (f *Frame) Credit() *CreditExtension { return as[CreditExtension](&f.Extension) }
 
-// Pause returns the part of a Pause or PriorityPause frame.
+// Pause returns the extension of a Pause or PriorityPause frame.
 func (f *Frame) Pause() *PauseExtension { return as[PauseExtension](&f.Extension) }
 
-// Sampled returns the part of a Notification or a BCN message.
+// Sampled returns the extension of a Notification or a BCN message.
 func (f *Frame) Sampled() *SampleExtension { return as[SampleExtension](&f.Extension) }
 
 func (f *Frame) Message() *MessageExtension { return as[MessageExtension](&f.Extension) }
 
-// CC returns the part of a CCUpdate.
+// CC returns the extension of a CCUpdate.
 func (f *Frame) CC() *CCExtension { return as[CCExtension](&f.Extension) }
 
-// OrderedSet returns the part of a control ordered set (Kind.OrderedSet).
+// OrderedSet returns the extension of a control ordered set (Kind.OrderedSet).
 func (f *Frame) OrderedSet() *OrderedSetExtension { return as[OrderedSetExtension](&f.Extension) }
 
 func (f *Frame) Probe() *ProbeExtension { return as[ProbeExtension](&f.Extension) }

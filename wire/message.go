@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// MessageExtension is the part of a Message: 64 bits, as its scheme defines them.
+// MessageExtension is what a Message adds: 64 bits, as its scheme defines them.
 type MessageExtension struct{ Value uint64 }
 
 // MessageSize is the size of a message behind its EtherType, in bytes.

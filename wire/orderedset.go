@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// OrderedSetExtension is the part of a control ordered set of Ultra Ethernet: all that it carries
-// in addition to its type, which is the kind of the frame.
+// OrderedSetExtension is the extension of a control ordered set of Ultra Ethernet: all that it
+// carries in addition to its type, which is the kind of the frame.
 type OrderedSetExtension struct {
 	First  uint32 // 20 bits: LLR: a sequence number; CF_Update: a ChannelWord
 	Second uint32 // 24 bits: LLR_INIT, LLR_INIT_ECHO: data, 16 bits; CF_Update: a ChannelWord

@@ -2,7 +2,7 @@ package wire
 
 import "encoding/binary"
 
-// PauseExtension is the part of a PAUSE or PFC frame.
+// PauseExtension is what a PAUSE or PFC frame adds.
 type PauseExtension struct {
 	Quanta  uint16 // for how long to stop, in units of Quantum; 0 releases it
 	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each

@@ -7,7 +7,7 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ProbeExtension is the part of a Probe. Its times are not negative.
+// ProbeExtension is what a Probe adds. Its times are not negative.
 type ProbeExtension struct {
 	Bytes  uint64    // of the flow, as the sender of the frame has counted them
 	SentAt unit.Time // when the probe left its source

@@ -2,10 +2,10 @@ package wire
 
 import "encoding/binary"
 
-// SampleExtension is the part of a Notification or a BCN message. A notification quotes the frame
-// that it is about, from its EtherType on: the header of a data frame on Ethernet, or all headers
-// of an IP packet up to the header of TCP or to the BTH. Zeros are behind them, as in a frame
-// without a body. The quoted fields that all frames have are in the Frame.
+// SampleExtension is the extension of a Notification or a BCN message. A notification quotes the
+// frame that it is about, from its EtherType on: the header of a data frame on Ethernet, or all
+// headers of an IP packet up to the header of TCP or to the BTH. Zeros are behind them, as in a
+// frame without a body. The quoted fields that all frames have are in the Frame.
 type SampleExtension struct {
 	QOffset    int16  // Qeq - q, in units of 64 octets
 	QDelta     int16  // q - qold, in units of 64 octets

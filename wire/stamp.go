@@ -6,15 +6,15 @@ import (
 	"fabemu/wire/unit"
 )
 
-// StampExtension is the part of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its times are
-// not negative.
+// StampExtension is the extension of a stamped Data or Ack frame of RoCEv2 (RoCE.Stamped). Its
+// times are not negative.
 type StampExtension struct {
 	Body   uint64        // Data: the number of its body
 	SentAt unit.Time     // when the data packet left its source; of an ACK, the one that asked for it
 	Held   unit.Duration // Ack: how long the destination had it, from the end of that packet until the ACK leaves; not in the bytes of Data
 }
 
-// Stamp returns the part of a stamped frame.
+// Stamp returns the extension of a stamped frame.
 func (f *Frame) Stamp() *StampExtension { return as[StampExtension](&f.Extension) }
 
 // Stamped reports whether f is a stamped frame.

@@ -64,14 +64,14 @@ type Segment struct {
 // maxScale is the largest shift of a window (RFC 7323, section 2.3).
 const maxScale = 14
 
-// synExtension is the part of a TCP frame with SYN.
+// synExtension is what a TCP frame with SYN adds.
 type synExtension struct {
 	mss       uint16
 	scale     uint8 // the shift, and 1; 0: the option is absent
 	permitted bool
 }
 
-// sackExtension is the part of a TCP frame without SYN and without payload.
+// sackExtension is what a TCP frame adds without SYN and without payload.
 type sackExtension [MaxSACK]SACKBlock
 
 // SetSegment makes f a frame with a segment. Src, Dst, QP, Lane, Tagged and the rate-limited
