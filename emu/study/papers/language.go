@@ -3,13 +3,15 @@ package papers
 import (
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-	"text/scanner"
 
 	"fabemu/wire/unit"
 )
@@ -80,110 +82,56 @@ func (s scope) with(names map[string]any) scope {
 
 // eval evaluates an expression.
 func (s scope) eval(text string) any {
-	p := &reader{text: text}
-	p.Init(strings.NewReader(text))
-	p.Mode = scanner.ScanIdents | scanner.ScanFloats | scanner.ScanStrings | scanner.ScanRawStrings
-	p.Error = func(_ *scanner.Scanner, what string) { fault("%s: %s", text, what) }
-	p.next()
-	n := p.binary(1)
-	p.expect(scanner.EOF)
-	return n.value(s)
-}
-
-// reader reads an expression.
-type reader struct {
-	scanner.Scanner
-	text, token string
-	kind        rune // of the token
-}
-
-// node is a part of an expression. Name is the name that it consists of; empty: it is more.
-type node struct {
-	name  string
-	value func(scope) any
-}
-
-func (p *reader) next() {
-	p.kind = p.Scan()
-	if p.token = p.TokenText(); (p.kind == '&' || p.kind == '=') && p.Peek() == p.kind {
-		p.Next()
-		p.token += p.token
+	x, err := parser.ParseExpr(text)
+	if err != nil {
+		fault("%s: %v", text, err)
 	}
+	return s.value(x)
 }
 
-// expect reads a token of a kind.
-func (p *reader) expect(kind rune) (token string) {
-	if token = p.token; p.kind != kind {
-		fault("%s: at %q, %s is missing", p.text, token, scanner.TokenString(kind))
+// value returns the value of a part of an expression.
+func (s scope) value(x ast.Expr) any {
+	switch x := x.(type) {
+	case *ast.BasicLit:
+		return s.literal(x.Value)
+	case *ast.Ident:
+		return s.name(x.Name)
+	case *ast.ParenExpr:
+		return s.value(x.X)
+	case *ast.SelectorExpr:
+		fields, _ := s.value(x.X).(map[string]any)
+		return fields[x.Sel.Name]
+	case *ast.CallExpr:
+		return s.call(nameOf(x.Fun), x.Args)
+	case *ast.UnaryExpr:
+		return arithmetic(x.Op, 0.0, s.value(x.X))
+	case *ast.BinaryExpr:
+		return arithmetic(x.Op, s.value(x.X), s.value(x.Y))
 	}
-	p.next()
-	return token
+	fault("%T has no meaning in an expression", x)
+	return nil
 }
 
-// levels are the operators; those of a higher level come first.
-var levels = map[string]int{"&&": 1, "==": 2, "<": 2, ">": 2, "+": 3, "-": 3, "*": 4, "/": 4}
-
-// binary reads operands with operators of a level or a higher one between them.
-func (p *reader) binary(least int) node {
-	x := p.operand()
-	for levels[p.token] >= least {
-		op, left := p.token, x
-		p.next()
-		right := p.binary(levels[op] + 1)
-		x = node{value: func(s scope) any { return arithmetic(op, left.value(s), right.value(s)) }}
+// nameOf returns the name that an expression consists of.
+func nameOf(x ast.Expr) string {
+	name, ok := x.(*ast.Ident)
+	if !ok {
+		fault("a name is needed in place of %T", x)
 	}
-	return x
-}
-
-// operand reads a number, a text, a name, a call, or an expression in brackets, and its fields.
-func (p *reader) operand() (x node) {
-	token, kind := p.token, p.kind
-	p.next()
-	switch {
-	case kind == '-':
-		of := p.operand()
-		return node{value: func(s scope) any { return arithmetic(token, 0.0, of.value(s)) }}
-	case kind == '(':
-		x = node{value: p.binary(1).value}
-		p.expect(')')
-	case kind == scanner.Ident && p.kind == '(':
-		var args []node
-		for p.kind == '(' || p.kind == ',' {
-			if p.next(); p.kind != ')' {
-				args = append(args, p.binary(1))
-			}
-		}
-		p.expect(')')
-		x.value = func(s scope) any { return s.call(token, args) }
-	case kind == scanner.Ident:
-		x = node{token, func(s scope) any { return s.name(token) }}
-	case kind == scanner.EOF || kind > 0:
-		fault("%s: %q is not expected there", p.text, token)
-	default:
-		x.value = func(s scope) any { return s.literal(token) }
-	}
-	for p.kind == '.' {
-		p.next()
-		of, field := x, p.expect(scanner.Ident)
-		x = node{value: func(s scope) any {
-			fields, _ := of.value(s).(map[string]any)
-			return fields[field]
-		}}
-	}
-	return x
+	return name.Name
 }
 
 // literal returns a number or a text. In a text in double quotes {x} stands for a value; a text in
 // back quotes stays as it is.
-func (s scope) literal(token string) any {
-	if v, err := strconv.ParseFloat(token, 64); err == nil {
+func (s scope) literal(written string) any {
+	if v, err := strconv.ParseFloat(written, 64); err == nil {
 		return v
 	}
-	text, err := strconv.Unquote(token)
+	text, err := strconv.Unquote(written)
 	if err != nil {
-		fault("%s: %v", token, err)
+		fault("%s: %v", written, err)
 	}
-	if token[0] == '`' {
+	if written[0] == '`' {
 		return text
 	}
 	return s.fill(text)
@@ -206,17 +154,17 @@ func (s scope) name(name string) any {
 
 // call calls a definition with parameters, or a function of the table. each(x, list, body) is
 // the list of the values of body.
-func (s scope) call(name string, nodes []node) any {
+func (s scope) call(name string, of []ast.Expr) any {
 	if name == "each" {
 		var values []any
-		for _, item := range nodes[1].value(s).([]any) {
-			values = append(values, nodes[2].value(s.with(map[string]any{nodes[0].name: item})))
+		for _, item := range s.value(of[1]).([]any) {
+			values = append(values, s.with(map[string]any{nameOf(of[0]): item}).value(of[2]))
 		}
 		return values
 	}
-	args := make([]any, len(nodes))
-	for i := range args {
-		args[i] = nodes[i].value(s)
+	args := make([]any, len(of))
+	for i, x := range of {
+		args[i] = s.value(x)
 	}
 	if d, ok := s.definitions[name]; ok {
 		if len(args) != len(d.parameters) {
@@ -295,27 +243,29 @@ func as(name string, x any, to reflect.Type) reflect.Value {
 func converted[T any](name string, x any) T { return as(name, x, reflect.TypeFor[T]()).Interface().(T) }
 
 // arithmetic computes with two numbers, or with quantities.
-func arithmetic(op string, x, y any) any {
-	if op[0] == '&' {
+func arithmetic(op token.Token, x, y any) any {
+	if op == token.LAND {
 		return x.(bool) && y.(bool)
 	}
-	a, b := converted[Quantity](op, x), converted[Quantity](op, y)
+	a, b := converted[Quantity](op.String(), x), converted[Quantity](op.String(), y)
 	var q Quantity
-	switch op[0] {
-	case '+':
+	switch op {
+	case token.ADD:
 		q = sum(a, b)
-	case '-':
+	case token.SUB:
 		q = minus(a, b)
-	case '*':
+	case token.MUL:
 		q = Combine(func(v []float64) float64 { return v[0] * v[1] }, a, b)
-	case '/':
+	case token.QUO:
 		q = Over(a, b)
-	case '>':
+	case token.GTR:
 		return a.of(nil) > b.of(nil)
-	case '<':
+	case token.LSS:
 		return a.of(nil) < b.of(nil)
-	case '=':
+	case token.EQL:
 		return a.of(nil) == b.of(nil)
+	default:
+		fault("there is no operator %v", op)
 	}
 	_, first := x.(float64)
 	if _, second := y.(float64); first && second {
