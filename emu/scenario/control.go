@@ -121,47 +121,44 @@ func (r *resolver) checkAlgorithms() {
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
 		r.checkSite(f, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
-		if known := frame.Tagged || grouped != ""; algorithm.Feedback == rp.Notifications && nameless && !known {
-			r.checkNotified(r.key(of), f, c)
+	}
+	for s := range r.senders {
+		f, c := s.flow, scheme{s.of.view.sub("control"), "algorithm", s.of.spot}
+		frame := r.s.Frame(f, r.family(f.From))
+		if known := frame.Tagged || SharedBy(f) != ""; r.s.Algorithm(f).Feedback == rp.Notifications && nameless && !known {
+			r.checkNotified(s, c)
 		}
-		if roce.Telemetry != wire.NoTelemetry {
-			r.checkTelemetry(r.key(of), f, roce.Telemetry, c)
+		if roce, _ := f.Transport.Params.(nodes.RoCEParams); roce.Telemetry != wire.NoTelemetry {
+			r.checkTelemetry(s, roce.Telemetry, c)
 		}
 	}
 }
 
-// checkTelemetry refuses a path with more switches than telemetry has room for, and outputs of a
+// checkTelemetry refuses paths with more switches than telemetry has room for, and outputs of a
 // rate that it cannot describe, now or after an event.
-func (r *resolver) checkTelemetry(k Key, f *Flow, form wire.Telemetry, control scheme) {
-	for _, epoch := range r.paths.Epochs {
-		hops := 0
-		r.paths.Walk(epoch.State, k.Src, k, func(at int, step paths.Step) bool {
-			if at >= len(r.s.Switches) {
-				return true
-			}
-			hops++
-			link := &r.s.Links[step.Link]
-			rates := []unit.Rate{link.Rate}
-			for i := range r.s.Events {
-				if e := &r.s.Events[i]; e.Link == link.Name && e.Rate > 0 {
-					rates = append(rates, e.Rate)
-				}
-			}
-			for _, rate := range rates {
-				if !form.Fits(rate) {
-					r.add(control.spotOf("exact"), "flow %s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
-						f.Name, r.s.Switches[at].Name, rate, wire.RatesOfTelemetry())
-					return false
-				}
-			}
-			return true
-		})
-		if hops > wire.MaxHops {
-			r.add(control.spotOf("algorithm"), "%s: flow %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
-				f.Control.Algorithm, f.Name, hops, wire.MaxHops, wire.MaxHops)
+func (r *resolver) checkTelemetry(s *sender, form wire.Telemetry, control scheme) {
+	if hops := s.hops(); hops > wire.MaxHops {
+		r.add(control.spotOf("algorithm"), "%s: %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+			s.flow.Control.Algorithm, s.name, hops, wire.MaxHops, wire.MaxHops)
+	}
+	said := false
+	s.forth(func(at int, step paths.Step) {
+		link := &r.s.Links[step.Link]
+		if said || at >= len(r.s.Switches) {
 			return
 		}
-	}
+		rates := []unit.Rate{link.Rate}
+		for i := range r.s.Events {
+			if e := &r.s.Events[i]; e.Link == link.Name && e.Rate > 0 {
+				rates = append(rates, e.Rate)
+			}
+		}
+		if i := slices.IndexFunc(rates, func(rate unit.Rate) bool { return !form.Fits(rate) }); i >= 0 {
+			r.add(control.spotOf("exact"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+				s.name, r.s.Switches[at].Name, rates[i], wire.RatesOfTelemetry())
+			said = true
+		}
+	})
 }
 
 // checkLimiters refuses an endpoint whose flows with a rate-limit need more rate limiters
@@ -284,13 +281,15 @@ func (r *resolver) nameless(s *Switch) bool {
 	return p.Notifier != nil && cp.TraitsOf(s.Marking.Params).Nameless
 }
 
-// checkNotified refuses a flow that the notifications of a congestion point on its path do not
+// checkNotified refuses flows that the notifications of a congestion point on their paths do not
 // identify.
-func (r *resolver) checkNotified(k Key, f *Flow, control scheme) {
-	r.passes(k, func(s *Switch, _ paths.Step) {
-		if r.nameless(s) {
-			r.add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but flow %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
-				s.Name, f.Name)
+func (r *resolver) checkNotified(s *sender, control scheme) {
+	said := map[int]bool{}
+	s.forth(func(_ int, step paths.Step) {
+		if step.To < len(r.s.Switches) && r.nameless(&r.s.Switches[step.To]) && !said[step.To] {
+			said[step.To] = true
+			r.add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
+				r.s.Switches[step.To].Name, s.name)
 		}
 	})
 }

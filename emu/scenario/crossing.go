@@ -16,23 +16,150 @@ import (
 )
 
 // findPaths finds the paths, and records the frames that may cross each link. It reports flows
-// without a path.
+// and workloads with frames that never arrive.
 func (r *resolver) findPaths() {
 	r.standIn()
 	r.paths = PathTableOf(&r.s)
-	been := map[Place]bool{}
-	for f, of := range each(r.s.Flows, r.flows) {
-		at, err := r.paths.VisitNew(r.key(of), been, func(int, paths.Step) {})
-		switch to := cmp.Or(of.get("to"), of.get("over")); {
-		case err == ErrRound:
-			r.add(to.spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
-		case err != nil:
-			r.add(to.spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+	sources := map[int][]int{} // by destination
+	for i := range r.own {
+		k := r.key(r.flows[i])
+		sources[k.Dst] = append(sources[k.Dst], k.Src)
+	}
+	stray := map[int]bool{} // destinations that some frames do not reach
+	for dst, from := range sources {
+		_, err := r.paths.Stray(from, dst)
+		stray[dst] = err != nil
+	}
+	for i := range r.own {
+		if k := r.key(r.flows[i]); stray[k.Dst] {
+			r.checkArrival(&r.s.Flows[i], r.flows[i], k.Src, k.Dst)
 		}
+	}
+	for w, of := range each(r.s.Workloads, r.workloads) {
+		r.checkMembers(w, of)
 	}
 	if len(r.list) == 0 {
 		r.crossAll()
 	}
+}
+
+// checkArrival reports a flow with frames that never arrive, with any choice among equal paths: the
+// choice depends on the seed.
+func (r *resolver) checkArrival(f *Flow, of origin, src, dst int) (arrives bool) {
+	at, err := r.paths.Stray([]int{src}, dst)
+	switch to := cmp.Or(of.get("to"), of.get("over")); {
+	case err == ErrRound && r.paths.Shared():
+		r.add(to.spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
+	case err == ErrRound:
+		r.add(to.spot, "flow %s may never arrive: of its equal paths one leads past %s again and again", f.Name, r.named("node")[at])
+	case err != nil:
+		r.add(to.spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+	}
+	return err == nil
+}
+
+// checkMembers reports the first two members of a workload of which one's frames never reach the
+// other.
+func (r *resolver) checkMembers(w *Workload, of origin) {
+	members := r.members(w)
+	roots := r.roots(members)
+	stray := slices.DeleteFunc(slices.Clone(roots), func(root int) bool {
+		_, err := r.paths.Stray(roots, root)
+		return err == nil
+	})
+	for _, src := range members {
+		for _, dst := range members {
+			if root, _ := r.paths.Root(dst); src == dst || !slices.Contains(stray, root) {
+				continue
+			}
+			f := w.Template(r.named("node")[src], r.named("node")[dst])
+			if !r.checkArrival(&f, of, src, dst) {
+				return
+			}
+		}
+	}
+}
+
+// members returns the endpoints of a workload.
+func (r *resolver) members(w *Workload) (nodes []int) {
+	for _, name := range w.Members() {
+		nodes = append(nodes, r.paths.Index[name])
+	}
+	return nodes
+}
+
+// roots returns where paths between nodes begin and end (PathTable.Root), without repetition.
+func (r *resolver) roots(nodes []int) (roots []int) {
+	for _, node := range nodes {
+		root, _ := r.paths.Root(node)
+		roots = append(roots, root)
+	}
+	slices.Sort(roots)
+	return slices.Compact(roots)
+}
+
+// sender is a flow, or a workload, of which each member may send to each other.
+type sender struct {
+	*resolver
+	of       origin
+	flow     *Flow  // of a workload the first that stands for it
+	name     string // in messages
+	src, dst []int  // of a workload the roots of its members
+	members  []int  // of a workload
+}
+
+// senders visits the flows and the workloads.
+func (r *resolver) senders(yield func(*sender) bool) {
+	for i, of := range r.flows[:r.own] {
+		f, k := &r.s.Flows[i], r.key(of)
+		if !yield(&sender{r, of, f, "flow " + f.Name, []int{k.Src}, []int{k.Dst}, nil}) {
+			return
+		}
+	}
+	for w, of := range each(r.s.Workloads, r.workloads) {
+		members := r.members(w)
+		roots := r.roots(members)
+		if !yield(&sender{r, of, &r.s.Flows[of.index], "a transfer of workload " + w.Name, roots, roots, members}) {
+			return
+		}
+	}
+}
+
+// forth visits the steps that frames may take, in all states of the routes and with any choice
+// among equal paths, some more than once. Each step comes with the node that it leaves.
+func (s *sender) forth(visit func(at int, step paths.Step)) { s.visit(s.src, s.dst, visit) }
+
+// back visits the steps of the answers.
+func (s *sender) back(visit func(at int, step paths.Step)) { s.visit(s.dst, s.src, visit) }
+
+func (s *sender) visit(from, to []int, visit func(at int, step paths.Step)) {
+	for _, node := range s.members {
+		if root, last := s.paths.Root(node); root != node {
+			visit(root, last)
+			visit(node, paths.Step{Link: last.Link, To: root})
+		}
+	}
+	for _, dst := range to {
+		been := map[output]bool{}
+		s.paths.Reach(from, dst, func(at int, step paths.Step) bool {
+			o := output{at, step.Link}
+			more := !been[o]
+			if been[o] = true; more {
+				visit(at, step)
+			}
+			return more
+		})
+	}
+}
+
+// hops returns how many switches a frame passes at most, with any choice among equal paths.
+func (s *sender) hops() (most int) {
+	for _, dst := range s.dst {
+		for state := range s.paths.graphs {
+			most = max(most, s.paths.Longest(state, s.src, dst))
+		}
+	}
+	return most
 }
 
 // key returns the key by which the paths of a flow are chosen.
@@ -181,10 +308,7 @@ func (r *resolver) crossAll() {
 		c.sendFlow(&r.s.Flows[i], of, []int{k.Src}, []int{k.Dst})
 	}
 	for i, of := range r.workloads {
-		var members []int
-		for _, name := range r.s.Workloads[i].Members() {
-			members = append(members, r.paths.Index[name])
-		}
+		members := r.members(&r.s.Workloads[i])
 		c.sendFlow(&r.s.Flows[of.index], of, members, members)
 	}
 	c.spread()

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"fabemu/emu/scenario"
@@ -56,6 +57,43 @@ func TestWatermarksCountEveryPath(t *testing.T) {
 			x := s.Switches[slices.IndexFunc(s.Switches, func(s scenario.Switch) bool { return s.Name == "X" })]
 			if got := int(x.Memory.Bytes / x.High); got != c.want { // the headroom is small
 				t.Errorf("%s, seed %d: the high watermark of X is %v, for %d priorities, want %d", name, seed+1, x.High, got, c.want)
+			}
+		}
+	}
+}
+
+// Scenarios whose frames may take a path that does not suit them are refused, whichever path the
+// seed chooses, and however many members a workload has.
+func TestEveryPathIsChecked(t *testing.T) {
+	const (
+		pfc   = "link: {rate: 100Gb/s, flow-control: pfc}\n  switch: {kind: output-queued}\n  flow: {packet: 1000B, transport: rocev2, control: {algorithm: hpcc}}"
+		plain = "link: {rate: 10Gb/s, flow-control: pfc}\n  switch: {kind: output-queued}"
+		lanes = "link: {rate: 10Gb/s, lanes: {max-vls: 2}}\n  flow: {sl: 1}"
+		back  = "routes: [{at: Y, to: w2, over: A - Y}]\n"
+		later = "routes: [{at: Y, to: w70, over: A - Y, since: 5us}]\n"
+		flow  = "flows: [{name: f, from: w1, to: w2}]\n"
+		many  = "workload: [{name: w, over: \"w[1-130]\", size: 20KB, load: 0.1}]\n"
+		rank  = "workload: [{name: w, over: \"w[1-130]\", size: 20KB, collective: all-to-all}]\n"
+	)
+	for name, c := range map[string]struct {
+		defaults, odd, rest, want string // of the link Y - B
+	}{
+		"a loop":                                {plain, "", flow + back, "flow f may never arrive: of its equal paths one leads past"},
+		"a loop for transfers":                  {plain, "", many + back, "may never arrive"},
+		"a loop to one of many, later":          {plain, "", many + later, "may never arrive: of its equal paths one leads past"},
+		"a loop for ranks":                      {plain, "", rank + later, "may never arrive"},
+		"telemetry":                             {pfc, ", rate: 20Gb/s", flow, "flow f passes switch Y, and telemetry has no code for its output of 20Gb/s"},
+		"telemetry of transfers":                {pfc, ", rate: 20Gb/s", many, "a transfer of workload w passes switch B, and telemetry has no code for its output of 20Gb/s"},
+		"a service level":                       {lanes, ", lanes: {max-vls: 2, sl2vl: \"0,15\"}", flow, "packets of SL 1 of flow f would be dropped: sl2vl of link odd"},
+		"a service level of transfers":          {lanes, ", lanes: {max-vls: 2, sl2vl: \"0,15\"}", many, "packets of SL 1 of a transfer of workload w would be dropped"},
+		"a service level of ACKs, the way back": {lanes, ", lanes: {max-vls: 2, sl2vl: \"15,1\"}", "flows: [{name: f, from: w2, to: w1, ack-sl: 0}]\n", "packets of SL 0 of flow f would be dropped: sl2vl of link odd"},
+	} {
+		for seed := range 6 {
+			text := fmt.Sprintf("name: diamond\nmodel: {duration: 1ms, seed: %d}\nrouting: ecmp\ndefaults:\n  %s\nswitches: {A: {}, X: {}, Y: {}, B: {}}\nendpoints: [\"w[1-130]\"]\n"+
+				"links: [A - X, A - Y, X - B, {name: odd, between: Y - B%s}, w1 - A, \"w[2-130] - B\"]\n%s", seed+1, c.defaults, c.odd, c.rest)
+			_, err := scenario.Load("diamond.yaml", []byte(text), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s, seed %d: %v, want %q", name, seed+1, err, c.want)
 			}
 		}
 	}

@@ -229,22 +229,20 @@ func (r *resolver) checkLanes() {
 		}
 	}
 	seen := map[[4]int]bool{} // link, direction, service level
-	for f, of := range each(r.s.Flows, r.flows) {
-		if r.family(f.From) != wire.InfiniBand {
-			continue
-		}
-		k := r.key(of)
-		r.checkServiceLevel(f, k, f.SL, of.view.spot("sl", of.spot), seen)
-		if f.AckSL != AcksApart {
-			r.checkServiceLevel(f, Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, uint8(f.AckSL), of.view.spot("ack-sl", of.spot), seen)
+	for s := range r.senders {
+		if f := s.flow; r.family(f.From) == wire.InfiniBand {
+			r.checkServiceLevel(s, f.SL, s.of.view.spot("sl", s.of.spot), seen, s.forth)
+			if f.AckSL != AcksApart {
+				r.checkServiceLevel(s, uint8(f.AckSL), s.of.view.spot("ack-sl", s.of.spot), seen, s.back)
+			}
 		}
 	}
 }
 
-// checkServiceLevel refuses a service level whose packets would be dropped or never sent on their
-// path.
-func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map[[4]int]bool) {
-	r.paths.Visit(k, func(from int, step paths.Step) {
+// checkServiceLevel refuses a service level whose packets would be dropped or never sent on one of
+// their paths.
+func (r *resolver) checkServiceLevel(s *sender, sl uint8, at spot, seen map[[4]int]bool, steps func(visit func(from int, step paths.Step))) {
+	steps(func(from int, step paths.Step) {
 		l := &r.s.Links[step.Link]
 		place := [4]int{step.Link, from, int(sl)}
 		if seen[place] || slices.ContainsFunc(r.s.LaneRules, func(rule LaneRule) bool {
@@ -261,11 +259,11 @@ func (r *resolver) checkServiceLevel(f *Flow, k Key, sl uint8, at spot, seen map
 		vl := table.Of(sl)
 		switch serves := func(w port.VLWeight) bool { return w.VL == vl && w.Weight > 0 }; {
 		case int(vl) >= l.Lanes.Count():
-			r.add(at, "packets of SL %d of flow %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %d",
-				sl, f.Name, l.Name, vl, l.Lanes.Count())
+			r.add(at, "packets of SL %d of %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %d",
+				sl, s.name, l.Name, vl, l.Lanes.Count())
 		case l.Lanes.Count() > 1 && !slices.ContainsFunc(a.High, serves) && !slices.ContainsFunc(a.Low, serves):
-			r.add(at, "packets of SL %d of flow %s would wait forever: they use VL%d of link %s, which has no weight in vlarb-high or vlarb-low",
-				sl, f.Name, vl, l.Name)
+			r.add(at, "packets of SL %d of %s would wait forever: they use VL%d of link %s, which has no weight in vlarb-high or vlarb-low",
+				sl, s.name, vl, l.Name)
 		}
 	})
 }

@@ -218,31 +218,6 @@ func (w *PathTable) Walk(state, from int, k Key, visit func(at int, s paths.Step
 	return from, nil
 }
 
-// VisitNew visits as Visit does, but only steps that earlier calls have not visited (been), for
-// work that is done once at a step for all flows to a destination.
-func (w *PathTable) VisitNew(k Key, been map[Place]bool, visit func(at int, s paths.Step)) (at int, err error) {
-	if len(w.Epochs) > 1 || !w.Shared() {
-		return w.Visit(k, visit)
-	}
-	var led []Place
-	hops := 0
-	at, err = w.Walk(0, k.Src, k, func(at int, s paths.Step) bool {
-		p := Place{at, k.Dst}
-		if hops > 0 && hops%Leap == 0 {
-			led = append(led, p)
-		}
-		hops++
-		if !been[p] {
-			visit(at, s)
-		}
-		return !been[p]
-	})
-	for _, p := range led {
-		been[p] = been[p] || err == nil
-	}
-	return at, err
-}
-
 // Visit visits all steps that frames of a flow with a known queue pair may take while a scenario
 // runs: the steps of its path and, after each change of the routes, the steps from all nodes that
 // frames may have reached.
@@ -311,6 +286,87 @@ func (w *PathTable) Reach(from []int, dst int, visit func(at int, s paths.Step) 
 		}
 		known[e.State] = found
 	}
+}
+
+// Stray looks for frames from some nodes to another that never arrive, with any choice among equal
+// paths and, after each change of the routes, from all nodes that frames may have reached. An error
+// is ErrNoPath or ErrRound; at is the node where it occurred.
+func (w *PathTable) Stray(from []int, dst int) (at int, err error) {
+	if !slices.ContainsFunc(w.graphs, func(g *paths.Graph) bool { return g.Fixed(dst) }) { // shortest paths never go round
+		for _, at := range from {
+			if _, some := w.graphs[0].Next(at, dst); at != dst && !some {
+				return at, ErrNoPath
+			}
+		}
+		return dst, nil
+	}
+	reached, been := slices.Clone(from), make([]bool, len(w.Index))
+	for _, at := range from {
+		been[at] = true
+	}
+	for _, e := range w.Epochs {
+		const entered, arrives = 1, 2
+		state := make([]uint8, len(w.Index))
+		state[dst] = arrives
+		var enter func(at int) (int, error)
+		enter = func(at int) (int, error) {
+			switch state[at] {
+			case entered:
+				return at, ErrRound
+			case arrives:
+				return at, nil
+			}
+			state[at] = entered
+			steps := w.Steps(nil, e.State, at, dst)
+			if len(steps) == 0 {
+				return at, ErrNoPath
+			}
+			for _, s := range steps {
+				if !been[s.To] {
+					been[s.To] = true
+					reached = append(reached, s.To)
+				}
+				if at, err := enter(s.To); err != nil {
+					return at, err
+				}
+			}
+			state[at] = arrives
+			return at, nil
+		}
+		for _, at := range slices.Clone(reached) {
+			if at, err = enter(at); err != nil {
+				return at, err
+			}
+		}
+	}
+	return dst, nil
+}
+
+// Longest returns how many switches frames from some nodes to another pass at most in a state of
+// the links, with any choice among equal paths. No path may go round (Stray).
+func (w *PathTable) Longest(state int, from []int, dst int) (most int) {
+	known := map[int]int{} // the switches from a node on, itself included, plus one
+	var after func(at int) int
+	after = func(at int) int {
+		if known[at] == 0 {
+			own := 0
+			if at < len(w.seeds) {
+				own = 1
+			}
+			longest := 0
+			if at != dst {
+				for _, s := range w.Steps(nil, state, at, dst) {
+					longest = max(longest, after(s.To))
+				}
+			}
+			known[at] = own + longest + 1
+		}
+		return known[at] - 1
+	}
+	for _, at := range from {
+		most = max(most, after(at))
+	}
+	return most
 }
 
 // Used reports for each link whether frames of flows may cross it, in any state of the links and
