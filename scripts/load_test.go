@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fabemu/emu/host"
 )
 
 // test.sh first reports how busy the machine is and how long the tests take on an idle one. On a
@@ -63,7 +65,7 @@ func TestBenchOptions(t *testing.T) {
 }
 
 // The table of optional tools in test.sh has each program without which a test is skipped, so that
-// --all installs it, and no other.
+// --all installs it, and no other. Their packages are those that users are told.
 func TestTableOfTools(t *testing.T) {
 	src, err := os.ReadFile("test.sh")
 	if err != nil {
@@ -71,9 +73,11 @@ func TestTableOfTools(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(src), "\ntools='\n")
 	table, _, _ = strings.Cut(table, "'\n")
-	rows := map[string]bool{}
+	rows, packages := map[string]bool{}, map[string][]string{}
 	for line := range strings.Lines(table) {
-		rows[strings.Fields(line)[0]] = false
+		columns := strings.Fields(line)
+		rows[columns[0]] = false
+		packages[columns[0]] = strings.Split(columns[1], ",")
 	}
 	// Programs that Debian always has, that come with those of the table, or that may be there
 	// instead of one.
@@ -101,6 +105,9 @@ func TestTableOfTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tool, needed := range rows {
+		if p := host.Package(tool); p != "" && !slices.Contains(packages[tool], p) {
+			t.Errorf("test.sh has %s in the packages %q, and package host in %s", tool, packages[tool], p)
+		}
 		if !needed {
 			t.Errorf("no test needs %s: its row in the table of test.sh can go", tool)
 		}

@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/study/propose"
@@ -51,6 +52,9 @@ func checkCommand() *cobra.Command {
 				s, err := x.open(name)
 				if err == nil {
 					_, err = emu.Prepare(s)
+				}
+				if err == nil {
+					warnOfLacking(s)
 				}
 				var trial *propose.Trial
 				if err == nil && f.Computer {
@@ -109,6 +113,41 @@ func outcomeOf(name string, s *scenario.Scenario, err error) checked {
 		len(s.Expect)
 	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s.Model.Duration, s.Wall.Dilation).Seconds()
 	return v
+}
+
+// lacking returns what a scenario needs and this machine does not have; managed: with a subnet
+// manager.
+func lacking(s *scenario.Scenario, managed bool) []guest.Lack {
+	all := guest.Lacking(s)
+	use := host.UseOf(host.SubnetManagers)
+	for _, name := range use.Missing() {
+		if managed || s.Subnet.InBand {
+			all = append(all, guest.Lack{Program: name, Error: scenario.Error{File: s.Name, Path: "subnet", Message: use.Name + ": " + host.NoCommand(name)}})
+		}
+	}
+	return all
+}
+
+// warnOfLacking adds warnings to a scenario that needs what this machine does not have.
+func warnOfLacking(s *scenario.Scenario) {
+	for _, l := range lacking(s, false) {
+		s.Warnings = append(s.Warnings, scenario.Warning(l.Error))
+	}
+}
+
+// refuseLacking warns of what a run of a scenario may need and this machine does not have, and
+// refuses it where nothing runs without that.
+func (f *runFlags) refuseLacking(s *scenario.Scenario) error {
+	if f.Clock != emu.WallClock && f.Subnet == "" || f.Dry {
+		return nil
+	}
+	if err := guest.CheckLacking(s); err != nil {
+		return err
+	}
+	for _, l := range lacking(s, f.Subnet != "") {
+		showHarmless("fabemu: warning: %v\n", l.Error)
+	}
+	return nil
 }
 
 // tryDilation adds a warning to a scenario whose dilation this machine does not sustain in a trial.

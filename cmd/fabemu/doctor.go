@@ -85,7 +85,11 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 	if others, stolen := meter.Load(); !math.IsNaN(others) { // NaN: the kernel does not count it
 		load = doctor.Load{Foreign: others, Stolen: stolen}
 	}
-	r, err := doctor.Examine(load)
+	var words []string
+	for _, l := range lacking(s, false) {
+		words = append(words, l.Message)
+	}
+	r, err := doctor.Examine(load, words)
 	if err != nil {
 		return nil, err
 	}

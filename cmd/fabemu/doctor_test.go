@@ -26,7 +26,7 @@ func TestDoctorJSON(t *testing.T) {
 		"fabemu", "scenario", "findings",
 		"figures.foreign_load", "figures.stolen_load", "figures.processors", "figures.quota", "figures.governors", "figures.clock_source", "figures.clock_read_ns",
 		"figures.steering", "figures.netdev_max_backlog", "figures.buffer_asked", "figures.buffer_granted", "figures.files",
-		"figures.network_namespaces", "figures.user_namespaces", "figures.tun",
+		"figures.missing", "figures.lacking", "figures.network_namespaces", "figures.user_namespaces", "figures.tun",
 		"proposal.dilation", "proposal.sustained", "proposal.busy_at_ps", "proposal.trials", "proposal.reason",
 	} {
 		var at any = got

@@ -46,6 +46,12 @@ func (f *runFlags) runAll(c *cobra.Command, names []string) error {
 	for _, s := range all {
 		showWarnings(s)
 	}
+	for _, s := range all {
+		err = errors.Join(err, f.refuseLacking(s))
+	}
+	if err != nil {
+		return err
+	}
 	if c.Flags().Changed("seeds") {
 		if all, err = f.bySeed(c, names); err != nil {
 			return err

@@ -37,9 +37,6 @@ const subnetCache = "opensm"
 // subnetEvery is how often counters follow the run, in wall time.
 const subnetEvery = 50 * time.Millisecond
 
-// umad2sim are the usual places of the library that connects programs of InfiniBand to a run.
-var umad2sim = []string{"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so", "/usr/local/lib*/umad2sim/libumad2sim.so"}
-
 // openSubnet serves subnet managers, and returns when one has brought the subnet up: with the
 // scenario whose routes are its forwarding tables.
 func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.Options) (*subnet.Server, *scenario.Scenario, error) {
@@ -89,14 +86,8 @@ func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.
 
 // subnetVariables are the variables for programs that are to see the run, as lines for a shell.
 func subnetVariables(server *subnet.Server, s *scenario.Scenario, cache string) string {
-	library := "libumad2sim.so" // of ibsim-utils
-	for _, pattern := range umad2sim {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			library = found[0]
-		}
-	}
 	return fmt.Sprintf("export IBSIM_SOCKNAME=%s\nexport SIM_HOST=%s\nexport OSM_CACHE_DIR=%s\nexport LD_PRELOAD=%s\n",
-		server.Name(), s.Endpoints[0].Name, campaign.Quote(cache), library)
+		server.Name(), s.Endpoints[0].Name, campaign.Quote(cache), host.Library(host.Umad2sim))
 }
 
 // closeSubnet ends the service of a run.
@@ -153,7 +144,7 @@ func (f *subnetExecFlags) exec(args []string) error {
 	}
 	for _, v := range env {
 		if library, ok := strings.CutPrefix(v, "LD_PRELOAD="); ok && !exists(library) {
-			return errors.New("libumad2sim.so is not installed: Debian and Ubuntu have it in the package ibsim-utils")
+			return errors.New(host.NoCommand(host.Umad2sim))
 		}
 	}
 	if f.Node != "" {

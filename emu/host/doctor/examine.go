@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
@@ -39,10 +39,19 @@ type Figures struct {
 	Granted  unit.Size `json:"buffer_granted"` // of the bytes Asked for a socket's receive buffer
 	Files    uint64    `json:"files"`          // file descriptors that this process may have; a link takes two
 
-	NetworkNamespaces bool     `json:"network_namespaces"` // a network namespace can be made
-	UserNamespaces    bool     `json:"user_namespaces"`    // the kernel allows user namespaces at all
-	TUN               bool     `json:"tun"`                // /dev/net/tun, the device of real guests, can be opened
-	Captures          []string `json:"captures"`           // programs that show captures
+	NetworkNamespaces bool      `json:"network_namespaces"` // a network namespace can be made
+	UserNamespaces    bool      `json:"user_namespaces"`    // the kernel allows user namespaces at all
+	TUN               bool      `json:"tun"`                // /dev/net/tun, the device of real guests, can be opened
+	Captures          []string  `json:"captures"`           // programs that show captures
+	Missing           []Missing `json:"missing"`            // optional programs, but those of captures
+	Lacking           []string  `json:"lacking"`            // why the scenario does not run as it should: programs that are not there
+}
+
+// Missing are optional programs that the machine does not have.
+type Missing struct {
+	For      string   `json:"for"` // the name of a host.Use
+	Any      bool     `json:"any"` // one of them suffices
+	Programs []string `json:"programs"`
 }
 
 // Load is the work of others while this machine made trials, in processors: 1.0 is one processor
@@ -55,9 +64,10 @@ type Load struct {
 // askedBuffer is the receive buffer that scenarios ask for by default.
 const askedBuffer = 128 * unit.KiB
 
-// Examine examines the machine. An error comes from sockets, or there is no /proc.
-func Examine(load Load) (*Report, error) {
-	f := Figures{Load: load, Asked: askedBuffer, ReadNs: readClock()}
+// Examine examines the machine. Lacking are words about programs that a scenario needs and that are
+// not there. An error comes from sockets, or there is no /proc.
+func Examine(load Load, lacking []string) (*Report, error) {
+	f := Figures{Load: load, Asked: askedBuffer, ReadNs: readClock(), Missing: []Missing{}, Lacking: append([]string{}, lacking...)}
 	f.read(os.DirFS("/"))
 	if f.Files == 0 {
 		return nil, errors.New("there is no /proc/self/limits, where the kernel shows the limits of this process: mount /proc (mount -t proc proc /proc)")
@@ -75,16 +85,16 @@ func Examine(load Load) (*Report, error) {
 		f.TUN = true
 		_ = tun.Close() // no device was made
 	}
-	for _, name := range viewers {
-		if _, err := exec.LookPath(name); err == nil {
-			f.Captures = append(f.Captures, name)
+	for _, u := range host.Uses() {
+		switch {
+		case u.Name == host.Captures:
+			f.Captures = slices.DeleteFunc(slices.Clone(u.Programs), func(name string) bool { return !host.Installed(name) })
+		case u.Missing() != nil:
+			f.Missing = append(f.Missing, Missing{u.Name, u.Any, u.Missing()})
 		}
 	}
 	return &Report{Figures: f, Findings: judge(&f)}, nil
 }
-
-// viewers are programs that show captures.
-var viewers = []string{"wireshark", "tshark", "dumpcap", "tcpdump"}
 
 // readClock returns how long it takes to read the clock, in ns: the least mean of some batches, so
 // that other work does not count.

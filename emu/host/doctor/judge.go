@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
 )
 
 // Grade is the meaning of a finding for a run.
@@ -134,6 +135,16 @@ func (j *judgement) rights() {
 			either(f.UserNamespaces, ", or in a user namespace: unshare -r -n", ""))
 	j.add("real guests", either(f.TUN, "/dev/net/tun can be opened", "/dev/net/tun cannot be opened"), when(!f.TUN, Warning),
 		"only scenarios with real guests need it: run as root, load the module (modprobe tun); in a container, hand it the device (--device /dev/net/tun)")
-	j.add("captures", cmp.Or(strings.Join(f.Captures, ", "), "none of "+strings.Join(viewers, ", ")+" is in PATH"),
+	j.add("captures", cmp.Or(strings.Join(f.Captures, ", "), "none of "+strings.Join(host.UseOf(host.Captures).Programs, ", ")+" is in PATH"),
 		when(len(f.Captures) == 0, Warning), "to look into captures install wireshark or tshark")
+	var missing, install []string
+	for _, m := range f.Missing {
+		between := either(m.Any, " or ", ", ")
+		missing = append(missing, strings.Join(m.Programs, between))
+		install = append(install, m.For+": "+strings.Join(host.PackagesOf(m.Programs), between))
+	}
+	j.add("optional programs", either(missing == nil, "all are there", "not there: "+strings.Join(missing, "; ")), when(missing != nil, Warning),
+		"install what you need (packages of Debian and Ubuntu): "+strings.Join(install, "; "))
+	j.add("the scenario's programs", either(len(f.Lacking) == 0, "nothing is missing", strings.Join(f.Lacking, "; ")), when(len(f.Lacking) > 0, Bad),
+		"install them before the run")
 }

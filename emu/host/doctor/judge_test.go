@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/host"
 )
 
 // healthy are the figures of a machine on which all is well.
@@ -58,6 +59,10 @@ func TestJudge(t *testing.T) {
 		{"real guests", func(f *Figures) { f.TUN = false }, Warning, "modprobe tun"},
 		{"captures", func(f *Figures) {}, Good, "tshark, tcpdump"},
 		{"captures", func(f *Figures) { f.Captures = nil }, Warning, "install wireshark"},
+		{"optional programs", func(f *Figures) {}, Good, "all are there"},
+		{"optional programs", func(f *Figures) { f.Missing = []Missing{{host.Containers, true, []string{"docker", "podman"}}} }, Warning, "guests in containers: docker.io or podman"},
+		{"the scenario's programs", func(f *Figures) {}, Good, "nothing is missing"},
+		{"the scenario's programs", func(f *Figures) { f.Lacking = []string{"there is no command x"} }, Bad, "there is no command x"},
 	} {
 		f := healthy()
 		tc.change(f)

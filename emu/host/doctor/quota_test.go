@@ -118,7 +118,7 @@ func TestRead(t *testing.T) {
 
 // A real examination, whatever this machine is.
 func TestExamine(t *testing.T) {
-	r, err := Examine(Load{Foreign: 0.5})
+	r, err := Examine(Load{Foreign: 0.5}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,9 @@ func Open(ctx context.Context, f *fabric.Fabric, run uint32, directory string, y
 	if all, _ := f.Scenario.Guests(); all == 0 {
 		return nil, nil
 	}
+	if err := CheckLacking(f.Scenario); err != nil {
+		return nil, err
+	}
 	g := layOut(f)
 	if err := g.makeReal(ctx, run, yes); err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/files"
-	"fabemu/emu/host"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
@@ -58,25 +57,10 @@ type ProgramReport struct {
 }
 
 // openPrograms prepares the programs of the scenario, and starts none. Their output goes into a
-// folder of a directory. A command that does not exist is an error.
+// folder of a directory.
 func (g *Guests) openPrograms(directory string) (p *Programs, err error) {
 	p = &Programs{guests: g, dir: filepath.Join(directory, ProgramsDir), inside: map[string]*netns.Inside{},
 		ended: make(chan struct{})}
-	var wrong scenario.Errors
-	for i, x := range g.fabric.Scenario.Programs {
-		if g.named(x.On).stack != nil {
-			continue
-		}
-		word, _, _ := strings.Cut(x.Run, " ")
-		if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./+") == "" &&
-			exec.Command("sh", "-c", `command -v -- "$1"`, "sh", word).Run() != nil {
-			wrong.List = append(wrong.List,
-				g.fabric.Scenario.ProgramError(i, "program %s: %s", x.Name, host.NoCommand(word)))
-		}
-	}
-	if len(wrong.List) > 0 {
-		return nil, &errs.Mistake{Err: &wrong}
-	}
 	if len(g.fabric.Scenario.Programs) == 0 {
 		return p, nil
 	}
