@@ -169,6 +169,46 @@ func TestCommentsNameWhatExists(t *testing.T) {
 	}
 }
 
+// What a text tells the reader to look up with go doc is there.
+func TestGoDocFindsWhatTextsName(t *testing.T) {
+	command := regexp.MustCompile("go doc \\./([\\w/]+)(?: ([A-Z][\\w.]*))?")
+	found := 0
+	for _, name := range files(t) {
+		if !slices.Contains([]string{".md", ".go", ".yaml"}, path.Ext(name)) || strings.Contains(name, "testdata/") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			continue // deleted, the deletion not yet committed
+		}
+		for _, m := range command.FindAllStringSubmatch(string(text), -1) {
+			found++
+			i := slices.IndexFunc(packages(t), func(p *pkg) bool { return p.dir == m[1] })
+			if i < 0 {
+				t.Errorf("%s: %s: there is no such package", name, m[0])
+				continue
+			}
+			declared := map[string]bool{}
+			for _, f := range packages(t)[i].product() {
+				ast.Inspect(f.ast, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok {
+						declared[id.Name] = true
+					}
+					return true
+				})
+			}
+			for word := range strings.SplitSeq(strings.Trim(m[2], "."), ".") {
+				if word != "" && !declared[word] {
+					t.Errorf("%s: %s: there is no %s", name, m[0], word)
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d found: the test looks in the wrong place", found)
+	}
+}
+
 // The package comments of reaction points and congestion points name every interface, so that the
 // author of a scheme finds all that it can be.
 func TestPackageCommentsNameTheInterfacesOfSchemes(t *testing.T) {

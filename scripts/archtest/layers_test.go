@@ -40,8 +40,8 @@ docs             examples/aimd, examples/limiter
 `
 
 // apart are packages that do not import one another, nor what is in their folders: a
-// driver sees machines through the contract in wire/port alone, and what reads captures
-// or draws a scenario needs no machines.
+// driver sees nodes through the contract in wire/port alone, and what reads captures
+// or draws a scenario needs no nodes.
 var apart = [][2]string{
 	{"node", "switchd"},
 	{"emu/run/drive", "node"}, {"emu/run/drive", "switchd"}, {"emu/run/drive", "emu/scenario"}, {"emu/run/drive", "emu/fabric"},
