@@ -21,6 +21,9 @@ import (
 // program runs the default scenario, and nothing of it stays when it is removed. The archive and
 // the image have the same program, and the list of parts has a license for each.
 func TestRelease(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "dpkg", "gzip", "python3")
 	args := []string{"./release.sh", "-t", "linux/" + runtime.GOARCH}
 	if !profiled {

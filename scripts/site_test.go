@@ -29,6 +29,9 @@ var (
 // page can be reached from the first one, and nothing is read from a network. Readers find the
 // answers to their questions.
 func TestSite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "python3")
 	program, err := runtest.Program(t.TempDir())
 	if err != nil {

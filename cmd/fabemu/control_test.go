@@ -212,6 +212,9 @@ func TestControlOfAStoppedRun(t *testing.T) {
 // A program that listens where a run should is no danger: its answers have limits, and reach the
 // terminal without commands.
 func TestControlOfAHostileRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	const bad = `\u001b]0;title\u0007\u001b[2J` + "\u009b2J"
 	state := `{"scenario":"` + bad + `","clock":"wall","state":"running","refused":"` + bad + `"}`

@@ -103,6 +103,9 @@ func (e *engine) same(t *testing.T, out string, cells int) {
 // gaps, tells each task its share by Slurm's variables.
 func TestSlurm(t *testing.T) {
 	t.Attr("depends-on", "privileges")
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "sbatch", "scontrol", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")

@@ -357,6 +357,9 @@ func TestHostsAreInterrupted(t *testing.T) {
 // A host that is stopped for a while is slow: the run continues, and the verdict names it. The
 // network between hosts that is cut for a second loses what is on it: the run is void.
 func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	c := newComputers(t, 2)
 	out := filepath.Join(t.TempDir(), "slow")
 	agent := c.agent("host1", 0)
@@ -396,6 +399,9 @@ func TestHostIsSlowAndNetworkIsCut(t *testing.T) {
 // does not know the token is refused, and who never comes is waited for no longer than was
 // said; nothing is left.
 func TestHostsByLauncher(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	scenario := filepath.Join(dir, "three.yaml")
@@ -440,6 +446,9 @@ func TestHostsByLauncher(t *testing.T) {
 // many nodes there are; and scancel ends them, with what was measured until then.
 func TestHostsOnSlurm(t *testing.T) {
 	t.Attr("depends-on", "privileges")
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "sbatch", "srun", "munged", "slurmctld", "slurmd")
 	t.Parallel()
 	script, err := filepath.Abs("../../scripts/slurm-node.sh")

@@ -18,6 +18,9 @@ import (
 // Wherever the start of a run meets the limit of open files or of memory, there is an error that
 // names it, or the run succeeds; nothing of it is left.
 func TestStartUnderLimits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	startUnder(t, []string{"-n 20", "-n 32", "-n 40", "-n 44", "-n 52", "-n 64", "-v 1200000"})
 }

@@ -176,6 +176,9 @@ topology:
 // The links of a topology of containerlab join the containers of its nodes. There is no engine of
 // containers here: a fake docker prints the numbers of processes in namespaces of this test.
 func TestImportClab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	pids := spaces(t, "cl-one", "cl-two", "cl-router")
 	dir := t.TempDir()

@@ -24,6 +24,9 @@ var drops = map[string]string{
 // A run whose datagrams the loopback drops comes to its end, and is void, whatever the share and
 // the placement.
 func TestRunWhoseDatagramsAreDropped(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)

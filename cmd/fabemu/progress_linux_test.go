@@ -70,6 +70,9 @@ func (s *screen) said() string {
 // A run on a terminal rewrites one line that fits, and takes it away when it ends: by itself or by
 // Ctrl-C.
 func TestProgressOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	for _, c := range []struct {
 		name  string

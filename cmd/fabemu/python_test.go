@@ -11,6 +11,9 @@ import (
 
 // The package for Python passes its own tests with this program: python/tests.
 func TestPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	root, err := filepath.Abs("../../python")
 	if err != nil {

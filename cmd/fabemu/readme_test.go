@@ -122,6 +122,9 @@ func TestCommandsInDocuments(t *testing.T) {
 	}
 	for _, document := range docs {
 		t.Run(filepath.Base(document), func(t *testing.T) {
+			if testing.Short() {
+				t.Skip("long: not with -short")
+			}
 			t.Parallel()
 			runDocument(t, folder(t), document)
 		})

@@ -12,6 +12,9 @@ import (
 // docs/guide/results.md names each file that runs, sweeps and reproductions write, and each column
 // of their tables.
 func TestResultsDocumentHasEachFileAndColumn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	const incast = "../../docs/examples/incast.yaml"
 	page := text(t, "../../docs/guide/results.md")

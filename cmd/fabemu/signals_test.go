@@ -113,6 +113,9 @@ func TestEndedEarly(t *testing.T) {
 // However a run over veth pairs is ended, its namespaces go.
 func TestEndedEarlyInNamespaces(t *testing.T) {
 	t.Attr("depends-on", "privileges")
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	if err := netns.Missing(); err != nil {
 		t.Skip(err)
 	}
@@ -208,6 +211,9 @@ func TestHangUpThatIsIgnored(t *testing.T) {
 // what it is when all is read.
 func TestClosedOutput(t *testing.T) {
 	t.Attr("depends-on", "privileges")
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	const incast = "../../docs/examples/incast.yaml"

@@ -119,6 +119,9 @@ func writeShort(t *testing.T, dir, name string, changes ...string) {
 // which feeds the root, and nowhere else: each sender has one packet on its way. No other error
 // counter has grown.
 func TestSubnetCounters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibqueryerrors")
 	dir := t.TempDir()
@@ -177,6 +180,9 @@ func TestSubnetCounters(t *testing.T) {
 // flows: FECN where the flows end, BECN where they begin. The log of a switch counts the marks of
 // its ports; that of an endpoint has flows at the trigger threshold.
 func TestSubnetMarks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "perfquery", "ibccquery")
 	dir := t.TempDir()
@@ -256,6 +262,9 @@ expect:
 // before or no congestion control at all, and not those of the run before. ibccquery reads what was
 // configured.
 func TestSubnetCongestionControl(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "opensm", "ibccconfig", "ibccquery")
 	start := func(marking, control string) string {
 		dir := t.TempDir()
@@ -394,6 +403,9 @@ func awaitModel(t *testing.T, dir string, ps int64) {
 // the traffic takes the other spine. Only frames on that link are lost, and the run is that of its
 // resolved scenario, even if MADs cross the links.
 func TestSubnetResweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "opensm", "ibportstate")
 	text, err := os.ReadFile("../../emu/scenario/builtin/infiniband/opensm.yaml")
 	if err != nil {
@@ -456,6 +468,9 @@ func TestSubnetResweep(t *testing.T) {
 // ibportstate gives h6 the LID of h5, and another program runs at h6. The result says so, and the
 // routes to both stay as they were.
 func TestSubnetDuplicateLID(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	runtest.NeedTools(t, "opensm", "ibportstate")
 	dir := t.TempDir()
@@ -552,6 +567,9 @@ flows: [{name: p, from: "p[1-3]", to: r3}, {name: q, from: "q[1-2]", to: r3}, {n
 // ftree it has all of its link; dor and lash lead all hosts over the first spine, where it waits.
 // In a mesh the trees of minhop, updn and dor differ too.
 func TestSubnetEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	runtest.NeedTools(t, "opensm")
 	const fatTree = "infiniband/fat-tree-hotspot"
@@ -642,6 +660,9 @@ expect:
 // from the beginning or from the time on at which a manager sets it during a run, which is that of
 // its resolved scenario.
 func TestSubnetArbitration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	runtest.NeedTools(t, "opensm", "smpquery")
 	for _, from := range []string{"1ms", "40ms"} {
 		t.Run(from, func(t *testing.T) {

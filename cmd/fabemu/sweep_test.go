@@ -16,6 +16,9 @@ import (
 // where it was and ends with the table and the files of an undisturbed one.
 func TestKilledSweepGoesOn(t *testing.T) {
 	t.Attr("depends-on", "privileges")
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	t.Parallel()
 	work := t.TempDir()
 	call := func(out string) *exec.Cmd {

@@ -60,6 +60,9 @@ func TestModuleIsTidy(t *testing.T) {
 
 // The Vagrantfile is one that Vagrant understands; no provider is needed to tell.
 func TestVagrantfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	if _, err := exec.LookPath("vagrant"); err != nil {
 		t.Skip("there is no vagrant command: install the package vagrant")
 	}

@@ -41,6 +41,9 @@ func congested(t testing.TB) (*Scene, []*Moment) {
 // TestScreens compares pictures of the page with those that are kept. Look at one that has
 // changed before you commit it; FABEMU_SHOTS=DIR keeps them in full size.
 func TestScreens(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	c, moments := congested(t)
 	_, address := serve(t, c, moments, Options{Control: turning(func(string) error { return nil })})
 	for _, x := range []struct {

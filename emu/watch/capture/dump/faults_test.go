@@ -49,6 +49,9 @@ faults:
 // those of the events, with and without retry, on each family. A capture whose bytes and comments
 // disagree is found.
 func TestLostAndCorruptedFrames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
 	for _, c := range []struct{ name, text string }{
 		{"infiniband", "name: faults\nmodel: {duration: 2ms}\ndefaults: {link: {rate: 1GB/s}, flow: {timeout: 30us, window: 4}}" + faultyFabric},
 		{"ethernet", "name: faults\nmodel: {duration: 2ms}\ndefaults: {link: {rate: 1GB/s, flow-control: pause}, switch: {kind: output-queued}, flow: {packet: 1500B}}" + faultyFabric},
