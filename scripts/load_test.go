@@ -64,17 +64,15 @@ func TestBenchOptions(t *testing.T) {
 	}
 }
 
-// The table of optional tools in test.sh has each program without which a test is skipped, so that
-// --all installs it, and no other. Their packages are those that users are told.
+// The table of optional tools, test/tools.txt, has each program without which a test is skipped, so
+// that --all installs it, and no other. Their packages are those that users are told.
 func TestTableOfTools(t *testing.T) {
-	src, err := os.ReadFile("test.sh")
+	table, err := os.ReadFile("test/tools.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(src), "\ntools='\n")
-	table, _, _ = strings.Cut(table, "'\n")
 	rows, packages := map[string]bool{}, map[string][]string{}
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(string(table)) {
 		columns := strings.Fields(line)
 		rows[columns[0]] = false
 		packages[columns[0]] = strings.Split(columns[1], ",")
@@ -95,7 +93,7 @@ func TestTableOfTools(t *testing.T) {
 		for _, call := range need.FindAllString(string(src), -1) {
 			for _, m := range name.FindAllStringSubmatch(call, -1) {
 				if _, ok := rows[m[1]]; !ok && !slices.Contains(known, m[1]) {
-					t.Errorf("%s needs %s, which has no row in the table of test.sh", path, m[1])
+					t.Errorf("%s needs %s, which has no row in scripts/test/tools.txt", path, m[1])
 				}
 			}
 		}
@@ -106,10 +104,10 @@ func TestTableOfTools(t *testing.T) {
 	}
 	for tool, needed := range rows {
 		if p := host.Package(tool); p != "" && !slices.Contains(packages[tool], p) {
-			t.Errorf("test.sh has %s in the packages %q, and package host in %s", tool, packages[tool], p)
+			t.Errorf("scripts/test/tools.txt has %s in the packages %q, and package host in %s", tool, packages[tool], p)
 		}
 		if !needed {
-			t.Errorf("no test needs %s: its row in the table of test.sh can go", tool)
+			t.Errorf("no test needs %s: its row in scripts/test/tools.txt can go", tool)
 		}
 	}
 }

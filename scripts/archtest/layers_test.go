@@ -35,7 +35,7 @@ emu/study        ., limiters/bench, limiters/program, scale, propose, papers/flu
 emu/limitertest  .
 emu/emutest      golden, runtest, reporttest
 cmd              fabemu
-scripts          archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown
+scripts          archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown, test
 docs             examples/aimd, examples/limiter
 `
 
