@@ -68,8 +68,8 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"flag", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-		except:   []string{"cmd/fabemu", "emu/emutest/golden"},
-		reason:   "flags are the command's, and -update that of tests: packages take values",
+		except:   []string{"cmd/fabemu", "emu/emutest/golden", "emu/emutest/runtest"},
+		reason:   "flags are the command's, and -update and -fuzz those of tests: packages take values",
 	},
 }
 

@@ -2,7 +2,9 @@ package runtest
 
 import (
 	"bytes"
+	"flag"
 	"slices"
+	"testing"
 
 	"fabemu/wire/unit"
 )
@@ -51,4 +53,33 @@ func mutate(b []byte, random *unit.Random) []byte {
 	}
 	insert := inserts[random.Below(uint64(len(inserts)))]
 	return slices.Replace(b, at, at+int(random.Below(2))*(to-at), []byte(insert)...)
+}
+
+// Seeds returns all texts, and n of them, spread evenly, under go test -fuzz: Go reads the coverage
+// of every seed before it changes any, which takes some 20 ms each, and finds the others itself.
+func Seeds[T any](all []T, n int) []T {
+	fuzz := flag.Lookup("test.fuzz")
+	if fuzz == nil || fuzz.Value.String() == "" || len(all) <= n {
+		return all
+	}
+	some := make([]T, n)
+	for i := range some {
+		some[i] = all[i*len(all)/n]
+	}
+	return some
+}
+
+// MinimizeLittle limits to 20 executions what go test -fuzz spends on making an input smaller,
+// unless -fuzzminimizetime says another limit. Its default is a minute for each input, in which a
+// worker tries no other. Targets call it whose executions take longer than some 100 µs.
+func MinimizeLittle(f *testing.F) {
+	const name = "fuzzminimizetime"
+	given := false
+	flag.Visit(func(g *flag.Flag) { given = given || g.Name == "test."+name })
+	if given {
+		return
+	}
+	if err := flag.Set("test."+name, "20x"); err != nil {
+		f.Fatal(err)
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"fabemu/emu/emutest/golden"
 	"fabemu/emu/emutest/reporttest"
+	"fabemu/emu/emutest/runtest"
 	. "fabemu/emu/result/report"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -234,6 +235,7 @@ func TestChangedEventLogs(t *testing.T) {
 
 // Whatever a file has, its lines are JSON.
 func FuzzEventReader(f *testing.F) {
+	runtest.MinimizeLittle(f)
 	f.Add(sampleLog(f, BinaryLog, 1))
 	if first, err := os.ReadFile("testdata/events-0.1.0.bin"); err == nil {
 		f.Add(first)

@@ -13,6 +13,7 @@ import (
 // FuzzClab: whatever a topology holds, FromClab reports a mistake or returns a scenario, in which a
 // mistake may be found.
 func FuzzClab(f *testing.F) {
+	runtest.MinimizeLittle(f)
 	const topology = `name: tri
 prefix: ""
 topology:
@@ -37,7 +38,7 @@ topology:
     - endpoints: ["sw:eth1", "one:eth1"]
 `
 	f.Add([]byte(topology))
-	for _, b := range runtest.Mutants([]byte(topology), 100) {
+	for _, b := range runtest.Seeds(runtest.Mutants([]byte(topology), 100), 20) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

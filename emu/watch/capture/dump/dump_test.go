@@ -870,13 +870,14 @@ func TestErrors(t *testing.T) {
 // Whatever a file holds, it is printed and checked as far as it goes, alone and with
 // another behind it.
 func FuzzDump(f *testing.F) {
+	runtest.MinimizeLittle(f)
 	f.Add(good().bytes())
 	b, _ := pcapng.AppendSection(nil, pcapng.Section{Comment: "a test", More: []string{"part 2", "flow 7 all"}})
 	b = pcapng.AppendInterface(pcapng.AppendNames(b, []pcapng.Name{{MAC: 0x020000000001, Text: "A"}}), erfPort)
 	data := erf(21, onIB.Append(nil))
 	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(data), Data: data, Comments: [][]byte{[]byte("missing: 3 frames"), []byte("credit 3 blocks")}})
 	f.Add(pcapng.AppendStatistics(b, pcapng.Statistics{Dropped: 3}))
-	for _, b := range runtest.Mutants(good().bytes(), 100) {
+	for _, b := range runtest.Seeds(runtest.Mutants(good().bytes(), 100), 20) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
