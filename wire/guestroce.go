@@ -9,6 +9,7 @@ type RoCEPacket struct {
 	IPv6     bool
 	Sender   uint32 // queue pair that has sent it, if it says so, as datagrams (UD) do; 0: it does not
 	Head     int    // where its header of IP begins in the body
+	Damaged  bool   // a checksum, its ICRC or a length is wrong: an adapter must not act on it
 	port     uint16 // of UDP, from which it comes
 }
 
@@ -50,7 +51,39 @@ func (b *Body) RoCE() (p RoCEPacket, ok bool) {
 		p.Sender = binary.BigEndian.Uint32(ip[bth+BTHSize+4:]) & 0xFFFFFF
 	}
 	p.Head, p.port = len(b.Bytes)-len(ip), binary.BigEndian.Uint16(ip[udp:])
+	p.Damaged = !p.intact(ip[:length], udp)
 	return p, true
+}
+
+// intact reports whether a packet of RoCEv2, whose header of UDP is at an offset, is as it was
+// sent: the checksums of IPv4 and UDP, the ICRC and the lengths are right. A checksum of UDP of 0
+// is none, over IPv6 too (RFC 6935): Linux' rdma_rxe sends so.
+func (p *RoCEPacket) intact(ip []byte, udp int) bool {
+	least := 0 // bytes between BTH and ICRC
+	switch {
+	case p.Opcode == RoCENotification:
+		least = CNPSize
+	case p.Acknowledges():
+		least = AETHSize
+	}
+	end := len(ip) - ICRCSize
+	switch sum := binary.BigEndian.Uint16(ip[udp+6:]); {
+	case int(binary.BigEndian.Uint16(ip[udp+4:])) != len(ip)-udp, (len(ip)-udp)%4 != 0, end < udp+UDPSize+BTHSize+least:
+		return false
+	case !p.IPv6 && onesSum(0, ip[:udp]) != 0xFFFF:
+		return false
+	case sum != 0 && onesSum(uint32(protocolUDP+len(ip)-udp)+uint32(onesSum(0, p.addresses(ip))), ip[udp:]) != 0xFFFF:
+		return false
+	}
+	return RoCEICRC(ip[:end]) == binary.LittleEndian.Uint32(ip[end:])
+}
+
+// addresses returns both addresses in a header of IP.
+func (p *RoCEPacket) addresses(ip []byte) []byte {
+	if p.IPv6 {
+		return ip[8:IPv6Size]
+	}
+	return ip[12:IPv4Size]
 }
 
 // AppendCNP appends the CNP that answers a packet: a packet of IP to the queue pair that has sent

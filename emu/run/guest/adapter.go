@@ -19,7 +19,9 @@ import (
 //
 // A CNP names the queue pair of the sender, which data packets do not. It follows from the ACKs: an
 // ACK to a queue pair has the PSN of data that came from there. Until then, as without ACKs (UC),
-// the data is not answered. A CNP that overtakes the first ACK waits for it.
+// the data is not answered. A CNP that overtakes the first ACK waits for it. A packet with a wrong
+// checksum, ICRC or length tells an adapter nothing: it is counted where it comes, and a CNP ends
+// there, while others go to the guest, whose kernel drops them.
 
 // The bounds of an adapter, for each other guest.
 const (
@@ -47,6 +49,8 @@ type RoCECounts struct {
 	OutOfPairs int64 `json:"out_of_pairs"`   // packets of queue pairs beyond mostPairs, which are not paced or not answered
 	Discards   int64 `json:"tx_discards"`    // packets of the guest, and CNPs, for which there was no room
 	Pairs      int   `json:"queue_pairs"`    // that it sends to, at the end
+
+	Damaged int64 `json:"rx_icrc_encapsulated"` // packets that came with a wrong ICRC, checksum or length
 
 	Pauses map[string]int64 `json:"rx_pause"` // PFC frames that came: rx_prio3_pause and so on
 }
@@ -240,9 +244,11 @@ func (p *pair) saw(t *table, r *wire.RoCEPacket) {
 // push takes a packet that the guest sends.
 func (l *lane) push(b wire.Body) {
 	a, to, w := l.peer.adapter, &l.others, waiting{length: l.length(b)}
-	if r, ok := b.RoCE(); ok && r.Opcode == wire.RoCENotification {
+	switch r, ok := b.RoCE(); {
+	case !ok || r.Damaged: // it may be of any queue pair
+	case r.Opcode == wire.RoCENotification:
 		to = &l.cnp
-	} else if ok {
+	default:
 		now := l.guests.at
 		p := l.peer.out.find(now, pairKey{r.To, r.DestQP})
 		switch {
@@ -420,6 +426,9 @@ func (r *peer) receive(now unit.Time, flow *fabric.Flow, b *wire.Body) bool {
 	switch {
 	case !ok:
 		return false
+	case packet.Damaged:
+		r.count.Damaged++
+		return packet.Opcode == wire.RoCENotification
 	case packet.Opcode == wire.RoCENotification:
 		r.ignore(now.Add(-idlePair))
 		if to := (pairKey{packet.From, packet.DestQP}); r.out.from[to] != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -33,7 +34,22 @@ func verb(from byte, opcode wire.Opcode, qp, psn uint32) []byte {
 	to := 3 - from
 	b := append([]byte{0xAA, 0xC1, 0xAB, 0, 0, to, 0xAA, 0xC1, 0xAB, 0, 0, from}, 0x81, 0, 0xA0, 5, 8, 0)
 	b = append(b, 0x45, 2, 0, 60, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, from, 10, 0, 0, to, 0xC1, 0x23, 0x12, 0xB7, 0, 40, 0, 0)
-	return append(wire.BTH{Opcode: opcode, DestQP: qp, PSN: psn}.Append(b), make([]byte, 20)...)
+	b = append(wire.BTH{Opcode: opcode, DestQP: qp, PSN: psn}.Append(b), make([]byte, 16)...)
+	return reseal(append(b, 0, 0, 0, 0))
+}
+
+// reseal gives a frame of verb a right checksum of IPv4 and a right ICRC.
+func reseal(b []byte) []byte {
+	ip := b[18:]
+	ip[10], ip[11] = 0, 0
+	sum := uint32(0)
+	for i := 0; i < 20; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(ip[i:]))
+	}
+	binary.BigEndian.PutUint16(ip[10:], ^uint16(sum+sum>>16))
+	end := len(ip) - wire.ICRCSize
+	binary.LittleEndian.PutUint32(ip[end:], wire.RoCEICRC(ip[:end]))
+	return b
 }
 
 // between lays such guests out, with devices that are none.
@@ -200,5 +216,62 @@ func TestCNPsBetweenFramesWithTags(t *testing.T) {
 	}
 	if r, _ := g.Report(); len(peer.cnps.cnp.waiting) != mostPairs || r[1].RoCE.Discards != mostPairs {
 		t.Errorf("%d CNPs wait, and %d are discarded; want %d and %d", len(peer.cnps.cnp.waiting), r[1].RoCE.Discards, mostPairs, mostPairs)
+	}
+}
+
+// What comes damaged changes nothing but its counter: no rate, no queue pair, and it gets no
+// answer. The guest has it all the same, but for a CNP.
+func TestDamagedPacketsTellNothing(t *testing.T) {
+	damages := map[string]func(b []byte){
+		"the ICRC":               func(b []byte) { b[len(b)-1] ^= 1 },
+		"the PSN":                func(b []byte) { b[18+28+11] ^= 1 },
+		"the queue pair":         func(b []byte) { b[18+28+7] ^= 0x80 },
+		"the checksum of IPv4":   func(b []byte) { b[18+10] ^= 1 },
+		"the source address":     func(b []byte) { b[18+15] ^= 4 },
+		"the length of UDP":      func(b []byte) { b[18+25] -= 4 },
+		"the checksum of UDP":    func(b []byte) { b[18+26] = 1 },
+		"the length, resealed":   func(b []byte) { b[18+25] -= 4; reseal(b) },
+		"the checksum, resealed": func(b []byte) { b[18+27] = 9; reseal(b) },
+	}
+	for name, damage := range damages {
+		for _, opcode := range []wire.Opcode{wire.RoCENotification, wire.RCAck, wire.RCSendOnly} {
+			f, g, fakes := between(t, rdma)
+			now := unit.Time(0)
+			carry := func(from string, flow int, marked bool, frame []byte) {
+				fakes[from].sent = append(fakes[from].sent, frame)
+				look(t, g)
+				for lane := g.Source(&f.Flows[flow]); lane.Ready(now) != unit.Never; {
+					now = max(now, lane.Ready(now))
+					b, _ := lane.Take(now, 2000)
+					g.Sink(&f.Flows[flow]).Put(now, wire.Body{Type: b.Type, Bytes: bytes.Clone(b.Bytes), Marked: marked})
+				}
+			}
+			bad := func(from byte, qp, psn uint32) []byte {
+				b := verb(from, opcode, qp, psn)
+				damage(b)
+				return b
+			}
+			nic := g.all[0].nic.peers[g.all[1].node]
+			carry("a", 0, false, verb(1, wire.RCSendOnly, 0x11, 7))
+			if opcode == wire.RCAck { // it would name the queue pair for which a CNP waits
+				carry("b", 1, false, verb(2, wire.RoCENotification, 0x12, 0))
+				carry("b", 1, false, bad(2, 0x12, 7))
+			} else {
+				carry("b", 1, false, verb(2, wire.RCAck, 0x12, 7))
+				carry("b", 1, true, bad(2, 0x12, 8))
+			}
+			p := nic.out.to[pairKey{[16]byte{10: 0xFF, 0xFF, 10, 0, 0, 2}, 0x11}]
+			want := RoCECounts{Damaged: 1, Pairs: 1}
+			if a := g.Adapters(nil)[0].RoCECounts; !reflect.DeepEqual(a, want) {
+				t.Errorf("%s of %v: %+v, want %+v", name, opcode, a, want)
+			}
+			if p == nil || p.rate != p.controller.Rate() || p.rate != p.lane.line || p.known == (opcode == wire.RCAck) || len(nic.in.all) > 0 {
+				t.Errorf("%s of %v has changed %+v", name, opcode, p)
+			}
+			came := map[wire.Opcode]int{wire.RoCENotification: 1, wire.RCAck: 1, wire.RCSendOnly: 2}[opcode] // with the ACK before it
+			if n := len(fakes["a"].received); n != came {
+				t.Errorf("%s of %v: %d packets came to the host, want %d", name, opcode, n, came)
+			}
+		}
 	}
 }

@@ -278,6 +278,7 @@ func (w *writer) adapters(s *observe.Snapshot) {
 	each("rp_cnp_ignored", func(a *guest.RoCECounts) int64 { return a.CNPIgnored })
 	each("out_of_pairs", func(a *guest.RoCECounts) int64 { return a.OutOfPairs })
 	each("tx_discards", func(a *guest.RoCECounts) int64 { return a.Discards })
+	each("rx_icrc_encapsulated", func(a *guest.RoCECounts) int64 { return a.Damaged })
 	each("queue_pairs", func(a *guest.RoCECounts) int64 { return int64(a.Pairs) })
 	w.begin("fabemu_adapter_rx_pause")
 	for _, a := range s.Adapters {
