@@ -52,9 +52,10 @@ type Guests struct {
 	poll     *netns.Poll  // of these devices
 	at       unit.Time    // model time, as far as it is known here
 	programs *Programs
-	scratch  string           // folder for the output of programs where the caller has none; empty: it has one
-	learned  map[wire.MAC]int // the node behind which a hardware address is that is not the fabric's
-	bridged  bool             // some guest has such addresses: a frame to one that is not learned goes to all
+	scratch  string            // folder for the output of programs where the caller has none; empty: it has one
+	learned  map[wire.MAC]int  // the node behind which a hardware address is that is not the fabric's
+	given    map[wire.MAC]bool // the addresses of guests, which no other guest can take over
+	bridged  bool              // some guest has such addresses: a frame to one that is not learned goes to all
 	events   []Event
 	looked   int64 // when the devices were last looked at for changes, in ns of clock
 }
@@ -262,7 +263,7 @@ func layOut(f *fabric.Fabric) *Guests {
 	began := time.Now()
 	g := &Guests{clock: func() int64 { return int64(time.Since(began)) }, seed: maphash.MakeSeed(), fabric: f, errors: pace.NewHistogram(100_000_000_000),
 		of: map[int]*guest{}, queues: map[*fabric.Flow]*queue{}, sinks: map[*fabric.Flow]*sink{},
-		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}}
+		warned: map[string]bool{}, byIP: map[netip.Addr]int{}, learned: map[wire.MAC]int{}, given: map[wire.MAC]bool{}}
 	for i := range f.Nodes {
 		m := &f.Nodes[i]
 		if m.Endpoint == nil || m.Endpoint.Guest.Kind == "" {
@@ -280,7 +281,7 @@ func layOut(f *fabric.Fabric) *Guests {
 		if x.scene.MAC.MAC != 0 {
 			g.learned[x.mac] = i
 		}
-		g.all = append(g.all, x)
+		g.all, g.given[x.mac] = append(g.all, x), true
 		if x.scene.Kind.Real() {
 			g.real = append(g.real, x)
 		}
@@ -423,6 +424,7 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			return
 		}
 		g.headers.read(packet, true)
+		g.damaged(x)
 		to, kind := macAt(packet), binary.BigEndian.Uint16(packet[12:])
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
@@ -432,7 +434,6 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			x.hand = wire.Body{Type: kind, Bytes: packet[ethernetSize:]}
 		}
 		if g.bridged { // such a frame keeps its addresses
-			g.learn(x, macAt(packet[6:]))
 			if at, learned := g.learned[to]; learned && !known {
 				dst, known = at, true
 			}
@@ -440,7 +441,9 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		}
 	} else {
 		if !g.headers.read(packet, false) {
-			x.count.NotIP++
+			if !g.damaged(x) {
+				x.count.NotIP++
+			}
 			return
 		}
 		to := g.headers.to
@@ -452,6 +455,10 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	case x.scene.Strict && g.spoofed(x, packet):
 		x.hand.Type = 0
 		return
+	case g.bridged && x.scene.Kind == scenario.Tap:
+		g.learn(x, macAt(packet[6:]))
+	}
+	switch {
 	case all:
 		x.to = append(x.to, x.others...)
 	case known:
@@ -476,6 +483,17 @@ func (g *Guests) sort(x *guest, packet []byte) {
 			return
 		}
 	}
+}
+
+// damaged reports whether the header of IP in hand is damaged, and counts it: it chooses no flow.
+func (g *Guests) damaged(x *guest) bool {
+	if !g.headers.damaged {
+		return false
+	}
+	x.count.Damaged++
+	g.warnOnce("damaged."+x.name, "guest %s has sent packets with a wrong checksum or length in their header of IP%s", x.name,
+		map[bool]string{true: ": they are dropped"}[x.scene.Kind == scenario.Tun])
+	return true
 }
 
 // noFlow counts a packet without a flow, and answers it.

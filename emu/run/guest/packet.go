@@ -7,6 +7,7 @@ import (
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
 
+	"fabemu/emu/run/guest/offload"
 	"fabemu/emu/scenario"
 	"fabemu/wire"
 )
@@ -27,6 +28,7 @@ type headers struct {
 	from, to netip.Addr // of IP; invalid for other packets
 	kind     uint16     // EtherType behind the tags, of IP
 	code     uint8      // DSCP (RFC 2474)
+	damaged  bool       // its header has a wrong checksum or length, and tells nothing
 
 	ethernet layers.Ethernet
 	tag      layers.Dot1Q
@@ -35,9 +37,10 @@ type headers struct {
 }
 
 // read reads a packet, which begins with a header of Ethernet or with one of IP. It reports whether
-// it is one of IP.
+// it is one of IP with an intact header.
 func (h *headers) read(packet []byte, ethernet bool) (ip bool) {
 	none := gopacket.NilDecodeFeedback
+	h.damaged = false
 	var kind layers.EthernetType
 	switch {
 	case ethernet:
@@ -54,10 +57,10 @@ func (h *headers) read(packet []byte, ethernet bool) (ip bool) {
 		kind = layers.EthernetTypeIPv6
 	}
 	switch {
-	case kind == layers.EthernetTypeIPv4 && h.ip4.DecodeFromBytes(packet, none) == nil:
+	case kind == layers.EthernetTypeIPv4 && h.ip4.DecodeFromBytes(packet, none) == nil && h.intact(packet, h.ip4.Contents, packet[2:]):
 		h.from, h.to = netip.AddrFrom4([4]byte(h.ip4.SrcIP)), netip.AddrFrom4([4]byte(h.ip4.DstIP))
 		h.code = h.ip4.TOS >> 2
-	case kind == layers.EthernetTypeIPv6 && h.ip6.DecodeFromBytes(packet, none) == nil:
+	case kind == layers.EthernetTypeIPv6 && h.ip6.DecodeFromBytes(packet, none) == nil && h.intact(packet, nil, packet[4:]):
 		h.from, h.to = netip.AddrFrom16([16]byte(h.ip6.SrcIP)), netip.AddrFrom16([16]byte(h.ip6.DstIP))
 		h.code = h.ip6.TrafficClass >> 2
 	default:
@@ -66,6 +69,17 @@ func (h *headers) read(packet []byte, ethernet bool) (ip bool) {
 	}
 	h.kind = uint16(kind)
 	return true
+}
+
+// intact reports whether the checksum of a header of IPv4 and the length in length are right. A
+// header of IPv6 has no checksum, and its length does not count the header.
+func (h *headers) intact(packet, ipv4, length []byte) bool {
+	n := int(binary.BigEndian.Uint16(length))
+	if ipv4 == nil {
+		n += len(h.ip6.Contents)
+	}
+	h.damaged = n < len(ipv4) || n > len(packet) || ipv4 != nil && !offload.IntactIPv4(ipv4)
+	return !h.damaged
 }
 
 // macAt reads the address of Ethernet with which b begins.

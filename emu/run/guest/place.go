@@ -192,9 +192,10 @@ func (g *Guests) lose(x *guest) {
 // mostLearned is how many hardware addresses are kept.
 const mostLearned = 1 << 16
 
-// learn records that a hardware address that is not the fabric's is behind a guest.
+// learn records that a hardware address that is neither the fabric's nor one of the scenario is
+// behind a guest.
 func (g *Guests) learn(x *guest, from wire.MAC) {
-	if from>>40&1 == 1 || from == x.mac || len(g.learned) == mostLearned {
+	if from>>40&1 == 1 || g.given[from] || len(g.learned) == mostLearned {
 		return
 	}
 	g.learned[from] = x.node

@@ -88,6 +88,72 @@ func TestAddressesOfTheScenario(t *testing.T) {
 	}
 }
 
+// A hardware address that the scenario gives, and one in a frame that strict-source drops, is not
+// learned: frames to it go where they went before.
+func TestAddressesThatAreNotLearned(t *testing.T) {
+	b := []byte{0xaa, 0xc1, 0xab, 0, 0, 2}
+	other := []byte{0xaa, 0xc1, 0xab, 0, 0, 9}
+	for name, from := range map[string][]byte{"given": b, "spoofed": other} {
+		g, fakes, flows := open(t, "tap", "endpoints.b.guest.mac=aa:c1:ab:00:00:02")
+		g.all[1].scene.Strict = name == "spoofed"
+		own := g.all[1].name
+		if name == "given" {
+			own = "c"
+		}
+		frame := func(source, to []byte) []byte {
+			return packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: source, DstMAC: to})
+		}
+		fakes[own].sent = [][]byte{frame(from, []byte{255, 255, 255, 255, 255, 255})}
+		look(t, g)
+		fakes["a"].sent = [][]byte{frame(appendMAC(nil, g.all[0].mac), from)}
+		look(t, g)
+		toB, toC := len(take(g, flows["ab"])), len(take(g, flows["ac"]))
+		if want := map[string]int{"given": 0, "spoofed": 1}[name]; toB != 1 || toC != want {
+			t.Errorf("%s: %d frames to b and %d to c, want 1 and %d", name, toB, toC, want)
+		}
+	}
+}
+
+// A header of IP with a wrong checksum or length chooses no flow: a guest of kind tun sends nothing
+// by it, and a frame of one of kind tap goes as one without a DSCP.
+func TestDamagedHeaders(t *testing.T) {
+	for name, damage := range map[string]func(ip []byte){
+		"checksum": func(ip []byte) { ip[10] ^= 1 }, "address": func(ip []byte) { ip[19] ^= 1 }, "DSCP": func(ip []byte) { ip[1] ^= 46 << 2 },
+		"too long": func(ip []byte) { ip[3]++; intact(ip, 0) },
+	} {
+		g, fakes, flows := open(t, "tun")
+		p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100)
+		damage(p)
+		fakes["a"].sent = [][]byte{p}
+		look(t, g)
+		if r, warnings := g.Report(); r[0].Damaged != 1 || r[0].NotIP != 0 || len(fakes["a"].received) != 0 || len(warnings) == 0 {
+			t.Errorf("%s: %+v, answered by %x, warnings %q", name, r[0].Counts, fakes["a"].received, warnings)
+		}
+		for _, flow := range []string{"ab", "ac", "fast"} {
+			if got := take(g, flows[flow]); len(got) > 0 {
+				t.Errorf("%s: it leaves by %s", name, flow)
+			}
+		}
+		g, fakes, flows = open(t, "tap")
+		p = packet(t, [4]byte{10, 0, 0, 2}, 46, 100, layers.Ethernet{SrcMAC: appendMAC(nil, g.all[0].mac), DstMAC: appendMAC(nil, g.all[1].mac)})
+		damage(p[14:])
+		fakes["a"].sent = [][]byte{p}
+		look(t, g)
+		if fast, slow := len(take(g, flows["fast"])), len(take(g, flows["ab"])); fast != 0 || slow != 1 || g.all[0].count.Damaged != 1 {
+			t.Errorf("%s: %d by DSCP and %d without, %+v", name, fast, slow, g.all[0].count)
+		}
+	}
+}
+
+// intact gives a packet of IPv4 at an offset the right checksum.
+func intact(b []byte, at int) []byte {
+	ip := b[at : at+20]
+	ip[10], ip[11] = 0, 0
+	sum := checksum(ip)
+	ip[10], ip[11] = byte(sum>>8), byte(sum)
+	return b
+}
+
 // With strict-source, packets from the address of another are dropped and counted, and are one
 // event.
 func TestSpoofedPackets(t *testing.T) {
@@ -95,7 +161,7 @@ func TestSpoofedPackets(t *testing.T) {
 		"tun": func(source byte, _ bool) []byte {
 			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100)
 			p[15] = source
-			return p
+			return intact(p, 0)
 		},
 		"tap": func(source byte, own bool) []byte {
 			mac := []byte{2, 9, 9, 9, 9, 1}
@@ -104,7 +170,7 @@ func TestSpoofedPackets(t *testing.T) {
 			}
 			p := packet(t, [4]byte{10, 0, 0, 2}, 0, 100, layers.Ethernet{SrcMAC: mac, DstMAC: appendMAC(nil, wire.LID(3).MAC())})
 			p[29] = source
-			return p
+			return intact(p, 14)
 		},
 	} {
 		g, fakes, flows := open(t, kind)

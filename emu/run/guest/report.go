@@ -14,6 +14,7 @@ type Counts struct {
 	Received    int64 `json:"received"`              // written to it
 	NoFlow      int64 `json:"no_flow,omitempty"`     // sent, without a flow to the destination; answered by ICMP, or dropped
 	NotIP       int64 `json:"not_ip,omitempty"`      // sent, and neither IP nor Ethernet
+	Damaged     int64 `json:"damaged,omitempty"`     // sent, with a wrong checksum or length in the header of IP; a guest of kind tun: dropped
 	TooLong     int64 `json:"too_long,omitempty"`    // sent, and longer than the packets of the flow
 	Spoofed     int64 `json:"spoofed,omitempty"`     // sent with a source that is not the guest's, where strict-source is given
 	NotTaken    int64 `json:"not_taken,omitempty"`   // not taken by its kernel

@@ -48,6 +48,9 @@ const (
 	flagFIN, flagPSH, flagACK, flagCWR = 0x01, 0x08, 0x10, 0x80
 )
 
+// IntactIPv4 reports whether the checksum of a header of IPv4, with its options, is right.
+func IntactIPv4(header []byte) bool { return sumOf(header, 0) == 0xFFFF }
+
 // sumOf returns the sum of RFC 1071 of b and a sum before it, without the final complement. An odd
 // byte at the end counts as the high byte of a word. It adds words in the byte order of the
 // machine, since the order of bytes in a sum is their order in the words (RFC 1071, 2 B).

@@ -109,7 +109,7 @@ func (j *Joiner) offsetsOf(p []byte) (l offsets, ok bool) {
 		return l, false
 	case p[l.ip] == 0x45:
 		ip := ipv4(p[l.ip:])
-		if ip[9] != protocolTCP || ip.fragment()&wholePacket != 0 || sumOf(ip[:ipv4Size], 0) != 0xFFFF {
+		if ip[9] != protocolTCP || ip.fragment()&wholePacket != 0 || !IntactIPv4(ip[:ipv4Size]) {
 			return l, false
 		}
 		l.tcp, payload = l.ip+ipv4Size, ip.length()-ipv4Size
