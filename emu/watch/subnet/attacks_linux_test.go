@@ -39,6 +39,7 @@ func dial(t testing.TB, name string, id int) (*own, bool) {
 	hello := make([]byte, subnet.ControlSize)
 	binary.NativeEndian.PutUint32(hello[0:], 0xDEADBEEF)
 	binary.NativeEndian.PutUint32(hello[8:], 1)
+	binary.NativeEndian.PutUint32(hello[12:], 44)
 	binary.NativeEndian.PutUint32(hello[16:], uint32(id))
 	answer := c.control(t, hello)
 	if binary.NativeEndian.Uint32(answer[8:]) != 1 {
@@ -126,6 +127,33 @@ func TestForgedDatagrams(t *testing.T) {
 	runtest.Await(t, "seven datagrams are counted", func() bool { return counts(v).Strange == before+7 })
 	if !c.ping(t) {
 		t.Error("the client is not served any more")
+	}
+}
+
+// A control message whose length is not one of its kind, and one of a process that has no
+// identifier here, are counted and refused: no client is told that it is connected whose MADs are
+// not taken.
+func TestControlMessagesThatAreRefused(t *testing.T) {
+	v, id := listen(t), os.Getpid()
+	hello := func(what, size uint32) []byte {
+		m := make([]byte, subnet.ControlSize)
+		for i, x := range []uint32{0xDEADBEEF, 0, what, size, uint32(id)} {
+			binary.NativeEndian.PutUint32(m[4*i:], x)
+		}
+		return m
+	}
+	for i, c := range []struct {
+		pid        int
+		what, size uint32
+	}{
+		{0, 1, 44}, {-1, 1, 44}, {id, 1, 43}, {id, 1, 65}, {id, 1, 1 << 31}, {id, 3, 65}, {id, 9, 3},
+	} {
+		if v.Control(fmt.Sprint(id), c.pid, hello(c.what, c.size)) || counts(v).Strange != int64(i+1) {
+			t.Errorf("%+v is accepted, or not counted: %d", c, counts(v).Strange)
+		}
+	}
+	if !v.Control(fmt.Sprint(id), id, hello(1, 44)) || counts(v).Strange != 7 {
+		t.Error("a client is refused")
 	}
 }
 

@@ -12,3 +12,9 @@ func Local(s *Subnet) (b *InBand, send func(client int, p *Packet)) {
 	v := &Server{subnet: s, incoming: make(chan struct{}, 1), outgoing: make(chan struct{}, 1), done: make(chan struct{})}
 	return v.InBand(), func(client int, p *Packet) { s.Handle(client, p) }
 }
+
+// Control hands a control message to a server as from a process.
+func (v *Server) Control(id string, pid int, m []byte) (ok bool) {
+	v.do(func() { ok = v.take(id, pid, true, m) })
+	return ok
+}

@@ -35,6 +35,7 @@ const (
 const (
 	ctlMagic    = 0xDEADBEEF
 	ctlData     = 16 // offset of the data
+	ctlHello    = 44 // bytes of data of a client that connects
 	mostClients = 64
 	sendTime    = time.Second // how long a client may accept no MAD
 	// A client that sends more than perSecond MADs in a second, after the first burst of them, is
@@ -222,13 +223,7 @@ func (v *Server) control() {
 			return
 		}
 		id, isClient := strings.CutPrefix(from, "ctl")
-		v.do(func() {
-			if ok = ok && isClient && native.Uint32(m[:]) == ctlMagic; !ok {
-				v.subnet.Counts.Strange++
-			} else {
-				ok = v.command(id, pid, native.Uint32(m[8:]), native.Uint32(m[4:]), m[ctlData:])
-			}
-		})
+		v.do(func() { ok = v.take(id, pid, ok && isClient, m[:]) })
 		if !ok {
 			native.PutUint32(m[8:], ctlError)
 		}
@@ -237,6 +232,30 @@ func (v *Server) control() {
 			_, _ = v.ctl.WriteToUnix(m[:], v.address(from)) // the client may be gone
 		}
 	}
+}
+
+// take takes in a control message, which is well-formed only if whole says so, and writes the
+// answer into it. It reports whether the message was executed. A process without an identifier,
+// which is not of this PID namespace, cannot be told from the process of a free slot.
+func (v *Server) take(id string, pid int, whole bool, m []byte) bool {
+	native := binary.NativeEndian
+	what, size := native.Uint32(m[8:]), native.Uint32(m[12:])
+	if !whole || pid <= 0 || native.Uint32(m) != ctlMagic || size < least(what) || size > controlSize-ctlData {
+		v.subnet.Counts.Strange++
+		return false
+	}
+	return v.command(id, pid, what, native.Uint32(m[4:]), m[ctlData:])
+}
+
+// least returns how many bytes of data a control message has at least.
+func least(what uint32) uint32 {
+	switch what {
+	case ctlConnect:
+		return ctlHello
+	case ctlSetSM:
+		return 4
+	}
+	return 0
 }
 
 // command executes a control message, and writes the answer into its data.
