@@ -17,6 +17,8 @@
 #                 that is at fault is made small and written to
 #                 emu/emutest/runtest/random/testdata/fabrics: commit it with the repair
 #   -f FABRICS    so many of them instead (two or three a second)
+#                 5,000 more must not overrun, in domains and on the wall clock; others are
+#                 chosen by FABEMU_FIRST and FABEMU_RUNS (TestRandomFabricsDoNotOverrun)
 #   -S SEED       of the first of them (default: from the clock; it is printed)
 #   -o DIR        where results and logs go (default results/soak/<date and time>)
 #   -h            this text

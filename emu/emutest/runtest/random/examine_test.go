@@ -152,6 +152,28 @@ func divided(text string) (wrong []string) {
 	return wrong
 }
 
+// overruns runs a scenario in domains, and on the wall clock over links, as fast as it goes, until
+// a while after all that happens in it, and returns what it has lost.
+func overruns(text string) (wrong []string, err error) {
+	s, err := scenario.Load("random.yaml", []byte(text), []scenario.Set{{Path: "model.duration", Value: "1ms"}, {Path: "wall.dilation", Value: "1"}})
+	if err != nil {
+		return nil, err
+	}
+	for what, o := range map[string]emu.Options{
+		"domains": {Clock: emu.VirtualClock, Domains: 4, Loops: 2},
+		"links":   {Link: emu.Pipe, Verify: emu.VerifyOff},
+	} {
+		out, err := emu.Run(context.Background(), s, o)
+		switch {
+		case err != nil:
+			wrong = append(wrong, what+": error: "+err.Error())
+		case out.Verdict.Level == report.Void || out.Verdict.Violations > 0:
+			wrong = append(wrong, fmt.Sprintf("%s: %s, %d violations: %s", what, out.Verdict.Level, out.Verdict.Violations, out.Verdict.Reason))
+		}
+	}
+	return wrong, nil
+}
+
 // refusal reports whether a scenario is one that may be refused, since it cannot keep its
 // promises.
 func refusal(err error) bool {

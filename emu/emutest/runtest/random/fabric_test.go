@@ -2,22 +2,50 @@ package random_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"fabemu/wire/unit"
 )
 
-// randomFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a ring,
+// randomFabric returns a fabric: one of eight is a tight one (tightFabric), the others are plain
+// (plainFabric).
+func randomFabric(seed uint64) string {
+	if seed%8 == 7 {
+		return withTransports(seed, tightFabric(seed))
+	}
+	return withTransports(seed, plainFabric(seed))
+}
+
+// withTransports gives some of the flows and workloads of a third of the fabrics of Ethernet RoCEv2
+// or TCP, drawn apart from all else.
+func withTransports(seed uint64, text string) string {
+	r := unit.NewRandom(seed, 13)
+	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
+	if r.Below(3) > 0 || !strings.Contains(text, "kind: output-queued") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		if flow, found := strings.CutSuffix(l, "}"); found && (strings.HasPrefix(l, "  - {name: f") || strings.HasPrefix(l, "  - {name: w")) && r.Below(2) == 0 {
+			flow = packetOf.ReplaceAllString(flow, "packet: "+pick("64B", "256B", "1500B", "4096B"))
+			lines[i] = flow + ", transport: " + pick("rocev2", "{kind: rocev2, ack-every: 16, ack-timeout: 100us}", "{kind: rocev2, window: 4}",
+				"{kind: tcp, min-rto: 100us}", "{kind: tcp, recovery: sack, delayed-ack: none, receive-window: 20KB}") + "}"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var packetOf = regexp.MustCompile("packet: [0-9]+B")
+
+// plainFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a ring,
 // maybe with two links between two of them, whatever routing, fixed routes that are not the
 // shortest, endpoints, all kinds of traffic until 300 µs, congestion points whose notifications are
 // as large as the data, and things that happen until 400 µs and are over then, but for a link that
 // stays down; faults; and in half of the fabrics links that make equal paths, routes that change,
 // and workloads. What is in flight has the rest of the 20 ms to arrive. Each node, link, flow,
-// route and event has its own line. One of eight is a tight one (tightFabric).
-func randomFabric(seed uint64) string {
-	if seed%8 == 7 {
-		return tightFabric(seed)
-	}
+// route and event has its own line.
+func plainFabric(seed uint64) string {
 	r := unit.NewRandom(seed, 7)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
 	pick := func(all ...string) string { return all[below(len(all))] }

@@ -19,7 +19,7 @@ func TestModelRandomFabricsKeepTheirPromises(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	refused, sum := 0, [5]int{}
-	const runs = 90 // scripts/soak.sh -f has more
+	const runs = witnessedFabrics
 	for seed := range uint64(runs) {
 		text := randomFabric(seed)
 		wrong, w, err := examine(text)
@@ -70,7 +70,7 @@ func TestModelRandomFabricsInOtherWays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
-	inOtherWays(t, 2, 12)
+	inOtherWays(t, 2, 2+otherFabrics)
 }
 
 func inOtherWays(t *testing.T, from, to uint64) {
@@ -93,5 +93,36 @@ func TestModelRandomFabricsInDomains(t *testing.T) {
 		if seed%100 == 99 {
 			t.Logf("%d fabrics", seed+1)
 		}
+	}
+}
+
+// Nothing overruns a memory, neither in domains nor on the wall clock. In its long form
+// FABEMU_FIRST is the first seed, and FABEMU_RUNS how many there are.
+func TestRandomFabricsDoNotOverrun(t *testing.T) {
+	first, most := seedsOf(t)
+	if testing.Short() {
+		most = 2
+	}
+	refused, ran := 0, 0
+	for seed := first; seed < first+most; seed++ {
+		text := randomFabric(seed)
+		wrong, err := overruns(text)
+		switch {
+		case err != nil && refusal(err):
+			refused++
+		case err != nil:
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		case len(wrong) > 0:
+			t.Errorf("seed %d:\n%s\n%s", seed, strings.Join(wrong, "\n"), text)
+		default:
+			ran++
+		}
+		if n := seed + 1 - first; n%100 == 0 {
+			t.Logf("%d fabrics, %d refused", n, refused)
+		}
+	}
+	t.Logf("seeds %d to %d: %d ran, %d refused", first, first+most-1, ran, refused)
+	if ran == 0 {
+		t.Error("that shows nothing")
 	}
 }

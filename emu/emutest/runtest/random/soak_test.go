@@ -14,25 +14,38 @@ import (
 	"time"
 )
 
-// dividedFabrics is how many random fabrics are divided among domains and loops.
-const dividedFabrics = 2000
+// How many random fabrics a test has.
+const (
+	witnessedFabrics = 90
+	otherFabrics     = 10
+	dividedFabrics   = 2000
+	overrunFabrics   = 5000
+)
+
+// number returns the number that a variable of the environment has.
+func number(t *testing.T, name string, def uint64) uint64 {
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// seedsOf returns the first seed of the fabrics that must not overrun, and how many there are.
+func seedsOf(t *testing.T) (first, most uint64) {
+	return number(t, "FABEMU_FIRST", 0), number(t, "FABEMU_RUNS", overrunFabrics)
+}
 
 // TestSoakFabrics examines random fabrics, with random faults, each in all ways there are: for
 // FABEMU_MINUTES, or FABEMU_FABRICS of them where that is given, from the seed FABEMU_SEED on,
 // which is printed. A fabric that is at fault is made as small as it can be and written next to the
 // others that TestModelKeptFabrics runs: commit it with the repair.
 func TestSoakFabrics(t *testing.T) {
-	number := func(name string, def uint64) uint64 {
-		text := os.Getenv(name)
-		if text == "" {
-			return def
-		}
-		n, err := strconv.ParseUint(text, 10, 63)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		return n
-	}
+	number := func(name string, def uint64) uint64 { return number(t, name, def) }
 	begin, most := time.Now(), time.Duration(number("FABEMU_MINUTES", 20))*time.Minute
 	fabrics, first := number("FABEMU_FABRICS", 0), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
 	if fabrics == 0 && most == 0 {

@@ -28,6 +28,9 @@ type witness struct {
 	faults bool // there are faults
 	late   bool // some of them delay frames
 
+	retransmits bool            // transfers of workloads do
+	streams     map[uint32]bool // flows of TCP
+
 	started, delivered, dropped, again, pauses, feedback, violations, moves int
 }
 
@@ -85,10 +88,13 @@ func (f *passing) release(here fabric.End) {
 }
 
 func newWitness(f *fabric.Fabric) *witness {
-	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, next: map[uint32]uint32{}, come: map[sent]bool{}}
+	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, streams: map[uint32]bool{}, next: map[uint32]uint32{}, come: map[sent]bool{}}
 	for _, e := range f.Scenario.Events {
 		w.late = w.late || e.Delay > 0
 		w.faults = w.faults || e.Delay > 0 || e.Loss+e.Corruption > 0 || e.Pauses != ""
+	}
+	for i := range f.Scenario.Workloads {
+		w.retransmits = w.retransmits || f.Scenario.Workloads[i].Transport.Params != nil
 	}
 	for i := range f.Nodes {
 		m := &f.Nodes[i]
@@ -233,6 +239,9 @@ func (w *witness) Record(e *trace.Event) {
 		}
 		w.over(e, f)
 	case trace.Deliver:
+		if w.streams[e.Flow] { // it delivers bytes
+			return
+		}
 		f := w.find(e, func(f *passing) bool {
 			return f.kind == wire.Data && !f.under && !f.settled && f.at.Node == here.Node
 		})
@@ -272,13 +281,14 @@ func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 	switch {
 	case kind == wire.Data && w.ends(int(e.Node)):
 		flow := w.flow(e.Flow)
-		again := flow != nil && flow.Timeout > 0
+		again := flow != nil && (flow.Timeout > 0 || flow.Transport.Params != nil) || flow == nil && w.retransmits
 		if next := w.next[e.Flow]; e.PSN != next && (!again || e.PSN > next) {
 			w.say(e, "is sent where %d is next", next)
 		}
 		w.next[e.Flow] = max(w.next[e.Flow], e.PSN+1) // after a timeout it goes back, and ACKs that come then take it further
 		w.started++
-	case kind == wire.Ack && w.ends(int(e.Node)):
+	case (kind == wire.Ack || kind == wire.TCP || kind == wire.CNP) && w.ends(int(e.Node)):
+		w.streams[e.Flow] = w.streams[e.Flow] || kind == wire.TCP
 		w.feedback++
 	case own[id] > 0:
 		own[id]--
@@ -342,7 +352,7 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		return
 	}
 	f.settled = true
-	if p.kind != port.Credits && f.kept[here] > 0 { // with credit its release is told
+	if p.kind != port.Credits && f.kept[here] > 0 && why != trace.NotInTurn { // else its release is told, as with credit
 		f.release(here)
 		p.used[p.class(e.Lane)] -= f.size
 	}
@@ -352,7 +362,8 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 	if f.kind == wire.Data {
 		w.dropped++
 	}
-	lost := why == trace.LinkWasDown || why == trace.Restarted || why == trace.NotInTurn ||
+	closed := f.kind == wire.TCP && why == trace.UnknownFlow // the transfer has ended
+	lost := closed || why == trace.LinkWasDown || why == trace.Restarted || why == trace.NotInTurn ||
 		w.faults && (why == trace.LostOnLink || why == trace.BadFCS || why == trace.NotStopped)
 	if !lost && (p.kind == port.PauseFrames || p.kind == port.Credits) {
 		w.say(e, "is dropped: %v", why)
