@@ -18,16 +18,16 @@ import (
 // Metric is a figure that can be taken of a run: an expression, compiled.
 type Metric struct {
 	expression string
-	over       *figure // nil: the metric is not a quotient
-	figure     figure
+	over       *term // nil: the metric is not a quotient
+	figure     term
 }
 
-// figure is a quantity of an object.
-type figure struct {
-	object   object
-	quantity *Quantity
-	formula  formula
-	end      string // of the name of a quantity that has several
+// term is a figure of an object in an expression.
+type term struct {
+	object  object
+	row     *Figure
+	formula formula
+	end     string // of the name of a quantity that has several
 }
 
 // Compile reads an expression: an object of f, a dot and a quantity; or the
@@ -37,7 +37,7 @@ type figure struct {
 // link has no name), groups of flows ("local") and flows ("local.B1"). Where a
 // name could be read in two ways, the longest object counts.
 //
-// Quantities lists the quantities.
+// Figures lists the quantities.
 //
 // The error lists the objects of f, the nearest names first.
 func Compile(expression string, f *fabric.Fabric) (Metric, error) {
@@ -110,7 +110,7 @@ func (o *objects) compile(expression string) (Metric, error) {
 }
 
 // figure reads an object and a quantity.
-func (o *objects) figure(text string) (figure, error) {
+func (o *objects) figure(text string) (term, error) {
 	best, rest := -1, ""
 	for i := len(text) - 1; i > 0 && best < 0; i-- {
 		k, known := o.byName[text[:i]]
@@ -118,27 +118,27 @@ func (o *objects) figure(text string) (figure, error) {
 			continue
 		}
 		if k < 0 {
-			return figure{}, fmt.Errorf("metric %q: two things are called %q", text, text[:i])
+			return term{}, fmt.Errorf("metric %q: two things are called %q", text, text[:i])
 		}
 		best, rest = k, text[i+1:]
 	}
 	if best < 0 {
 		name := text
 		if k, known := o.byName[text]; known && k >= 0 {
-			return figure{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
+			return term{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
 		}
 		if before, _, found := quantityIn(text); found {
 			name = before
 		}
-		return figure{}, unknown{name, fmt.Errorf("metric %q: nothing in this fabric is called %q%s; there are %s", text, name, o.meant(text), o.known(name))}
+		return term{}, unknown{name, fmt.Errorf("metric %q: nothing in this fabric is called %q%s; there are %s", text, name, o.meant(text), o.known(name))}
 	}
 	object := o.all[best]
 	for g := range object.figures {
-		if g.quantity.name(g.end) == rest {
+		if g.row.name(g.end) == rest {
 			return g, nil
 		}
 	}
-	return figure{}, param.Misread{Err: fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
+	return term{}, param.Misread{Err: fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
 		At: len(text) - len(rest)}
 }
 
@@ -187,7 +187,7 @@ func (o *objects) meant(text string) string {
 func quantitiesOf(x *object) string {
 	var have []string
 	for g := range x.figures {
-		have = append(have, g.quantity.name(g.end))
+		have = append(have, g.row.name(g.end))
 	}
 	return strings.Join(have, ", ")
 }
@@ -200,7 +200,7 @@ func (m Metric) String() string { return m.expression }
 // zero, a share of nothing, an interval that is empty or that the run did not
 // reach the end of.
 func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
-	return m.take(func(g *figure) float64 { return c.figure(g, from, to) })
+	return m.take(func(g *term) float64 { return c.figure(g, from, to) })
 }
 
 // OverRun returns the figure where no interval is named. Transfers are those that count in the
@@ -208,7 +208,7 @@ func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
 // first fifth of the run.
 func (m Metric) OverRun(c *Collector) float64 { return m.take(c.usual) }
 
-func (m Metric) take(of func(*figure) float64) float64 {
+func (m Metric) take(of func(*term) float64) float64 {
 	v := of(&m.figure)
 	if m.over != nil {
 		v = ratio(v, of(m.over))
@@ -217,25 +217,25 @@ func (m Metric) take(of func(*figure) float64) float64 {
 }
 
 // name is the figure as an expression has it.
-func (f *figure) name() string { return f.object.name + "." + f.quantity.name(f.end) }
+func (f *term) name() string { return f.object.name + "." + f.row.name(f.end) }
 
 // Why returns the reason why the metric is undefined over from <= t < to.
 func (m Metric) Why(c *Collector, from, to unit.Time) string {
 	if to > c.End() {
 		return fmt.Sprintf("the run ended at %v", c.End())
 	}
-	return m.why(func(g *figure) float64 { return c.figure(g, from, to) })
+	return m.why(func(g *term) float64 { return c.figure(g, from, to) })
 }
 
 // WhyOverRun returns the reason why OverRun is undefined in a run that has come to its end.
 func (m Metric) WhyOverRun(c *Collector) string { return m.why(c.usual) }
 
-func (m Metric) why(of func(*figure) float64) string {
-	for _, f := range []*figure{&m.figure, m.over} {
+func (m Metric) why(of func(*term) float64) string {
+	for _, f := range []*term{&m.figure, m.over} {
 		if f == nil || !math.IsNaN(of(f)) {
 			continue
 		}
-		why := cmp.Or(f.quantity.None, "nothing was there to measure")
+		why := cmp.Or(f.row.None, "nothing was there to measure")
 		if m.over != nil {
 			why = f.name() + ": " + why
 		}
@@ -276,15 +276,15 @@ func (c *Collector) Check(i int) float64 {
 func (c *Collector) End() unit.Time { return c.edges[c.cur] }
 
 // usual returns a figure where no interval is named.
-func (c *Collector) usual(g *figure) float64 {
-	if g.quantity.Whole {
+func (c *Collector) usual(g *term) float64 {
+	if g.row.Whole {
 		return g.formula(taken{g, c, 0, unit.Never})
 	}
 	end := unit.Time(c.scenario.Model.Duration)
 	return c.figure(g, end/5, end)
 }
 
-func (c *Collector) figure(g *figure, from, to unit.Time) float64 {
+func (c *Collector) figure(g *term, from, to unit.Time) float64 {
 	if from < 0 || to <= from || to > c.End() {
 		return math.NaN()
 	}

@@ -13,7 +13,7 @@ import (
 
 // taken is a figure as it is taken of a run, over from <= t < to.
 type taken struct {
-	*figure
+	*term
 	c        *Collector
 	from, to unit.Time
 }

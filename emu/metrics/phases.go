@@ -90,8 +90,8 @@ func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, sha
 }
 
 func (c *Collector) rateAndShare(x object, rate, share formula, over Interval) (bytesPerSecond, of float64) {
-	return c.figure(&figure{object: x, formula: rate}, over.From, over.To),
-		c.figure(&figure{object: x, formula: share}, over.From, over.To)
+	return c.figure(&term{object: x, formula: rate}, over.From, over.To),
+		c.figure(&term{object: x, formula: share}, over.From, over.To)
 }
 
 // Bottleneck is a direction of a link and the flows for which it is the

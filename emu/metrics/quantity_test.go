@@ -1,27 +1,45 @@
 package metrics
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
-// Each quantity is told of what has it, and of nothing else, and its figures have a unit.
-func TestQuantities(t *testing.T) {
+// The rows of the table have what a row needs; each name, and each place where a figure appears, is
+// that of one row.
+func TestFigures(t *testing.T) {
 	seen := map[string]bool{}
-	for _, q := range Quantities() {
-		if (q.Links != "") != (q.link != nil) || (q.Flows != "") != (q.flow != nil) || q.link == nil && q.flow == nil {
-			t.Errorf("%s: it is told of links (%v) and of flows (%v), or not of those that have it", q.Name, q.Links != "", q.Flows != "")
+	once := func(what string) {
+		if seen[what] {
+			t.Errorf("%s is there twice", what)
 		}
-		if q.Unit.Word == "" {
-			t.Errorf("%s has no unit", q.Name)
+		seen[what] = true
+	}
+	for _, f := range AllFigures() {
+		switch {
+		case f.Unit.Word == "" || f.Meaning == "":
+			t.Errorf("%s has no unit, or no meaning", f.Name)
+		case f.over == nil && f.read == nil && f.each == nil:
+			t.Errorf("%s has no reader", f.Name)
+		case (f.each == nil) != (f.by == ""):
+			t.Errorf("%s has parts without a name", f.Name)
+		}
+		for _, end := range f.ends() {
+			once(fmt.Sprint(f.Of, " ", f.name(end)))
+		}
+		for _, place := range []string{"json " + f.JSON, "live " + f.Live.Key} {
+			if !strings.HasSuffix(place, " ") {
+				once(fmt.Sprint(f.Of, " ", place))
+			}
+		}
+		for _, x := range f.MAD {
+			once(fmt.Sprint("attribute ", x.Attribute, " byte ", x.At))
 		}
 	}
-	for n, q := range names {
-		if seen[n] {
-			t.Errorf("%s is there twice", n)
-		}
-		seen[n] = true
-		if u := UnitOf("x.A-B."+n, false); u.Word != q.Unit.Word {
-			t.Errorf("the unit of x.A-B.%s is %s, and that of its quantity %s", n, u.Word, q.Unit.Word)
+	for n, f := range names {
+		if u := UnitOf("x.A-B."+n, false); u.Word != f.Unit.Word {
+			t.Errorf("the unit of x.A-B.%s is %s, and that of its row %s", n, u.Word, f.Unit.Word)
 		}
 	}
 }

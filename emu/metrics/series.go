@@ -122,7 +122,7 @@ func (c *Collector) series(step int64) []Series {
 		if !chosen(x.name) {
 			return
 		}
-		add(kind, x.name, times, c.windowed(points, step, &figure{object: x, formula: of}))
+		add(kind, x.name, times, c.windowed(points, step, &term{object: x, formula: of}))
 	}
 	used := c.fabric.DataLinks()
 	for _, h := range used {
@@ -216,7 +216,7 @@ func (c *Collector) every(step int64) (edges []int) {
 }
 
 // windowed takes a figure over the window around each point that is a multiple of step.
-func (c *Collector) windowed(points []unit.Time, step int64, g *figure) []float64 {
+func (c *Collector) windowed(points []unit.Time, step int64, g *term) []float64 {
 	values := make([]float64, 0, int64(len(points))/step+1)
 	half := c.perWindow / 2
 	for i := int64(0); i < int64(len(points)); i += step {

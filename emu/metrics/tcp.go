@@ -109,25 +109,6 @@ func windowOf(column int, has func(c *Collector, flow int) bool) formula {
 	}
 }
 
-// tcpQuantities are the quantities of flows with TCP.
-var tcpQuantities = []*Quantity{
-	{Name: "goodput", Unit: rates,
-		Flows: "payload that TCP delivered, in order and once; undefined without TCP",
-		flow:  func(t taken) float64 { return ofStreams(tcpInOrder)(t) / t.seconds() }},
-	{Name: "cwnd", None: "no flow has a window", Unit: sizes, Flows: "congestion window of TCP or of the algorithm, mean of the flows over time; undefined without one", flow: windowOf(tcpWindowHeld, (*Collector).hasWindow)},
-	{Name: "synchrony", Unit: plain("1/n to 1"), flow: synchrony,
-		Flows: "synchrony of these windows: variance of the flows' mean over the mean of their variances, from samples; 1 in lockstep, 1/n if independent, undefined if constant"},
-	{Name: "ssthresh", None: "no flow is TCP", Unit: sizes, Flows: "the same for TCP's slow start threshold; 0 before the first loss unless the scenario sets it", flow: windowOf(tcpThresholdHeld, (*Collector).isStream)},
-	{Name: "rtt", None: "no round trip was measured", Unit: seconds,
-		Flows: "mean RTT measured by TCP, or by RoCEv2 for an algorithm that uses it, without the time at the destination",
-		flow: func(t taken) float64 {
-			return ratio(ofResenders(tcpTripTime)(t)/float64(unit.Second), ofResenders(tcpTrips)(t))
-		}},
-	{Name: "retransmissions", None: "no flow retransmits", Unit: count("packets"), Flows: "segments or packets that TCP or RoCEv2 retransmitted; undefined without either", flow: ofResenders(tcpRetransmits)},
-	{Name: "timeouts", None: "no flow retransmits", Unit: count("timeouts"), Flows: "expiries of their retransmission timers", flow: ofResenders(tcpTimeouts)},
-	{Name: "refused", None: "no flow retransmits", Unit: count("segments"), Flows: "TCP segments refused as duplicates or outside of state or window; RoCEv2 ACKs with telemetry of too many hops", flow: ofResenders(tcpRefused)},
-}
-
 // synchrony is how far the congestion windows of the flows with TCP move as one.
 func synchrony(t taken) float64 {
 	var windows [][]float64 // of each flow, by bin

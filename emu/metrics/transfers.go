@@ -166,13 +166,13 @@ func Supports(n int, share float64) bool { return share < 0.99 || float64(n)*(1-
 // Thin says how many values a high percentile of the metric is of over from <= t < to, if they do
 // not support it; else it is empty.
 func (m Metric) Thin(c *Collector, from, to unit.Time) string {
-	for _, f := range []*figure{&m.figure, m.over} {
-		if f == nil || f.quantity == nil || to > c.End() { // nil: of a program
+	for _, f := range []*term{&m.figure, m.over} {
+		if f == nil || f.row == nil || to > c.End() { // nil: of a program
 			continue
 		}
 		word, _, _ := strings.Cut(f.end, ".")
 		share := map[string]float64{"p99": 0.99, "p999": 0.999}[word]
-		of := map[string]func(taken) []float64{"completion": taken.completions, "slowdown": taken.slowdowns, "round": taken.rounds}[f.quantity.Name]
+		of := map[string]func(taken) []float64{"completion": taken.completions, "slowdown": taken.slowdowns, "round": taken.rounds}[f.row.Name]
 		if share == 0 || of == nil {
 			continue
 		}

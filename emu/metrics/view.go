@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -26,6 +27,7 @@ func NewMirror(c *Collector) *Mirror {
 	m.copied.ports, m.copied.tallies = slices.Clone(c.ports), slices.Clone(c.tallies)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	m.copied.works, m.copied.recent = copyWorks(nil, c.works), slices.Clone(c.recent)
+	m.copied.causes, m.copied.retries, m.copied.credits = nil, nil, nil // copies: see Update
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
 	}
@@ -61,19 +63,29 @@ func (m *Mirror) Update() {
 		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
 		y.active = append(y.active[:known], x.active[known:]...)
 		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
+		y.acks = x.acks
 	}
 	d.edges = c.edges
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
-	d.drops = c.drops
+	d.drops, d.closed = c.drops, c.closed
+	d.causes, d.retries, d.credits = copyEach(d.causes, c.causes), copyEach(d.retries, c.retries), append(d.credits[:0], c.credits...)
 }
 
-// View is the state of a mirror at an instant. Any goroutine may read it until the next call of
-// Mirror.View with it.
-type View struct{ c Collector }
+// View is the state of a run at an instant: of one that runs of its Mirror, of one that is over of
+// its collector (Collector.View). Snapshots, the live page, Prometheus, the counters of InfiniBand
+// and the result are made from it, by the table of figures. Any goroutine may read it until the
+// next call of Mirror.View with it.
+type View struct {
+	c     Collector
+	Now   unit.Time   // the instant of the states; counters are complete up to End
+	Ports []PortState // at Now, by node and number: see Port
+	Flows []FlowState // at Now, in the order of Fabric.Flows
+}
 
-// View writes the state of the mirror into v, which an earlier call may have written. It must not
-// be called at the same time as Update.
-func (m *Mirror) View(v *View) {
+// View writes the state of the mirror into v, which an earlier call may have written; the states of
+// ports and flows were those of an instant at the last Update. It must not be called at the same
+// time as Update.
+func (m *Mirror) View(v *View, at unit.Time) {
 	lives := v.c.lives
 	if lives == nil {
 		lives = make([]life, len(m.copied.lives))
@@ -85,11 +97,46 @@ func (m *Mirror) View(v *View) {
 	}
 	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
 	recent := append(v.c.recent[:0], m.copied.recent...)
+	causes, retries := copyEach(v.c.causes, m.copied.causes), copyEach(v.c.retries, m.copied.retries)
+	credits := append(v.c.credits[:0], m.copied.credits...)
 	v.c = m.copied
-	v.c.lives, v.c.works, v.c.recent = lives, works, recent
+	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.retries, v.c.credits = lives, works, recent, causes, retries, credits
 	v.c.rows.index(place, len(v.c.now))
-	v.c.flows, v.c.ports = nil, nil // States has their states
+	v.state(&m.copied, at)
+	v.c.flows, v.c.ports = nil, nil // the states are copies of them
 }
+
+// View returns the state of a run that is over: its end.
+func (c *Collector) View() *View {
+	v := &View{c: *c}
+	v.state(c, c.End())
+	return v
+}
+
+// copyEach copies values, of which some are nil. It uses the memory of earlier copies again.
+func copyEach[T any](to, from []*T) []*T {
+	if len(to) != len(from) {
+		to = make([]*T, len(from))
+	}
+	for i, x := range from {
+		switch {
+		case x == nil:
+			to[i] = nil
+		case to[i] == nil:
+			to[i] = new(T)
+			fallthrough
+		default:
+			*to[i] = *x
+		}
+	}
+	return to
+}
+
+// Fabric returns the fabric of the run.
+func (v *View) Fabric() *fabric.Fabric { return v.c.fabric }
+
+// Port returns the state of a port of a node.
+func (v *View) Port(node int, p port.ID) *PortState { return &v.Ports[int(v.c.first[node])+int(p)] }
 
 // End returns the instant up to which the figures of v are complete.
 func (v *View) End() unit.Time { return v.c.End() }
@@ -112,14 +159,14 @@ func (v *View) Check(i int) (value float64, decided bool) {
 
 // Row is a figure of an object: a direction of a link, a group of flows, or a flow.
 type Row struct {
-	Object   string
-	Quantity Quantity
-	End      string // of the name of a quantity that has several
-	Value    float64
+	Object string
+	Figure *Figure
+	End    string // of the name of a quantity that has several
+	Value  float64
 }
 
 // Name returns the name of the quantity as in expressions: "stalled.paused".
-func (r Row) Name() string { return r.Quantity.name(r.End) }
+func (r Row) Name() string { return r.Figure.name(r.End) }
 
 // Rows yields the figures of all objects over a time, of the quantities whose names are given,
 // of all if none is; those that are undefined are left out. It computes each as it is asked for.
@@ -127,11 +174,11 @@ func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		for i := range v.c.objects.all {
 			for g := range v.c.objects.all[i].figures {
-				if len(names) > 0 && !slices.Contains(names, g.quantity.name(g.end)) {
+				if len(names) > 0 && !slices.Contains(names, g.row.name(g.end)) {
 					continue
 				}
 				value := v.c.figure(&g, during.From, during.To)
-				if !math.IsNaN(value) && !yield(Row{g.object.name, *g.quantity, g.end, value}) {
+				if !math.IsNaN(value) && !yield(Row{g.object.name, g.row, g.end, value}) {
 					return
 				}
 			}
@@ -148,8 +195,8 @@ type PortTotals struct {
 	Deadlocks      int64         // cycles of waiting that were found to go through it
 }
 
-// Port returns the totals of a port. Marks and triggers have no reasons.
-func (v *View) Port(node int, p port.ID) PortTotals {
+// Totals returns the totals of a port. Marks and triggers have no reasons.
+func (v *View) Totals(node int, p port.ID) PortTotals {
 	at := v.c.fabric.Nodes[node].Ports[p]
 	out := v.c.out(at.Out())
 	return PortTotals{
@@ -237,10 +284,9 @@ func (v *View) Marked(node int, all []Marked, most int) []Marked {
 	return all
 }
 
-// States appends the states of ports and flows at the last Update, which was at an instant,
-// to slices: ports by node and number. It must not be called at the same time as Update.
-func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]PortState, []FlowState) {
-	c := &m.copied
+// state reads the states of ports and flows, which are those of an instant.
+func (v *View) state(c *Collector, at unit.Time) {
+	v.Now, v.Ports, v.Flows = at, v.Ports[:0], v.Flows[:0]
 	down := make([]bool, len(c.fabric.Wires))
 	for w := range down {
 		down[w] = c.isDown(w, at+1)
@@ -264,7 +310,7 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 					s.Paused = 0xFF
 				}
 			}
-			ports = append(ports, s)
+			v.Ports = append(v.Ports, s)
 			number++
 		}
 	}
@@ -275,9 +321,8 @@ func (m *Mirror) States(at unit.Time, ports []PortState, flows []FlowState) ([]P
 		if c.ofStreams > 0 {
 			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
 		}
-		flows = append(flows, s)
+		v.Flows = append(v.Flows, s)
 	}
-	return ports, flows
 }
 
 // Violations returns how many promises of the fabric were broken.

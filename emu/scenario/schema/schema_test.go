@@ -280,22 +280,24 @@ func TestReference(t *testing.T) {
 func quantitiesTable() string {
 	var b strings.Builder
 	b.WriteString("| Quantity | Of | Means | Unit |\n|---|---|---|---|\n")
-	for _, q := range metrics.Quantities() {
-		name := "`" + q.Name
+	before := ""
+	for _, f := range metrics.AllFigures() {
+		if !f.Expression() {
+			continue
+		}
+		name := "`" + f.Name
 		switch {
-		case len(q.Ends) > 0 && q.Ends[0] == "": // the name alone is one of them
-		case len(q.Ends) > 3:
+		case len(f.Ends) > 0 && f.Ends[0] == "": // the name alone is one of them
+		case len(f.Ends) > 3:
 			name += ".CAUSE"
-		case q.Ends != nil:
-			name += "." + strings.Join(q.Ends, "`, `.")
+		case f.Ends != nil:
+			name += "." + strings.Join(f.Ends, "`, `.")
 		}
-		name += "`"
-		for _, of := range [][2]string{{"links", q.Links}, {"flows", q.Flows}} {
-			if of[1] != "" {
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, of[0], of[1], q.Unit.Word)
-				name = ""
-			}
+		if name += "`"; f.Name == before { // of links it is above
+			name = ""
 		}
+		before = f.Name
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, map[metrics.Object]string{metrics.Link: "links", metrics.Flow: "flows"}[f.Of], f.Meaning, f.Unit.Word)
 	}
 	return strings.ReplaceAll(b.String(), "|  |", "| |")
 }

@@ -116,7 +116,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		}
 		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue),
 			append(m.Held, Figure(s.Port(far.Node, far.Port).Held))
-		now.lines = append(now.lines, v.Port(end.Node, end.Port))
+		now.lines = append(now.lines, v.Totals(end.Node, end.Port))
 	}
 	for i := range c.Flows {
 		now.flows = append(now.flows, v.Flow(i))

@@ -387,7 +387,7 @@ func (h *Hub) snapshot() *shared {
 		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration),
 		Wall:  time.Duration(from.wall),
 		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
-		Ports: s.Ports[:0], Flows: s.Flows[:0], Stalls: s.Stalls[:0], Checks: s.Checks[:0],
+		Stalls: s.Stalls[:0], Checks: s.Checks[:0],
 		ByPaths: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
 		Storms:       append(s.Storms[:0], from.storms...),
 		Adapters:     append(s.Adapters[:0], from.adapters...),
@@ -397,11 +397,11 @@ func (h *Hub) snapshot() *shared {
 	if s.Clock == mode.WallClock {
 		s.Dilation = f.Scenario.Wall.Dilation
 	}
-	h.mirror.View(s.Figures)
+	h.mirror.View(s.Figures, h.state)
+	s.Ports, s.Flows = s.Figures.Ports, s.Figures.Flows
 	for i := range s.Adapters {
 		s.Adapters[i].Pauses = report.Pauses(s.Figures.Classes(s.Adapters[i].Node, 0))
 	}
-	s.Ports, s.Flows = h.mirror.States(h.state, s.Ports, s.Flows)
 	for i := range s.Ports {
 		s.Ports[i].Congested = from.congested[i]
 	}

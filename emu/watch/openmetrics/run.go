@@ -3,9 +3,9 @@ package openmetrics
 import (
 	"bufio"
 	"io"
-	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
@@ -29,13 +29,15 @@ const (
 
 // Write writes a snapshot under the names of n.
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
-	w := &writer{Writer: bufio.NewWriter(to)}
+	w := &writer{Writer: bufio.NewWriter(to), families: familiesOf()}
 	w.run(s)
 	w.faults(s)
 	if n == NodeExporter {
-		w.nodes(s)
+		w.links(s, n)
+		w.roce(s)
 	} else {
-		w.ports(s)
+		w.links(s, n)
+		w.stops(s)
 		w.flows(s)
 		w.adapters(s)
 		w.checks(s)
@@ -116,92 +118,107 @@ func (w *writer) faults(s *observe.Snapshot) {
 	}
 }
 
-// portOf is a port and its figures.
+// portOf is a port, with the direction of its link that leaves it and the one that comes to it.
 type portOf struct {
-	metrics.PortTotals
-	state      *metrics.PortState
-	ethernet   bool
-	ofSwitch   bool
-	block      float64 // bytes that PortState.Held counts by
-	pausesSent int64   // PAUSE and PFC frames of this port that its far end received
-	labels     []label // node, port, link
+	out, in  fabric.Hop
+	ethernet bool
+	labels   []label // node, port, link
+	device   string  // of a switch with the port
 }
 
 // portsOf returns all ports, by node and number.
-func portsOf(s *observe.Snapshot) (all []portOf) {
-	for i := range s.Fabric.Nodes {
-		for k := range s.Fabric.Nodes[i].Ports {
-			all = append(all, portAt(s, i, port.ID(k)))
+func portsOf(f *fabric.Fabric) (all []portOf) {
+	for i := range f.Nodes {
+		for k := range f.Nodes[i].Ports {
+			all = append(all, portAt(f, i, port.ID(k)))
 		}
 	}
 	return all
 }
 
-func portAt(s *observe.Snapshot, node int, id port.ID) portOf {
-	m := &s.Fabric.Nodes[node]
+func portAt(f *fabric.Fabric, node int, id port.ID) portOf {
+	m := &f.Nodes[node]
 	at := m.Ports[id]
 	p := portOf{
-		PortTotals: s.Figures.Port(node, id), state: s.Port(node, id),
-		ethernet: s.Fabric.Wires[at.Wire].Link.Family() == wire.Ethernet, ofSwitch: m.Switch != nil,
-		block: wire.BlockSize,
-		labels: []label{{"node", m.Name}, {"port", strconv.Itoa(int(id) + 1)},
-			{"link", s.Fabric.LinkName(at.Out())}},
+		out: at.Out(), in: at.In(), ethernet: metrics.InBytes(f, at.Wire), device: m.Name,
+		labels: []label{{"node", m.Name}, {"port", strconv.Itoa(int(id) + 1)}, {"link", f.LinkName(at.Out())}},
 	}
-	if p.ethernet {
-		far := s.Fabric.Wires[at.Wire].Ends[1-at.End]
-		p.block, p.pausesSent = 1, s.Figures.Port(far.Node, far.Port).Pauses
+	if m.Switch != nil {
+		p.device += "/" + p.labels[1].value
 	}
 	return p
 }
 
-// truth is 1 or 0.
-func truth(is bool) float64 {
-	if is {
-		return 1
+// labelsFor returns the labels of a port under a name: a device of node_exporter's collector
+// infiniband is a node, and of netdev, which has no ports, each port of a switch.
+func (p *portOf) labelsFor(name string) []label {
+	switch {
+	case strings.HasPrefix(name, "node_infiniband_"):
+		return []label{{"device", p.labels[0].value}, p.labels[1]}
+	case strings.HasPrefix(name, "node_"):
+		return []label{{"device", p.device}}
 	}
-	return 0
+	return p.labels
 }
 
-// only returns v under a condition, and NaN, which is left out, otherwise.
-func only(is bool, v float64) float64 {
-	if is {
-		return v
+// has reports whether a name of a metric is one of n.
+func (n Names) has(name string) bool { return strings.HasPrefix(name, "node_") == (n == NodeExporter) }
+
+// links writes the figures of links, as metrics of their ports.
+func (w *writer) links(s *observe.Snapshot, n Names) {
+	all := portsOf(s.Fabric)
+	for f := range metrics.Figures(metrics.Link) {
+		for k := range f.Prometheus {
+			e := &f.Prometheus[k]
+			if !n.has(e.Name) {
+				continue
+			}
+			w.begin(e.Name)
+			for i := range all {
+				x := metrics.At{View: s.Figures, Hop: all[i].out}
+				if e.Far {
+					x.Hop = all[i].in
+				}
+				w.figure(f, e, x, all[i].labelsFor(e.Name))
+			}
+		}
 	}
-	return math.NaN()
 }
 
-// ports writes the metrics of ports, under our own names.
-func (w *writer) ports(s *observe.Snapshot) {
-	all := portsOf(s)
-	each := func(name string, of func(p *portOf) float64) {
-		w.each(name, len(all), func(i int) (float64, []label) { return of(&all[i]), all[i].labels })
+// flows writes the figures of flows.
+func (w *writer) flows(s *observe.Snapshot) {
+	for f := range metrics.Figures(metrics.Flow) {
+		for k := range f.Prometheus {
+			w.begin(f.Prometheus[k].Name)
+			for x := range s.Figures.EachFlow {
+				flow := &s.Fabric.Flows[x.Flow]
+				w.figure(f, &f.Prometheus[k], x, []label{{"flow", flow.Name}, {"group", flow.Group}})
+			}
+		}
 	}
-	each("fabemu_port_transmit_bytes", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	each("fabemu_port_transmit_packets", func(p *portOf) float64 { return float64(p.Sent.Frames) })
-	each("fabemu_port_receive_bytes", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	each("fabemu_port_receive_packets", func(p *portOf) float64 { return float64(p.Received.Frames) })
-	each("fabemu_port_dropped_packets", func(p *portOf) float64 { return float64(p.Drops) })
-	each("fabemu_port_pause_frames_received", func(p *portOf) float64 { return only(p.ethernet, float64(p.Pauses)) })
-	each("fabemu_port_pause_frames_sent", func(p *portOf) float64 { return only(p.ethernet, float64(p.pausesSent)) })
-	each("fabemu_port_paused_seconds", func(p *portOf) float64 { return only(p.ethernet, p.Paused.Seconds()) })
-	each("fabemu_port_credit_stall_seconds", func(p *portOf) float64 {
-		return only(!p.ethernet, p.Sent.Stalled[port.NoCredit].Seconds())
-	})
-	each("fabemu_port_capacity_bytes_per_second", func(p *portOf) float64 {
-		return p.state.Capacity.BytesPerSecond()
-	})
-	each("fabemu_port_up", func(p *portOf) float64 { return truth(!p.state.Down) })
-	each("fabemu_buffer_bytes", func(p *portOf) float64 { return float64(p.state.Held) * p.block })
-	each("fabemu_queue_bytes", func(p *portOf) float64 {
-		return only(p.ofSwitch && p.state.Queue >= 0, float64(p.state.Queue))
-	})
-	each("fabemu_queue_ecn_marked_packets", func(p *portOf) float64 {
-		return only(p.ofSwitch, float64(p.Sent.Marked))
-	})
+}
+
+// figure writes the samples of a figure of an object: one, or one for each of its parts.
+func (w *writer) figure(f *metrics.Figure, e *metrics.Exposed, x metrics.At, labels []label) {
+	if e.Where != nil && !e.Where(x) {
+		return
+	}
+	as := e.As
+	if as == nil {
+		as = func(v float64) float64 { return v }
+	}
+	if f.By() == "" {
+		w.sample(as(f.Read(x)), labels...)
+	}
+	f.Each(x, func(part string, v float64) { w.sample(as(v), append(labels, label{f.By(), part})...) })
+}
+
+// stops writes which ports flow control stops, and the congestion trees.
+func (w *writer) stops(s *observe.Snapshot) {
 	w.begin("fabemu_port_stopped")
 	for _, x := range s.Stalls {
 		end := s.Fabric.Wires[x.Hop.Wire].Ends[x.Hop.From]
-		p := portAt(s, end.Node, end.Port)
+		p := portAt(s.Fabric, end.Node, end.Port)
 		class := label{"vl", strconv.Itoa(int(x.Class))}
 		if p.ethernet {
 			class.name = "priority"
@@ -216,49 +233,6 @@ func (w *writer) ports(s *observe.Snapshot) {
 			w.sample(float64(len(t.Flows)), label{"tree", t.Words})
 		}
 	}
-}
-
-// flows writes the metrics of flows, under our own names.
-func (w *writer) flows(s *observe.Snapshot) {
-	type counts = metrics.FlowCounts
-	type state = metrics.FlowState
-	each := func(name string, of func(n *counts, x *state) float64) {
-		w.each(name, len(s.Flows), func(i int) (float64, []label) {
-			n := s.Figures.Flow(i)
-			return of(&n, &s.Flows[i]), flowLabels(s.Fabric, i)
-		})
-	}
-	each("fabemu_flow_receive_bytes", func(n *counts, _ *state) float64 { return float64(n.Bytes) })
-	each("fabemu_flow_receive_packets", func(n *counts, _ *state) float64 { return float64(n.Frames) })
-	each("fabemu_flow_ecn_marked_packets", func(n *counts, _ *state) float64 { return float64(n.Marked) })
-	each("fabemu_flow_dropped_packets", func(n *counts, _ *state) float64 { return float64(n.Drops) })
-	each("fabemu_flow_cnp_handled", func(n *counts, _ *state) float64 { return float64(n.Notified) })
-	each("fabemu_flow_marked_acks", func(n *counts, _ *state) float64 { return float64(n.MarkedAcks) })
-	each("fabemu_flow_retransmitted_packets", func(n *counts, _ *state) float64 { return float64(n.Retransmits) })
-	each("fabemu_flow_transfers", func(n *counts, _ *state) float64 { return float64(n.Transfers) })
-	each("fabemu_flow_rate_limit_bits_per_second", func(_ *counts, x *state) float64 {
-		return only(x.Limit > 0, float64(x.Limit))
-	})
-	each("fabemu_flow_rate_target_bits_per_second", func(_ *counts, x *state) float64 {
-		return only(x.Target > 0, float64(x.Target))
-	})
-	each("fabemu_flow_congestion_window_bytes", func(_ *counts, x *state) float64 {
-		return only(x.Window > 0, float64(x.Window))
-	})
-	w.begin("fabemu_flow_stalled_seconds")
-	for i := range s.Flows {
-		n := s.Figures.Flow(i)
-		for b := port.LinkBusy; b < port.Blocks; b++ {
-			if n.Stalled[b] > 0 {
-				w.sample(n.Stalled[b].Seconds(),
-					append(flowLabels(s.Fabric, i), label{"cause", b.String()})...)
-			}
-		}
-	}
-}
-
-func flowLabels(f *fabric.Fabric, i int) []label {
-	return []label{{"flow", f.Flows[i].Name}, {"group", f.Flows[i].Group}}
 }
 
 // adapters writes the counters of guests' adapters, if there are any.
@@ -299,25 +273,11 @@ func (w *writer) checks(s *observe.Snapshot) {
 	}
 }
 
-// nodes writes the metrics under the names of node_exporter: its collectors netclass and netdev
-// for all ports, and infiniband for ports of InfiniBand and for the counters of RoCE adapters. A
-// device is a node; for netdev, which has no ports, each port of a switch is a device.
-func (w *writer) nodes(s *observe.Snapshot) {
+// roce writes the counters of RoCE adapters under the names of node_exporter's collector
+// infiniband.
+func (w *writer) roce(s *observe.Snapshot) {
 	f := s.Fabric
-	all := portsOf(s)
-	ib := func(name string, of func(p *portOf) float64) {
-		w.each("node_infiniband_"+name, len(all), func(i int) (float64, []label) {
-			p := &all[i]
-			return only(!p.ethernet, of(p)), []label{{"device", p.labels[0].value}, {"port", p.labels[1].value}}
-		})
-	}
-	ib("port_data_transmitted_bytes", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	ib("port_data_received_bytes", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	ib("port_packets_transmitted", func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
-	ib("port_packets_received", func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
-	ib("port_transmit_wait", func(p *portOf) float64 {
-		return math.Round(p.Sent.Stalled[port.NoCredit].Seconds() * 1e9)
-	})
+	marked, notified := metrics.Find(metrics.Flow, "marked.frames"), metrics.Find(metrics.Flow, "notifications")
 	// The counters of a RoCE adapter cover all flows that begin or end there.
 	type adapter struct {
 		node                           int
@@ -334,9 +294,9 @@ func (w *writer) nodes(s *observe.Snapshot) {
 	}
 	for i := range f.Flows {
 		if f.Flows[i].Family == wire.Ethernet {
-			n := s.Figures.Flow(i)
-			at(f.Flows[i].Dst).marked += float64(n.Marked)
-			at(f.Flows[i].Src).handled += float64(n.Notified)
+			x := metrics.At{View: s.Figures, Of: metrics.Flow, Flow: i}
+			at(f.Flows[i].Dst).marked += marked.Read(x)
+			at(f.Flows[i].Src).handled += notified.Read(x)
 		}
 	}
 	for _, own := range s.Adapters {
@@ -353,18 +313,4 @@ func (w *writer) nodes(s *observe.Snapshot) {
 		roce("np_cnp_packets_sent", func(a *adapter) float64 { return a.sent })
 		roce("rp_cnp_ignored_packets_received", func(a *adapter) float64 { return a.ignored })
 	}
-	net := func(name string, of func(p *portOf) float64) {
-		w.each("node_network_"+name, len(all), func(i int) (float64, []label) {
-			device := all[i].labels[0].value
-			if all[i].ofSwitch {
-				device += "/" + all[i].labels[1].value
-			}
-			return of(&all[i]), []label{{"device", device}}
-		})
-	}
-	net("transmit_bytes", func(p *portOf) float64 { return float64(p.Sent.Bytes) })
-	net("receive_bytes", func(p *portOf) float64 { return float64(p.Received.Bytes) })
-	net("transmit_packets", func(p *portOf) float64 { return float64(p.Sent.Frames + p.Sent.Acks) })
-	net("receive_packets", func(p *portOf) float64 { return float64(p.Received.Frames + p.Received.Acks) })
-	net("receive_drop", func(p *portOf) float64 { return float64(p.Drops) })
 }

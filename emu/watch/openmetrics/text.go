@@ -2,12 +2,12 @@ package openmetrics
 
 import (
 	"bufio"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 
 	"fabemu/emu/metrics"
 )
@@ -19,25 +19,30 @@ const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 // the names of their samples end with "_total" and "_info".
 type family struct{ name, kind, help string }
 
-// familiesText has a line for each family: its name, its kind, and its description. {links drops}
-// is the description of a quantity of links.
+// familiesText has a line for each family that is not in the table of figures: its name, its kind,
+// and its description.
 //
 //go:embed families.txt
 var familiesText string
 
-// families are the families by their names.
-var families = sync.OnceValue(func() map[string]family {
-	var quantities []string
-	for _, q := range metrics.Quantities() {
-		quantities = append(quantities, "{links "+q.Name+"}", q.Links, "{flows "+q.Name+"}", q.Flows)
-	}
+// familiesOf returns the families by their names.
+func familiesOf() map[string]family {
 	all := map[string]family{}
-	for line := range strings.Lines(strings.NewReplacer(quantities...).Replace(familiesText)) {
+	for line := range strings.Lines(familiesText) {
 		f := strings.SplitN(strings.TrimSpace(line), " ", 3)
 		all[f[0]] = family{f[0], f[1], f[2]}
 	}
+	for _, f := range metrics.AllFigures() {
+		kind := "gauge"
+		if f.Kind == metrics.Counter {
+			kind = "counter"
+		}
+		for _, e := range f.Prometheus {
+			all[e.Name] = family{e.Name, kind, cmp.Or(e.Help, f.Sentence())}
+		}
+	}
 	return all
-})
+}
 
 // label is a label of a metric.
 type label struct{ name, value string }
@@ -45,7 +50,8 @@ type label struct{ name, value string }
 // writer writes families, and the samples of each behind it.
 type writer struct {
 	*bufio.Writer
-	family family
+	families map[string]family
+	family   family
 }
 
 // begin begins a family, unless it is the present one.
@@ -53,7 +59,7 @@ func (w *writer) begin(name string) {
 	if w.family.name == name {
 		return
 	}
-	w.family = families()[name]
+	w.family = w.families[name]
 	fmt.Fprintf(w, "# TYPE %s %s\n", name, w.family.kind)
 	fmt.Fprintf(w, "# HELP %s %s\n", name, escaped(w.family.help))
 }

@@ -24,7 +24,7 @@ func (s *Subnet) Observe(v *metrics.View, states []metrics.PortState) {
 	s.logCongestion(v)
 	for i := range s.nodes {
 		for p := range s.nodes[i].Ports {
-			s.totals = append(s.totals, v.Port(i, port.ID(p)))
+			s.totals = append(s.totals, v.Totals(i, port.ID(p)))
 		}
 	}
 }

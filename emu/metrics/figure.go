@@ -1,0 +1,371 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"fabemu/emu/fabric"
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Object is what figures are of.
+type Object uint8
+
+// The objects.
+const (
+	Link Object = iota // a direction of a link, with the port that sends into it and the port at its end
+	Flow               // a flow, or all flows of a group together
+)
+
+// Kind says how a figure changes with time.
+type Kind uint8
+
+// The kinds of figures.
+const (
+	Counter      Kind = iota // it only grows
+	Gauge                    // a state
+	Mean                     // a mean, or a share, over a time
+	Distribution             // of many values: a percentile, a maximum, a deviation
+)
+
+// Figure is a row of the table of figures (Figures): something that is known of all objects of a
+// kind. Reports, result.json, series.csv, the live page, Prometheus, the counters of InfiniBand,
+// expressions, the reference and Python have it from here.
+type Figure struct {
+	Of      Object
+	Name    string   // of figures of the object, as in expressions: "queue.max"; of several that are alike: "recovery"
+	Ends    []string // behind the name and a dot: "90", "95", "99"
+	Unit    Unit
+	Kind    Kind
+	Meaning string
+	None    string // why it is undefined, where it is; empty: nothing was there to measure
+	Works   bool   // a workload has it, as flows do
+	Whole   bool   // it is of transfers or rounds that end: Metric.OverRun takes the whole run
+
+	over formula            // takes it over a time; nil: expressions do not have it
+	read func(At) float64   // reads it from the state of a run; nil: it is taken over the run so far
+	each func(At, PartFunc) // reads it by By; nil: it is one number
+	by   string
+
+	// Where it appears.
+	JSON       string    // key in the objects of result.json, and attribute in Python; empty: none
+	Series     string    // kind in series.csv; empty: none
+	Live       Live      // where a moment of the live page has it
+	Prometheus []Exposed // names
+	MAD        []Field   // fields of attributes of performance management
+}
+
+// PartFunc receives a part of a figure: of a stall the cause, of marks the reason.
+type PartFunc func(part string, value float64)
+
+// Live is where a moment of the live page has a figure. Of a counter it has how much came since the
+// moment before.
+type Live struct {
+	Key       string // empty: it has not
+	PerSecond bool
+}
+
+// Exposed is a metric of Prometheus, under our own names or, from "node_", those of node_exporter.
+type Exposed struct {
+	Name  string
+	Help  string // of the port, or of the other program; empty: Figure.Meaning
+	Far   bool   // it is of the port at the end of the link, and not of the port that sends into it
+	Where func(At) bool
+	As    func(float64) float64 // from the unit of the figure to that of the name; nil: they are the same
+}
+
+// Field is a field of an attribute of performance management of InfiniBand. Counters do not
+// overflow.
+type Field struct {
+	Attribute uint16
+	At, Bits  int // in the attribute, in bytes and bits
+	Selected  int // bit of CounterSelect
+	Far       bool
+}
+
+// At is an object in the state of a run.
+type At struct {
+	*View
+	Of   Object
+	Hop  fabric.Hop // of a link
+	Flow int        // of a flow its index in Fabric.Flows
+}
+
+// String names the object.
+func (x At) String() string {
+	if x.Of == Flow {
+		return x.c.fabric.Flows[x.Flow].Name
+	}
+	return x.c.fabric.LinkName(x.Hop)
+}
+
+// Figures yields the rows of the table for an object, in the order of documents.
+func Figures(of Object) func(yield func(*Figure) bool) {
+	return func(yield func(*Figure) bool) {
+		for _, f := range table {
+			if f.Of == of && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// AllFigures returns all rows of the table, in the order of documents.
+func AllFigures() []*Figure { return slices.Clone(table) }
+
+// Find returns the row of a figure; nil: there is none.
+func Find(of Object, name string) *Figure {
+	for f := range Figures(of) {
+		if f.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// ends returns the ends of the names of a figure: "" if it has one name.
+func (f *Figure) ends() []string {
+	if f.Ends == nil {
+		return []string{""}
+	}
+	return f.Ends
+}
+
+func (f *Figure) name(end string) string {
+	if end == "" {
+		return f.Name
+	}
+	return f.Name + "." + end
+}
+
+// names yields all names of figures in expressions, those of links and of flows alike.
+func names(yield func(string, *Figure) bool) {
+	for _, f := range table {
+		if f.over == nil {
+			continue
+		}
+		for _, end := range f.ends() {
+			if !yield(f.name(end), f) {
+				return
+			}
+		}
+	}
+}
+
+// figures yields what expressions have of an object.
+func (x *object) figures(yield func(term) bool) {
+	of := Flow
+	if x.work == 0 && x.flows == nil {
+		of = Link
+	}
+	for f := range Figures(of) {
+		if f.over == nil || x.work > 0 && !f.Works {
+			continue
+		}
+		for _, end := range f.ends() {
+			if !yield(term{*x, f, f.over, end}) {
+				return
+			}
+		}
+	}
+}
+
+// Expression reports whether expressions have the figure.
+func (f *Figure) Expression() bool { return f.over != nil }
+
+// By returns the name of the parts of a figure ("cause"); empty: it has none.
+func (f *Figure) By() string { return f.by }
+
+// Read returns the figure of an object: a counter as it is, a state, or a mean over the run so far.
+// It is not a number where the object has none, or where it has parts or several names.
+func (f *Figure) Read(x At) float64 {
+	switch {
+	case f.read != nil:
+		return f.read(x)
+	case f.over == nil || f.ends()[0] != "":
+		return math.NaN()
+	case x.End() == 0 && f.Kind == Counter:
+		return 0
+	}
+	o := object{hop: x.Hop}
+	if f.Of == Flow {
+		o.flows = []int{x.Flow}
+	}
+	return x.c.figure(&term{object: o, row: f, formula: f.over}, 0, x.End())
+}
+
+// Each passes on the parts of a figure of an object that has some.
+func (f *Figure) Each(x At, part PartFunc) {
+	if f.each != nil {
+		f.each(x, part)
+	}
+}
+
+// Sentence is the meaning as a sentence.
+func (f *Figure) Sentence() string {
+	text := strings.ReplaceAll(f.Meaning, "`", "")
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// Links yields all directions of links in the state of a run.
+func (v *View) Links(yield func(At) bool) {
+	for w := range v.c.fabric.Wires {
+		for from := range 2 {
+			if !yield(At{View: v, Hop: fabric.Hop{Wire: w, From: from}}) {
+				return
+			}
+		}
+	}
+}
+
+// EachFlow yields all flows.
+func (v *View) EachFlow(yield func(At) bool) {
+	for i := range v.c.fabric.Flows {
+		if !yield(At{View: v, Of: Flow, Flow: i}) {
+			return
+		}
+	}
+}
+
+// Objects yields all objects of a kind.
+func (v *View) Objects(of Object) func(yield func(At) bool) {
+	if of == Flow {
+		return v.EachFlow
+	}
+	return v.Links
+}
+
+// Ethernet reports whether a link is one of Ethernet.
+func (x At) Ethernet() bool { return InBytes(x.c.fabric, x.Hop.Wire) }
+
+func (x At) infiniBand() bool { return !x.Ethernet() }
+
+// fromSwitch reports whether a switch sends into a link.
+func (x At) fromSwitch() bool {
+	return x.c.fabric.Nodes[x.c.fabric.Wires[x.Hop.Wire].Ends[x.Hop.From].Node].Switch != nil
+}
+
+// portState returns the state of the port that sends into a link, or of the port at its end.
+func (x At) portState(far bool) *PortState {
+	end := x.Hop.From
+	if far {
+		end = 1 - end
+	}
+	p := x.c.fabric.Wires[x.Hop.Wire].Ends[end]
+	return x.Port(p.Node, p.Port)
+}
+
+// sentTotal is a counter of the port that sends into a link, and ofFlow of a flow.
+func sentTotal(column int) func(At) float64 {
+	return func(x At) float64 { return float64(x.c.last(x.c.out(x.Hop) + column)) }
+}
+
+func ofFlow(column int) func(At) float64 {
+	return func(x At) float64 { return float64(x.c.last(x.c.ofFlows + x.Flow*flowColumns + column)) }
+}
+
+// whole is the bytes of the data frames that have begun on a link. Of a frame that has not left
+// while the run runs, it is the part that has.
+func whole(x At) float64 {
+	if x.c.closed {
+		return float64(x.c.tallies[x.c.out(x.Hop)/portColumns].Bytes)
+	}
+	return sentTotal(outBytes)(x)
+}
+
+// packets are data frames and ACKs.
+func packets(x At) float64 { return sentTotal(outFrames)(x) + sentTotal(outAcks)(x) }
+
+// octets are those between the delimiters that a link of InfiniBand has carried, in units of 4.
+func octets(x At) float64 {
+	ack := x.c.fabric.Framing().Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand})
+	return math.Floor((whole(x) + sentTotal(outAcks)(x)*float64(ack)) / 4)
+}
+
+// words is a time in units of 4 octets on the link, that of PortSamplesControl.
+func words(of func(At) float64) func(At) float64 {
+	return func(x At) float64 {
+		return math.Floor(of(x) / float64(max(x.c.fabric.Wires[x.Hop.Wire].Link.Rate.Serialise(4), 1)))
+	}
+}
+
+// queued is how many bytes wait for a link; not a number where it cannot be found.
+func queued(x At) float64 {
+	if n := x.portState(false).Queue; n >= 0 {
+		return float64(n)
+	}
+	return math.NaN()
+}
+
+// activeRate is the rate of a flow over the time in which it had something to send.
+func activeRate(x At) float64 {
+	active := unit.Duration(0)
+	for _, a := range x.c.lives[x.Flow].active {
+		active += max(0, min(a.To, x.End()).Sub(a.From))
+	}
+	return ofFlow(flowBytes)(x) / active.Seconds()
+}
+
+// resent is a counter of the flows that send lost packets again; 0 of others.
+func resent(column int) func(At) float64 {
+	return func(x At) float64 {
+		if x.c.ofStreams == 0 {
+			return 0
+		}
+		return float64(x.c.last(x.c.ofStreams + x.Flow*tcpColumns + column))
+	}
+}
+
+// Conversions to the units of Prometheus.
+func inSeconds(ps float64) float64 { return unit.Duration(ps).Seconds() }
+
+func bytesInBits(bytes float64) float64 { return 8 * bytes }
+
+func blocksInBytes(n float64) float64 { return n * wire.BlockSize }
+
+// nanoseconds are the ticks of node_exporter, of model time.
+func nanoseconds(ps float64) float64 { return math.Round(unit.Duration(ps).Seconds() * 1e9) }
+
+// reasonsOf passes on how often something happened at the port that sends into a link, by the
+// reason.
+func reasonsOf(of func(*causes) []int64) func(At, PartFunc) {
+	return func(x At, part PartFunc) {
+		if why := x.c.causes[x.c.out(x.Hop)/portColumns]; why != nil {
+			for _, r := range ReasonCounts(of(why)) {
+				part(r.Reason.String(), float64(r.Count))
+			}
+		}
+	}
+}
+
+// known is a reader of a state that is not known where it is 0.
+func known(of func(At) float64) func(At) float64 {
+	return func(x At) float64 {
+		if v := of(x); v > 0 {
+			return v
+		}
+		return math.NaN()
+	}
+}
+
+// stalledBy passes on the times in counters by cause, of the causes that occurred.
+func stalledBy(first func(At) int) func(At, PartFunc) {
+	return func(x At, part PartFunc) {
+		for b := port.LinkBusy; b < port.Blocks; b++ {
+			if t := x.c.last(first(x) + int(b)); t > 0 {
+				part(b.String(), float64(t))
+			}
+		}
+	}
+}
+
+// truth is 1 or 0.
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
