@@ -456,8 +456,8 @@ func TestSubnetResweep(t *testing.T) {
 				ports && !strings.Contains(string(text), "link: up11, state: up}") {
 				t.Errorf("the routes have not changed: %v\n%s", err, text)
 			}
-			for _, l := range r.Losses {
-				if !strings.HasPrefix(l.Link, "up11") {
+			for _, l := range r.Losses { // after a frame that is lost, others come out of turn
+				if !strings.HasPrefix(l.Link, "up11") && l.Reason != "not-in-turn" {
 					t.Errorf("lost elsewhere: %+v", l)
 				}
 			}
