@@ -249,11 +249,11 @@ func (p *plant) whole() {
 // and that in the end all of it is free.
 func (p *plant) conserved(c *switchd.OutputQueuedConfig) {
 	p.tb.Helper()
-	type account struct {
+	type charge struct {
 		input uint16
 		class uint8
 	}
-	taken, part := make(map[account]int64), make(map[uint16]int64)
+	taken, part := make(map[charge]int64), make(map[uint16]int64)
 	room := int64(c.Memory)
 	if !c.Pooled {
 		room /= int64(len(c.Ports))
@@ -266,7 +266,7 @@ func (p *plant) conserved(c *switchd.OutputQueuedConfig) {
 		case e.Kind != trace.Arrive || kind != wire.Data:
 			continue
 		}
-		who, where := account{input: e.Port}, e.Port
+		who, where := charge{input: e.Port}, e.Port
 		if c.Ports[0].FlowControl == port.PriorityPauseFrames {
 			who.class = e.Lane
 		}

@@ -77,17 +77,17 @@ type coming struct {
 // peer is what is known at the other end of a port, counted without help of
 // package port: blocks since the beginning.
 type peer struct {
-	mine   [port.Lanes]account // what the switch may send
-	theirs [port.Lanes]account // what the peer may send
-	handed [port.Lanes]int     // what of it has come
-	busy   unit.Time           // its own line
-	free   unit.Time           // the switch's line, towards it
-	due    unit.Time           // of the last frame towards it
-	closed bool                // it gives no credit by itself
+	mine   [port.Lanes]laneCredit // what the switch may send
+	theirs [port.Lanes]laneCredit // what the peer may send
+	handed [port.Lanes]int        // what of it has come
+	busy   unit.Time              // its own line
+	free   unit.Time              // the switch's line, towards it
+	due    unit.Time              // of the last frame towards it
+	closed bool                   // it gives no credit by itself
 }
 
-// account is one direction of a lane.
-type account struct{ sent, limit int }
+// laneCredit is the credit of one direction of a lane.
+type laneCredit struct{ sent, limit int }
 
 // newRig returns a rig whose peers offer all the room there is, at once, unless
 // their ports are among the closed ones.

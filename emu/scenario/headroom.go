@@ -15,9 +15,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// account is a room for frames, the part of an input in the memory of a switch or the ingress of an
-// endpoint, with watermarks to compute or to check.
-type account struct {
+// losslessBuffer is a buffer that stops those who send to it: the part of an input in the memory of
+// a switch, or the ingress of an endpoint, with watermarks to compute or to check.
+type losslessBuffer struct {
 	node      string
 	kind      string // of the node: switch or endpoint
 	owner     *nodeRef
@@ -30,7 +30,7 @@ type account struct {
 	inputs    []input
 }
 
-// input is a link whose sender the account stops.
+// input is a link whose sender a losslessBuffer stops.
 type input struct {
 	link     int
 	side     int // from which end the frames come: A (0) or B (1)
@@ -64,15 +64,15 @@ func (r *resolver) checkMemories() {
 	}
 }
 
-// memory returns the account of an input of an output-queued switch, without watermarks.
-func (r *resolver) memory(s *Switch, m *nodeRef) *account {
+// memory returns the buffer of an input of an output-queued switch, without watermarks.
+func (r *resolver) memory(s *Switch, m *nodeRef) *losslessBuffer {
 	ports := len(m.links)
 	room := s.Memory.Total(ports) / unit.Size(ports)
 	called := fmt.Sprintf("the part of an input, %v", room)
 	if !s.Memory.PerPort {
 		called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 	}
-	return &account{node: s.Name, kind: "switch", owner: m, room: room, called: called,
+	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, room: room, called: called,
 		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
 }
 
@@ -190,7 +190,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 	}
 	left.High = left.Room
 	for _, in := range r.inputs(m, s.Name, uint8(s.Lossless)) {
-		a := account{node: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
+		a := losslessBuffer{node: s.Name, kind: "switch", room: left.Room, factor: s.Headroom}
 		if in.link != link {
 			continue
 		}
@@ -258,7 +258,7 @@ func (r *resolver) checkAdapters() {
 		if r.family(e.Name) != wire.Ethernet {
 			continue
 		}
-		a := &account{node: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
+		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
 			called: fmt.Sprintf("its ingress, %v", e.Ingress), high: &e.High, low: &e.Low, factor: 1}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4
@@ -339,9 +339,9 @@ func (r *resolver) sharpen(in *input) {
 	}
 }
 
-// setWatermarks computes the watermarks of an account that are not given, and refuses
+// setWatermarks computes the watermarks of a losslessBuffer that are not given, and refuses
 // those in the wrong order or with less than the headroom above them.
-func (r *resolver) setWatermarks(a *account) {
+func (r *resolver) setWatermarks(a *losslessBuffer) {
 	v := a.owner.view
 	highNode, lowNode := v.node("high"), v.node("low")
 	var tight *input // the one with the lowest limit
@@ -394,18 +394,18 @@ func (r *resolver) setWatermarks(a *account) {
 }
 
 // most returns the highest watermark with which an input has its headroom.
-func (i *input) most(a *account) unit.Size {
+func (i *input) most(a *losslessBuffer) unit.Size {
 	return (a.room - i.least(a)) / unit.Size(i.shares)
 }
 
 // least returns the least room above the watermark.
-func (i *input) least(a *account) unit.Size {
+func (i *input) least(a *losslessBuffer) unit.Size {
 	return unit.Size(math.Ceil(a.factor * float64(i.needs())))
 }
 
 // tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too
 // small for any.
-func (r *resolver) tooLittle(a *account, in *input, high unit.Size, at spot) {
+func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at spot) {
 	each := ""
 	if in.shares > 1 {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
@@ -461,7 +461,7 @@ func (s *Scenario) Derived() []Threshold {
 }
 
 // derive records a computed watermark.
-func (r *resolver) derive(a *account, key string, value unit.Size) {
+func (r *resolver) derive(a *losslessBuffer, key string, value unit.Size) {
 	key = a.kind + "." + key
 	i := slices.IndexFunc(r.derived, func(d Threshold) bool { return d.Key == key && d.Bytes == int64(value) })
 	if i < 0 {

@@ -98,7 +98,7 @@ type portRecord struct {
 
 // history is the part of a record that does not survive a gap in the capture.
 type history struct {
-	lanes   map[uint8]*account
+	lanes   map[uint8]*laneCredit
 	numbers map[sequence]*number
 	pause   *pause // nil: the port has not been paused
 

@@ -9,8 +9,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// account is the credit of a lane at the port that sends on it.
-type account struct {
+// laneCredit is the credit of a lane at the port that sends on it.
+type laneCredit struct {
 	sent, limit uint16
 	outbound    bool // the capture has the flow control packets that this port sends
 	sentKnown   bool // FCTBS is known
@@ -31,14 +31,14 @@ const (
 	half    = modulus / 2
 )
 
-func (c *Checker) account(at where, lane uint8) *account { return entry(&c.port(at).lanes, lane) }
+func (c *Checker) credit(at where, lane uint8) *laneCredit { return entry(&c.port(at).lanes, lane) }
 
 // grant takes a flow control packet: the blocks that its sender has sent, and the limit of its
 // peer.
 func (c *Checker) grant(p *Packet, at where, out bool) {
 	f := &p.Frame
 	if out {
-		a := c.account(at, f.Lane)
+		a := c.credit(at, f.Lane)
 		if a.sentKnown && f.Credit().Op != wire.OpInit { // with that a link begins again
 			c.Checked[Credit]++
 			if a.sent != f.Credit().FCTBS {
@@ -50,10 +50,10 @@ func (c *Checker) grant(p *Packet, at where, out bool) {
 	}
 	switch {
 	case p.Carried:
-		a := c.account(at.peer(), f.Lane)
+		a := c.credit(at.peer(), f.Lane)
 		a.coming = append(a.coming, grant{p.Trailer.Due, f.Credit().FCCL})
 	case !out:
-		a := c.account(at, f.Lane)
+		a := c.credit(at, f.Lane)
 		if f.Credit().Op == wire.OpInit && !a.sentKnown { // nothing is sent before it
 			a.sent, a.sentKnown = 0, true
 		}
@@ -76,7 +76,7 @@ func (c *Checker) checkCredit(p *Packet, at where) {
 	default:
 		return
 	}
-	a := c.account(at, n)
+	a := c.credit(at, n)
 	for len(a.coming) > 0 && a.coming[0].due <= p.Trailer.Head {
 		a.limit, a.limitKnown = a.coming[0].limit, true
 		a.coming = slices.Delete(a.coming, 0, 1)
