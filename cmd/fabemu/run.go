@@ -205,7 +205,7 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	}()
 	release := func() {}
 	if f.Log != "" || len(f.Record) > 0 || o.Trace != nil || o.Capture != nil {
-		release = files.Reserve(dir, roomForResults) // long files may fill the disk
+		release = files.Reserve(dir, roomForResults(s)) // long files may fill the disk
 	}
 	defer release()
 	if err := out.open(f, dir, &o); err != nil {
@@ -236,16 +236,18 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	if result == nil {
 		return failure{err}
 	}
+	defer files.Reserve(dir, roomForPage)()
 	if sub != nil {
 		var failed error
 		result.Subnet, failed = sub.Report()
 		err = errors.Join(err, failed)
 	}
 	// The result is printed even where it cannot be written.
-	if e := errors.Join(out.record(result), result.Write(dir, summary.Pictures)); e != nil {
+	if e := out.record(result); e != nil {
 		result.Unwritten = append(result.Unwritten, e.Error())
 		err = errors.Join(err, e)
 	}
+	err = errors.Join(err, result.Write(dir, summary.Pictures))
 	page.End("The run is over. fabemu live " + dir + " shows its results.")
 	switch {
 	case f.repeated != nil:
@@ -261,9 +263,15 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 	return exit(f.status(result.Result))
 }
 
-// roomForResults is how many bytes of the disk are kept for the results of a run that also writes
-// logs or captures.
-const roomForResults = 4 << 20
+// roomForPage is how many bytes of the disk the files of a result leave for report.html.
+const roomForPage = 256 << 10
+
+// roomForResults returns how many bytes of the disk are kept for the results of a run that also
+// writes logs or captures: result.json has some 500 bytes for a flow, a link and a buffer.
+func roomForResults(s *scenario.Scenario) int {
+	const least, each = 4 << 20, 2 << 10
+	return least + each*(len(s.Flows)+len(s.Links)+len(s.Endpoints))
+}
 
 // showInterfaces names the interfaces of this machine that the run is about to change.
 func showInterfaces(s *scenario.Scenario) {

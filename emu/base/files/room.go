@@ -6,7 +6,7 @@ import (
 )
 
 // Reserve takes so many bytes of a folder's disk until release is called: what others write
-// meanwhile leaves that much room. Where there is less, nothing is reserved. A file system that
+// meanwhile leaves that much room. It takes at most half of what there is. A file system that
 // compresses may reserve less.
 func Reserve(dir string, bytes int) (release func()) {
 	f, err := os.CreateTemp(dir, ".room-")
@@ -20,12 +20,14 @@ func Reserve(dir string, bytes int) (release func()) {
 			os.Remove(f.Name())
 		}
 	})
-	block := make([]byte, 64<<10)
-	for ; bytes > 0; bytes -= len(block) {
-		if _, err := f.Write(block); err != nil {
-			release()
-			break
-		}
+	block, taken := make([]byte, 64<<10), int64(0)
+	for err == nil && taken < 2*int64(bytes) {
+		var n int
+		n, err = f.Write(block)
+		taken += int64(n)
+	}
+	if f.Truncate(taken/2) != nil {
+		release()
 	}
 	return release
 }

@@ -37,7 +37,8 @@ const (
 
 // ReadDir reads the results of a run, in each form up to Form. A directory in which something is
 // missing, or that a newer version has written in a newer form, or whose files are of two runs, is
-// refused. The error lists all that is wrong with it.
+// refused. The error lists all that is wrong with it. A file that the result says found no room on
+// the disk (Unwritten) may be missing.
 func ReadDir(dir string) (*Dir, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a results directory", dir)
@@ -53,7 +54,9 @@ func ReadDir(dir string) (*Dir, error) {
 		b, err := files.Read(filepath.Join(dir, name), most)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, name)
+			if d.Files[name] != "" || len(d.Unwritten) == 0 { // the result names a file that found no room
+				missing = append(missing, name)
+			}
 			return
 		case err == nil:
 			if sum := sha256.Sum256(b); d.Files != nil && name != ResultFile &&

@@ -54,48 +54,50 @@ type Picture struct {
 }
 
 // WriteDir writes the results of a run to a directory, which it makes if it does not exist:
-// series.csv, resolved.yaml (unless resolved is nil), rates.svg, and result.json last, so that if
-// it exists the others do too. Each file appears whole or not at all; series.csv takes the place of
-// the one by WritePartial. It sets r.Directory. The pictures are the caller's (package summary);
-// draw may be nil.
+// resolved.yaml (unless resolved is nil), series.csv, the files of a workload, rates.svg, and
+// result.json last. Each file appears whole or not at all; series.csv takes the place of the one by
+// WritePartial. Where the disk has no room for all, result.json comes first and then the others in
+// this order (files.WriteAll): r.Unwritten names those that are not there, and so does the error.
+// It sets r.Directory. The pictures are the caller's (package summary); draw may be nil.
 func WriteDir(dir string, r *Result, c *metrics.Collector, resolved []byte, draw Draw) error {
+	lost := func(name string, err error) {
+		delete(r.Files, name)
+		r.Unwritten = append(r.Unwritten, fmt.Sprintf("results: %s is not written: %v", name, files.Reason(err)))
+	}
 	if err := files.MakeAll(dir); err != nil {
+		lost(dir, err)
 		return fmt.Errorf("results: %w", err)
 	}
 	series := c.Outline()
 	if r.AllPoints {
 		series = c.Series()
 	}
-	type file struct {
-		name  string
-		write func(io.Writer) error
+	all := []files.File{{Name: ResultFile, Write: func(w io.Writer) error { return WriteJSON(w, r) }}}
+	add := func(name string, write func(io.Writer) error) {
+		all = append(all, files.File{Name: name, Write: func(w io.Writer) error {
+			sum := sha256.New()
+			err := write(io.MultiWriter(w, sum))
+			r.record(name, hex.EncodeToString(sum.Sum(nil)))
+			return err
+		}})
 	}
-	all := []file{
-		{SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) }},
-		{transfersFile(r), func(w io.Writer) error { return writeTransfers(w, transfersFile(r), c) }},
-		{ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err }},
+	if resolved != nil {
+		add(ResolvedFile, func(w io.Writer) error { _, err := w.Write(resolved); return err })
+	}
+	add(SeriesFile, func(w io.Writer) error { return WriteSeries(w, r, series) })
+	if name := transfersFile(r); name != "" {
+		add(name, func(w io.Writer) error { return writeTransfers(w, name, c) })
 	}
 	if draw != nil {
 		for _, p := range draw(r, series) {
-			all = append(all, file{p.Name, p.SVG})
+			add(p.Name, p.SVG)
 		}
 	}
-	all = append(all, file{ResultFile, func(w io.Writer) error { return WriteJSON(w, r) }})
-	for _, f := range all {
-		if f.name == ResolvedFile && resolved == nil || f.name == "" {
-			continue
-		}
-		sum := sha256.New()
-		err := files.Write(filepath.Join(dir, f.name),
-			func(w io.Writer) error { return f.write(io.MultiWriter(w, sum)) })
-		if err != nil {
-			return fmt.Errorf("results: %w", err)
-		}
-		if f.name != ResultFile {
-			r.record(f.name, hex.EncodeToString(sum.Sum(nil)))
-		}
-	}
+	err := files.WriteAll(dir, all, lost)
 	r.Directory = dir
+	if err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
 	return nil
 }
 

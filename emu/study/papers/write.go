@@ -3,7 +3,6 @@ package papers
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 
 	"fabemu/emu/base/files"
@@ -40,23 +39,13 @@ func Files(figures []*Figure) []string {
 	return names
 }
 
-// WriteDir writes the result into a directory, which it makes if it does not exist: pictures in a
-// style, claims.csv, claims.md, report.html, and claims.json last, so that if it exists the others
-// do too. It sets r.Directory.
+// WriteDir writes the result into a directory, which it makes if it does not exist: report.html,
+// claims.csv, claims.md, pictures in a style, and claims.json last, so that if it exists the others
+// do too. Where the disk has no room for all, claims.json comes first and then the others in this
+// order (files.WriteAll), and the error names those that are not there. It sets r.Directory.
 func (r *Result) WriteDir(dir string, style plot.Style) error {
 	if err := files.MakeAll(dir); err != nil {
 		return fmt.Errorf("results: %w", err)
-	}
-	write := func(name string, to func(io.Writer) error) error {
-		if err := files.Write(filepath.Join(dir, name), to); err != nil {
-			return fmt.Errorf("results: %w", err)
-		}
-		return nil
-	}
-	for _, p := range r.pictures() {
-		if err := style.Files(p.Name, p.Figure, write); err != nil {
-			return err
-		}
 	}
 	pictures := func(name string) string {
 		for _, format := range []string{"svg", "png"} {
@@ -66,24 +55,25 @@ func (r *Result) WriteDir(dir string, style plot.Style) error {
 		}
 		return ""
 	}
-	for _, x := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{TableFile, r.WriteCSV},
-		{MatrixFile, r.WriteMatrix},
-		{DocumentFile, func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }},
-		{PageFile, r.WritePage},
-		{ClaimsFile, r.WriteJSON},
-	} {
-		if x.name == MatrixFile && r.matrices() == nil {
-			continue
-		}
-		if err := write(x.name, x.write); err != nil {
-			return err
-		}
+	all := []files.File{
+		{Name: ClaimsFile, Write: r.WriteJSON},
+		{Name: PageFile, Write: r.WritePage},
+		{Name: TableFile, Write: r.WriteCSV},
+		{Name: DocumentFile, Write: func(w io.Writer) error { return r.WriteMarkdown(w, pictures) }},
+	}
+	if r.matrices() != nil {
+		all = append(all, files.File{Name: MatrixFile, Write: r.WriteMatrix})
+	}
+	for _, p := range r.pictures() {
+		_ = style.Files(p.Name, p.Figure, func(name string, to func(io.Writer) error) error {
+			all = append(all, files.File{Name: name, Write: to})
+			return nil
+		})
 	}
 	r.Directory = dir
+	if err := files.WriteAll(dir, all, func(string, error) {}); err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
 	return nil
 }
 
