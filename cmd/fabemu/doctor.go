@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"fabemu/emu"
@@ -73,7 +74,7 @@ func diagnose(ctx context.Context, s *scenario.Scenario) (*diagnosis, error) {
 		return nil, err
 	}
 	meter := host.StartCPUMeter()
-	p, err := findDilation(ctx, s, emu.Options{NewStack: netstack.New})
+	p, err := findDilation(ctx, s, emu.Options{NewStack: netstack.New}, propose.Longest)
 	if ended := ctx.Err(); ended != nil {
 		return nil, ended
 	}
@@ -109,27 +110,29 @@ func (d *diagnosis) print(w io.Writer, look terminal.Look) {
 	fmt.Fprint(w, "\n"+p.String())
 }
 
-// findDilation finds by trial the dilation that this machine sustains for a scenario.
-func findDilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*propose.Proposal, error) {
+// findDilation finds by trial the dilation that this machine sustains for a scenario, with a run
+// that is no longer than a limit.
+func findDilation(ctx context.Context, s *scenario.Scenario, o emu.Options, longest time.Duration) (*propose.Proposal, error) {
 	n := newNotice(s.Name)
 	defer n.end()
 	n.show("trying dilations", math.NaN())
-	return propose.Dilation(ctx, s, o)
+	return propose.Dilation(ctx, s, o, longest)
 }
 
 // autoDilation gives a scenario the smallest dilation that this machine sustains for it, where
 // --dilation auto asks for it, and prints it with the reason on standard error. Where none is
 // sustained, there is no run.
 func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error {
-	if f.Dilation != "auto" || f.Clock != emu.WallClock {
-		return nil
+	longest, auto, err := autoLimit(f.Dilation)
+	if !auto || err != nil || f.Clock != emu.WallClock {
+		return err
 	}
 	if err := host.NeedsLinux("--dilation auto"); err != nil {
 		return err
 	}
 	o := f.Options
 	o.Version = version()
-	proposal, err := findDilation(ctx, s, o)
+	proposal, err := findDilation(ctx, s, o, longest)
 	if err != nil {
 		return failed(err)
 	}
@@ -142,4 +145,20 @@ func (f *runFlags) autoDilation(ctx context.Context, s *scenario.Scenario) error
 	p.Paragraph(0, fmt.Sprintf("%s: dilation %d. %s", s.Name, proposal.Dilation, proposal.Reason))
 	fmt.Fprint(os.Stderr, p.String())
 	return nil
+}
+
+// autoLimit reports whether a --dilation is auto, maybe with a limit as in auto:8h, and returns how
+// long the run may take.
+func autoLimit(dilation string) (longest time.Duration, auto bool, err error) {
+	word, limit, given := strings.Cut(dilation, ":")
+	if word != "auto" {
+		return 0, false, nil
+	}
+	if !given {
+		return propose.Longest, true, nil
+	}
+	if longest, err = time.ParseDuration(limit); err != nil || longest <= 0 {
+		return 0, true, fmt.Errorf("--dilation %s: give the time that the run may take, such as auto:8h or auto:90m", dilation)
+	}
+	return longest, true, nil
 }

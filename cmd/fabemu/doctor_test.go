@@ -51,24 +51,36 @@ func TestDoctorJSON(t *testing.T) {
 	}
 }
 
-// The results have the dilation that --dilation auto chooses, in one process and in several. On a
-// machine that sustains none there is no run, and the error names the best trial.
+// The results have the dilation that --dilation auto chooses, in one process and in several. It is
+// none with which the run is longer than an hour, or the user's limit. On a machine that sustains
+// none there is no run, and the error names the best trial and what to do.
 func TestDilationAuto(t *testing.T) {
-	for _, placement := range []string{"goroutine", "domain"} {
-		t.Run(placement, func(t *testing.T) { testDilationAuto(t, placement) })
+	for name, x := range map[string]struct {
+		placement, dilation string
+		most                int64
+	}{
+		"goroutine": {"goroutine", "auto", 3_600_000},
+		"domain":    {"domain", "auto", 3_600_000},
+		"process":   {"process", "auto", 3_600_000},
+		"a limit":   {"process", "auto:20ms", 20},
+	} {
+		t.Run(name, func(t *testing.T) { testDilationAuto(t, x.placement, x.dilation, x.most) })
 	}
 }
 
-func testDilationAuto(t *testing.T, placement string) {
+func testDilationAuto(t *testing.T, placement, dilation string, most int64) {
 	dir := filepath.Join(t.TempDir(), "out")
-	c := exec.Command(binary, "run", "--dilation", "auto", "--placement", placement, "--out", dir, "-")
+	c := exec.Command(binary, "run", "--dilation", dilation, "--placement", placement, "--out", dir, "-")
 	c.Stdin = strings.NewReader("name: pair\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1GB/s}}\nswitches: {S: {}}\n" +
 		"endpoints: [a, b]\nlinks: [a - S, b - S]\nflows: [{name: f, from: a, to: b}]\n")
 	var said strings.Builder
 	c.Stderr = &said
 	if out, err := c.Output(); err != nil {
 		_, begun := os.Stat(filepath.Join(dir, "result.json"))
-		if c.ProcessState.ExitCode() != 2 || !strings.Contains(said.String(), "sustains no dilation for pair; the best was ") || begun == nil {
+		_, after, found := strings.Cut(said.String(), "sustains no dilation for pair; the best was ")
+		number, _, _ := strings.Cut(after, ",")
+		best, wrong := strconv.ParseInt(number, 10, 64)
+		if c.ProcessState.ExitCode() != 2 || !found || begun == nil || wrong != nil || best > most || !strings.Contains(after, "end other work on this machine") {
 			t.Errorf("%v\n%s\n%s", err, out, said.String())
 		}
 		return
@@ -77,6 +89,9 @@ func testDilationAuto(t *testing.T, placement string) {
 	number, _, ok2 := strings.Cut(after, ". The")
 	if !ok || !ok2 {
 		t.Fatalf("it does not say what it chose: %s", said.String())
+	}
+	if chosen, err := strconv.ParseInt(number, 10, 64); err != nil || chosen > most {
+		t.Errorf("it chose %s, want at most %d: %v", number, most, err)
 	}
 	resolved, err := os.ReadFile(filepath.Join(dir, "resolved.yaml"))
 	if err != nil {

@@ -49,7 +49,8 @@ type runFlags struct {
 // runChoices are the flags of run that no option of a package has.
 type runChoices struct {
 	// Slow the model down by this factor, so that this machine keeps up; auto: the lowest at which
-	// it does (default: from the scenario).
+	// it does in a run of at most an hour; auto:8h: of at most 8 hours (default: from the
+	// scenario).
 	Dilation string `flag:"dilation" group:"Scenario" arg:"N|auto" idle:"clock=virtual"`
 	// Seed of the random numbers (default: from the scenario).
 	Seed string `flag:"seed" arg:"N" needs:"!seeds"`
@@ -145,9 +146,11 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 			return nil, fmt.Errorf("--%w", err)
 		}
 	}
-	if c.Flags().Changed("dilation") && f.Dilation != "auto" {
+	if _, auto, err := autoLimit(f.Dilation); err != nil {
+		return nil, err
+	} else if c.Flags().Changed("dilation") && !auto {
 		if _, err := strconv.ParseInt(f.Dilation, 10, 64); err != nil {
-			return nil, fmt.Errorf("--dilation %s: use a whole number such as 200, which makes the model 200 times slower, or auto", f.Dilation)
+			return nil, fmt.Errorf("--dilation %s: use a whole number such as 200, which makes the model 200 times slower, auto, or auto:8h", f.Dilation)
 		}
 		sets = append(sets, scenario.Set{Path: "wall.dilation", Value: f.Dilation, As: "--dilation " + f.Dilation})
 	}

@@ -30,19 +30,21 @@ const sensible = 1000
 // Dilation finds the smallest dilation that this machine sustains for a scenario with some options:
 // Timing, Link, Placement, Pin, NewStack, Schemes and Version count, and for parts on other hosts
 // or started by hand the trials are in this process. It takes some seconds and needs the machine
-// for itself. A scenario with real guests, or one in which nothing is sent, is a *errs.Mistake.
-func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Proposal, error) {
+// for itself. A run at a dilation that is proposed takes no longer than longest: Longest unless the
+// user gave a limit. A scenario with real guests, or one in which nothing is sent, is a
+// *errs.Mistake.
+func Dilation(ctx context.Context, s *scenario.Scenario, o emu.Options, longest time.Duration) (*Proposal, error) {
 	t, err := newTrials(ctx, s, o)
 	if err != nil {
 		return nil, err
 	}
-	most := mostOf(s.Model.Duration)
+	most := mostOf(s.Model.Duration, longest)
 	p, err := search(t.try, most)
 	if err != nil {
 		return nil, err
 	}
 	p.BusyAtPs = int64(t.busyAt)
-	if p.Reason = p.reason(most); t.partly {
+	if p.Reason = p.reason(most, longest); t.partly {
 		p.Reason += " The trials were in one process on this machine. Other hosts, parts that are started by hand, and the network between them were not tried and may need a higher dilation."
 	}
 	return p, nil
@@ -58,15 +60,14 @@ func Sustains(ctx context.Context, s *scenario.Scenario, o emu.Options) (*Trial,
 	return t.try(s.Wall.Dilation)
 }
 
-// longest is how long a run may take at a dilation that is proposed. Whoever wants a longer one
-// chooses the dilation.
-const longest = time.Hour
+// Longest is how long a run may take at a dilation that is proposed, unless the user gives a limit.
+const Longest = time.Hour
 
 // mostTried is the highest dilation that is tried at all.
 const mostTried = 5_000_000
 
 // mostOf returns the highest dilation that may be proposed for a run of a model time.
-func mostOf(d unit.Duration) int64 {
+func mostOf(d unit.Duration, longest time.Duration) int64 {
 	return int64(min(longest.Seconds()/d.Seconds(), mostTried))
 }
 
@@ -136,7 +137,7 @@ func search(try func(dilation int64) (*Trial, error), most int64) (*Proposal, er
 }
 
 // reason gives the reasons in sentences: the trial at the proposed dilation, and the one below.
-func (p *Proposal) reason(most int64) string {
+func (p *Proposal) reason(most int64, longest time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The busiest period starts at %v.", unit.Text(unit.Duration(p.BusyAtPs)))
 	at := slices.IndexFunc(p.Trials, func(t Trial) bool { return t.Dilation == p.Dilation })
@@ -147,9 +148,21 @@ func (p *Proposal) reason(most int64) string {
 		last := p.Trials[len(p.Trials)-1].Dilation
 		fmt.Fprintf(&b, " No dilation up to %d is sustained: end other work on this machine and try again", last)
 		if all := ladder(most); last == all[len(all)-1] && most < mostTried {
-			fmt.Fprintf(&b, ", or choose the dilation yourself: above %d the run takes longer than an hour", most)
+			fmt.Fprintf(&b, ", or allow a longer run, such as --dilation auto:%v: above %d this one takes longer than %v", hours(4*longest), most, hours(longest))
 		}
 		b.WriteByte('.')
 	}
 	return b.String()
+}
+
+// hours prints a duration as people write it: 8h, 1h30m, 20m.
+func hours(d time.Duration) string {
+	s := d.String()
+	if minutes, found := strings.CutSuffix(s, "m0s"); found {
+		s = minutes + "m"
+	}
+	if all, found := strings.CutSuffix(s, "h0m"); found {
+		s = all + "h"
+	}
+	return s
 }

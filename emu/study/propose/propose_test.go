@@ -90,7 +90,7 @@ func TestSearch(t *testing.T) {
 			if p.Dilation != tc.want || p.Sustained != tc.sustained || !slices.Equal(tried, tc.trials) {
 				t.Errorf("%d, %v by trials at %v; want %d, %v by %v", p.Dilation, p.Sustained, tried, tc.want, tc.sustained, tc.trials)
 			}
-			if r := p.reason(5_000_000); !strings.Contains(r, fmt.Sprintf("A dilation of %d is", tc.want)) || strings.Contains(r, "end other work") == tc.sustained {
+			if r := p.reason(5_000_000, Longest); !strings.Contains(r, fmt.Sprintf("A dilation of %d is", tc.want)) || strings.Contains(r, "end other work") == tc.sustained {
 				t.Errorf("the reason is: %s", r)
 			}
 		})
@@ -101,23 +101,32 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A proposal never makes the run longer than an hour.
-func TestNoProposalIsLongerThanAnHour(t *testing.T) {
+// A proposal never makes the run longer than the limit: an hour, unless the user gave one.
+func TestNoProposalIsLongerThanItsLimit(t *testing.T) {
 	for _, x := range []struct {
-		model unit.Duration
-		want  int64
+		model   unit.Duration
+		longest time.Duration
+		want    int64
+		says    string
 	}{
-		{3 * unit.Millisecond, 1_000_000}, {10 * unit.Second, 200}, {unit.Second, 2000}, {3 * 3600 * unit.Second, 1}, {unit.Microsecond, 5_000_000},
+		{3 * unit.Millisecond, Longest, 1_000_000, "such as --dilation auto:4h: above 1200000 this one takes longer than 1h"},
+		{10 * unit.Second, Longest, 200, "takes longer than 1h"},
+		{10 * unit.Second, 8 * time.Hour, 2000, "such as --dilation auto:32h: above 2880 this one takes longer than 8h"},
+		{10 * unit.Second, 90 * time.Second, 5, "such as --dilation auto:6m: above 9 this one takes longer than 1m30s"},
+		{unit.Second, Longest, 2000, "takes longer than 1h"},
+		{3 * 3600 * unit.Second, Longest, 1, "takes longer than 1h"},
+		{3 * 3600 * unit.Second, 6 * time.Hour, 2, "takes longer than 6h"},
+		{unit.Microsecond, Longest, 5_000_000, ""},
 	} {
-		most := mostOf(x.model)
+		most := mostOf(x.model, x.longest)
 		p, err := search(func(d int64) (*Trial, error) {
 			return &Trial{Dilation: d, Achieved: 531185971, Level: report.OrderOnly}, nil
 		}, most)
-		if err != nil || p.Sustained || p.Dilation != x.want || p.Dilation > 1 && unit.Duration(p.Dilation)*(x.model/unit.Microsecond) > 3600*unit.Second/unit.Microsecond {
+		if err != nil || p.Sustained || p.Dilation != x.want || p.Dilation > 1 && float64(p.Dilation)*x.model.Seconds() > x.longest.Seconds() {
 			t.Errorf("%v: a dilation of %d, sustained %v, %v; want %d", x.model, p.Dilation, p.Sustained, err, x.want)
 		}
-		if r := p.reason(most); strings.Contains(r, "longer than an hour") != (most < 5_000_000) {
-			t.Errorf("%v: %s", x.model, r)
+		if r := p.reason(most, x.longest); !strings.Contains(r, x.says) || strings.Contains(r, "takes longer") != (x.says != "") {
+			t.Errorf("%v: %s, want %q", x.model, r, x.says)
 		}
 	}
 }
@@ -195,7 +204,7 @@ func TestBusiest(t *testing.T) {
 func TestDilation(t *testing.T) {
 	s := openWith(t, "hpl2002/fig3b")
 	dilation := s.Wall.Dilation
-	p, err := Dilation(t.Context(), s, emu.Options{Timing: emu.ActualTiming})
+	p, err := Dilation(t.Context(), s, emu.Options{Timing: emu.ActualTiming}, Longest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +228,7 @@ func TestDilation(t *testing.T) {
 func TestDilationOfHosts(t *testing.T) {
 	s := openWith(t, "hpl2002/fig3b")
 	for _, o := range []emu.Options{{Placement: emu.InHosts}, {Placement: emu.InProcesses, ByHand: []string{"A"}}, {}} {
-		p, err := Dilation(t.Context(), s, o)
+		p, err := Dilation(t.Context(), s, o, Longest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +241,7 @@ func TestDilationOfHosts(t *testing.T) {
 func TestDilationIsRefused(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if p, err := Dilation(ended, openWith(t, "hpl2002/fig3b"), emu.Options{}); !errors.Is(err, context.Canceled) {
+	if p, err := Dilation(ended, openWith(t, "hpl2002/fig3b"), emu.Options{}, Longest); !errors.Is(err, context.Canceled) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	quiet := openWith(t, "hpl2002/fig2", "model.duration=10ms")
@@ -240,7 +249,7 @@ func TestDilationIsRefused(t *testing.T) {
 		quiet.Flows[i].Start = quiet.Model.Duration - 1
 	}
 	for name, s := range map[string]*scenario.Scenario{"real guests": openWith(t, "guest/ping"), "nothing is sent": quiet} {
-		if p, err := Dilation(t.Context(), s, emu.Options{}); !errors.As(err, new(*errs.Mistake)) || !strings.Contains(err.Error(), name) {
+		if p, err := Dilation(t.Context(), s, emu.Options{}, Longest); !errors.As(err, new(*errs.Mistake)) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
