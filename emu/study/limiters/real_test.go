@@ -64,3 +64,53 @@ func TestRealProgram(t *testing.T) {
 		t.Errorf("with its protocol %+v, without %+v, an ideal one %+v", real.Limiter, a, real.Ideal)
 	}
 }
+
+// A case in real time is repeated until the machine had the time for it, or for as long as the user
+// allows. The last measurement counts.
+func TestUntilTimed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	s := Ours()[0]
+	for name, x := range map[string]struct {
+		limit     time.Duration
+		timedAt   int // the measurement for which the machine has the time; 0: none
+		cancelAt  int // the measurement after which the user ends it
+		atLeast   int
+		atMost    int
+		cases     int // with an outcome
+		isPartial bool
+	}{
+		"at once":           {limit: time.Hour, timedAt: 1, atLeast: 1, atMost: 1, cases: 1},
+		"the second time":   {limit: time.Hour, timedAt: 2, atLeast: 2, atMost: 2, cases: 1},
+		"without the flag":  {limit: 0, timedAt: 3, atLeast: 1, atMost: 1, cases: 1},
+		"never":             {limit: 100 * time.Millisecond, atLeast: 1, atMost: 1000, cases: 1},
+		"ended by the user": {limit: time.Hour, cancelAt: 2, atLeast: 2, atMost: 2, cases: 0, isPartial: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // a measurement takes four seconds
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var seen []*bench.Real
+			began := time.Now()
+			r, err := Run(ctx, s, Options{Cases: []string{"real/90Mbps"}, Clock: mode.WallClock, UntilTimed: x.limit, judge: func(r *bench.Real) bool {
+				if seen = append(seen, r); len(seen) == x.cancelAt {
+					cancel()
+				}
+				return len(seen) == x.timedAt
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(seen); n < x.atLeast || n > x.atMost || len(r.Cases) != x.cases || r.Partial != x.isPartial {
+				t.Errorf("%d measurements and %d outcomes, partly: %v; want %d to %d and %d, %v", n, len(r.Cases), r.Partial, x.atLeast, x.atMost, x.cases, x.isPartial)
+			}
+			if x.timedAt == 0 && x.cancelAt == 0 && time.Since(began) < x.limit {
+				t.Errorf("it ended before the limit of %v", x.limit)
+			}
+			if last := seen[len(seen)-1]; x.cases > 0 && r.Cases[0].Real.Limiter != last.Limiter {
+				t.Errorf("the outcome has %+v, the last measurement %+v", r.Cases[0].Real.Limiter, last.Limiter)
+			}
+		})
+	}
+}

@@ -35,6 +35,8 @@ type Options struct {
 	UntilTimed time.Duration  `flag:"until-timed" group:"Measurement" arg:"TIME" needs:"!replay"`
 	Fabemu     string         // the version, for the report
 	Done       func(*Outcome) // receives each outcome; may be nil
+
+	judge func(*bench.Real) bool // reports whether the machine had the time; nil: bench.Real.Judged
 }
 
 // packetsOfPrograms is the largest number of packets of a case for another program.
@@ -101,7 +103,7 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			measured, failed = c.measure(within, s, c.Case, trace.add)
 			fault, err = s.ended()
 			done()
-			if fault != nil || err != nil || failed != nil || ctx.Err() != nil || timed(measured) || time.Since(began) >= o.UntilTimed {
+			if fault != nil || err != nil || failed != nil || ctx.Err() != nil || o.timed(measured) || time.Since(began) >= o.UntilTimed {
 				break
 			}
 		}
@@ -145,7 +147,9 @@ func Run(ctx context.Context, s *Subject, o Options) (*Result, error) {
 }
 
 // timed reports whether the machine had the time for the measurement, if it is in real time.
-func timed(r *bench.Report) bool { return r.Real == nil || r.Real.Judged() }
+func (o *Options) timed(r *bench.Report) bool {
+	return r.Real == nil || o.judge == nil && r.Real.Judged() || o.judge != nil && o.judge(r.Real)
+}
 
 // faultOfLimiter reports whether a case has a fault whose cause experiments may find. They are not
 // for faults in real time, which depend on the machine.
