@@ -24,6 +24,7 @@ import (
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/run/process"
+	"fabemu/emu/watch/observe"
 
 	"github.com/google/gopacket"
 	"github.com/google/gopacket/layers"
@@ -307,6 +308,51 @@ func TestGuestsPing(t *testing.T) {
 	shown, err := exec.Command(tshark, "-r", path, "-Y", "icmp", "-T", "fields", "-e", "ip.len", "-e", "frame.len", "-e", "icmp.checksum.status").Output()
 	if got := string(shown); err != nil || got != strings.Repeat("84\t102\t1\n", 40) {
 		t.Errorf("tshark: %v\n%s", err, got)
+	}
+}
+
+// A run with real programs at dilation 1 is judged by what they see, while it runs and at its end,
+// and not by the gaps between frames. At another dilation gaps decide.
+func TestVerdictOfPrograms(t *testing.T) {
+	t.Attr("depends-on", "privileges")
+	needNamespaces(t, "ping")
+	for _, dilation := range []string{"1", "2"} {
+		s, err := Open("guest/ping", runtest.Sets(t, "model.duration=1500ms", "wall.dilation="+dilation, "defaults.endpoint.guest.tcp=reno", "programs.ping.run=ping -c 10 -i 0.05 h2 >/dev/null; echo '{\"least\": 10.5}'")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last observe.Snapshot
+		early := 0 // snapshots with a verdict before a packet has arrived
+		r, err := Run(context.Background(), s, Options{Observe: []observe.Request{{Every: 20 * time.Millisecond, Observer: observe.Func(func(x *observe.Snapshot) {
+			if x.Verdict.Programs == nil && x.Level != "" && x.Level != report.Void {
+				early++
+			}
+			last.Level, last.Reason, last.Verdict = x.Level, x.Reason, x.Verdict
+		})}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, p := &r.Verdict, r.Verdict.Programs
+		if level, reason := report.Judge(v.Figures); v.Level != level || v.Reason != reason {
+			t.Errorf("dilation %s: %s, %q; by the figures %s, %q", dilation, v.Level, v.Reason, level, reason)
+		}
+		if dilation != "1" {
+			if p != nil || last.Verdict.Programs != nil || !strings.Contains(v.Reason, "gaps") || early == 0 {
+				t.Errorf("dilation %s: judged by programs, %+v: %s", dilation, p, v.Reason)
+			}
+			continue
+		}
+		if p == nil || p.Packets < 20 || !(p.ErrorMs.P50 >= 0 && p.ErrorMs.P50 <= p.ErrorMs.P99 && p.ErrorMs.P99 <= p.ErrorMs.Max) {
+			t.Fatalf("ten pings and their answers: %+v", p)
+		}
+		for what, reason := range map[string]string{"the verdict": v.Reason, "the page": last.Reason} {
+			if strings.Contains(reason, "gaps") || !strings.Contains(reason, "of the packets of programs took at most ") || !strings.Contains(reason, "round trips are right to ") {
+				t.Errorf("%s says: %s", what, reason)
+			}
+		}
+		if q := last.Verdict.Programs; q == nil || q.Packets != p.Packets || early > 0 {
+			t.Errorf("the page has %+v, the result %+v; %d verdicts came before a packet", q, p, early)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fabemu/emu"
@@ -82,10 +83,16 @@ type progress struct {
 	endless bool // its user ends it
 	silent  int  // how many parts did not answer in the last line
 	left    pace.Remaining
+
+	serves   bool                            // real programs see the time of the model
+	programs atomic.Pointer[report.Programs] // what they see
 }
 
 func newProgress(s *scenario.Scenario, clock emu.Clock) *progress {
 	p := &progress{notice: newNotice(s.Name), wall: clock != emu.VirtualClock}
+	if _, real := s.Guests(); real > 0 && s.Wall.Dilation == 1 {
+		p.serves = true
+	}
 	switch {
 	case s.Endless:
 		p.endless = true
@@ -116,6 +123,9 @@ func follow(s *scenario.Scenario, o *emu.Options, quiet, asJSON bool) (done func
 	p := newProgress(s, o.Clock)
 	if !p.terminal {
 		o.Progress = p.show
+		if p.serves {
+			o.Observe = append(o.Observe, observe.Request{Observer: observe.Func(func(s *observe.Snapshot) { p.programs.Store(s.Verdict.Programs) }), Every: time.Second})
+		}
 		return func() {}
 	}
 	o.Observe = append(o.Observe, observe.Request{Observer: p, Every: rewriteEvery})
@@ -197,7 +207,11 @@ func (p *progress) show(s emu.Status) {
 	if p.endless {
 		line = p.there(s.Wall)
 	}
-	if off := report.Number(s.Off) / report.Number(s.Gaps); p.wall && report.NotExact(off) {
+	if p.serves { // they see no gaps
+		if x := p.programs.Load(); x != nil && x.NotExact() {
+			line += "; " + x.Brief()
+		}
+	} else if off := report.Number(s.Off) / report.Number(s.Gaps); p.wall && report.NotExact(off) {
 		line += fmt.Sprintf("; %s of the gaps between frames are off", off.Percent())
 	}
 	for _, part := range s.Silent {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu"
+	"fabemu/emu/result/report"
 	"fabemu/emu/run/pace"
 )
 
@@ -32,6 +33,35 @@ func TestProgressNamesWhoIsSilent(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	if len(lines) != 5 || !strings.HasSuffix(lines[3], ", B has not answered for 1.0 s") || strings.Contains(lines[4], "B has") {
 		t.Errorf("%q", lines)
+	}
+}
+
+// The line of a run with real programs at dilation 1 speaks of what they see, and not of gaps.
+func TestProgressNamesWhatProgramsSee(t *testing.T) {
+	seen := func(p99, most report.Number) *report.Programs {
+		return &report.Programs{Packets: 100, ErrorMs: report.Percentiles{P99: p99, Max: most}}
+	}
+	for _, c := range []struct {
+		programs *report.Programs
+		want     string
+	}{
+		{nil, ""}, {seen(0.1, 1), ""},
+		{seen(0.4, 1), "; 99 % of the packets of programs took at most 0.4 ms longer than in the model"},
+		{seen(0.1, 9), "; 99 % of the packets of programs took at most 0.1 ms longer than in the model"},
+	} {
+		path := filepath.Join(t.TempDir(), "out")
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &progress{notice: &notice{to: f, name: "x"}, wall: true, serves: true}
+		p.programs.Store(c.programs)
+		p.show(emu.Status{Now: 5e8, End: 1e9, Wall: time.Second, Left: 1500 * time.Millisecond, Counts: pace.Counts{Gaps: 1000, Off: 900}})
+		f.Close()
+		b, _ := os.ReadFile(path)
+		if want := "x:  50.0 % (model time 0.5 of 1.0 ms), 1.5s left" + c.want + "\n"; string(b) != want {
+			t.Errorf("%q, want %q", b, want)
+		}
 	}
 }
 

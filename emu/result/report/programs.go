@@ -31,6 +31,14 @@ func (l *limits) served(p *Programs) bool {
 	return keeps(p.ErrorMs.P99, l.delay) && keeps(p.rate(), l.rate)
 }
 
+// NotExact reports whether programs see more than the level exact allows.
+func (p *Programs) NotExact() bool { return !limitsOf()[0].served(p) }
+
+// Brief describes what programs see, in a line of progress.
+func (p *Programs) Brief() string {
+	return fmt.Sprintf("99 %% of the packets of programs took at most %s ms longer than in the model", p.ErrorMs.P99.Short())
+}
+
 // words describes what programs see.
 func (p *Programs) words() string {
 	return fmt.Sprintf("from device to device, 99 %% of the packets of programs took at most %s ms longer than in the model, and all at most %s ms: round trips are right to %s ms, and rates over a second to %s",

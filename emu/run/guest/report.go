@@ -58,10 +58,20 @@ func (g *Guests) Times() []KernelTime { return g.times }
 // Errors returns by how much longer than in the model the packets between real hosts took, in ns,
 // at dilation 1; nothing otherwise.
 func (g *Guests) Errors() pace.Histogram {
-	if g.fabric.Scenario.Wall.Dilation != 1 {
+	if !g.Serve() {
 		return pace.Histogram{}
 	}
 	return g.errors
+}
+
+// Serve reports whether real programs see the time of the model: there are real hosts, and the
+// dilation is 1. g may be nil.
+func (g *Guests) Serve() bool {
+	if g == nil || g.fabric.Scenario.Wall.Dilation != 1 {
+		return false
+	}
+	_, real := g.fabric.Scenario.Guests()
+	return real > 0
 }
 
 // Report returns the packets of each guest, and warnings. Call it before Close.

@@ -71,6 +71,9 @@ type CheckStatus struct {
 func newState(changes []scenario.Change, storms []report.Storm, deadlocks []report.Deadlock, v *report.Verdict, now unit.Time) State {
 	x := State{ModelPs: int64(now), Verdict: v.Level, Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
 		Floor: Figure(v.Pace.FloorShare), Active: []ActiveFault{}}
+	if v.Programs != nil { // they see no frame that leaves
+		x.Late, x.Floor = Figure(report.Missing()), Figure(report.Missing())
+	}
 	for _, f := range scenario.Active(changes, now) {
 		x.Active = append(x.Active, ActiveFault{SincePs: int64(f.At), Text: f.What})
 	}

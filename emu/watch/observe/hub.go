@@ -86,6 +86,8 @@ type sample struct {
 	missed    int64
 	silent    []pace.Silent
 	adapters  []guest.Adapter
+	serves    bool             // real programs see the time of the model
+	programs  *report.Programs // what they see; nil: nothing yet
 }
 
 // holdRoom is how many waiting frames a sample has room for.
@@ -204,6 +206,9 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 		s.timing, s.p99, s.gap = *t, t.LatenessT.ValueAtQuantile(99), t.GapError.ValueAtQuantile(99)
 		s.timing.Lateness, s.timing.LatenessT, s.timing.GapError = pace.Histogram{}, pace.Histogram{}, pace.Histogram{}
 		s.timing.Moments, s.timing.Holds = nil, nil
+	}
+	if s.serves = h.guests.Serve(); s.serves {
+		s.programs = report.ProgramsOf(h.guests.Errors())
 	}
 	s.events, h.events = h.events, s.events[:0]
 }
@@ -421,7 +426,9 @@ func (h *Hub) snapshot() *shared {
 	return s
 }
 
-// judge gives a snapshot its verdict.
+// judge gives a snapshot its verdict, by the figures by which the run will be judged at its end:
+// where there are programs, and no packet of theirs has arrived yet, it may be void, and is
+// otherwise not known.
 func (h *Hub) judge(s *Snapshot) {
 	s.Verdict = report.NoFigures()
 	switch from := &h.sample; {
@@ -437,9 +444,12 @@ func (h *Hub) judge(s *Snapshot) {
 			s.Verdict.Pace.LatenessPacketTimes.Max = report.Number(float64(from.timing.Latest) / 1e3)
 		}
 	}
-	s.Verdict.Violations = h.mirror.Violations()
-	if s.Now > 0 {
-		s.Level, s.Reason = report.Judge(s.Verdict)
+	s.Verdict.Violations, s.Verdict.Programs = h.mirror.Violations(), h.sample.programs
+	if s.Now == 0 {
+		return
+	}
+	if s.Level, s.Reason = report.Judge(s.Verdict); h.sample.serves && s.Verdict.Programs == nil && s.Level != report.Void {
+		s.Level, s.Reason = "", ""
 	}
 }
 
