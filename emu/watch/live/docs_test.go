@@ -8,16 +8,22 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/scenario"
 )
 
 // resultsOf runs a scenario on the virtual clock, and returns its results as they are read back.
 func resultsOf(t testing.TB, name string) *report.Dir {
 	t.Helper()
-	dir := t.TempDir()
 	s, err := emu.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return resultsOfScenario(t, s)
+}
+
+func resultsOfScenario(t testing.TB, s *scenario.Scenario) *report.Dir {
+	t.Helper()
+	dir := t.TempDir()
 	result, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
 	if err != nil {
 		t.Fatal(err)

@@ -4,8 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/result/report"
+	"fabemu/wire/unit"
 )
 
 // TestModelResults: of the results of runs the page shows what the papers say: in Fig. 2 of
@@ -59,6 +63,60 @@ func TestModelResults(t *testing.T) {
 	}
 	if last.Stop[0] != Paused && last.Stop[1] != Paused {
 		t.Errorf("what is stopped: %v", last.Stop)
+	}
+}
+
+// TestModelStormsOnThePage: while a watchdog drops frames, the page of a run and the page of its
+// results name the watchdog, with what it does, and before and after it they do not.
+func TestModelStormsOnThePage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	s := runtest.Load(t, `name: storm
+model: {duration: 4ms}
+defaults:
+  link: {rate: 10Gb/s, flow-control: pfc}
+  switch: {kind: output-queued, memory: 1MB, watchdog: {action: drop, detection: 100us, restoration: 500us, poll: 50us}}
+  flow: {packet: 1000B, priority: 3}
+switches: {S: {}, T: {}}
+endpoints: [A, B]
+links: [A - S, {name: trunk, between: S - T}, {name: last, between: T - B}]
+flows: [{from: A, to: B, name: hit, rate-limit: 3Gb/s}]
+events: [{at: 500us, endpoint: B, pause-storm: "on", priorities: [3], for: 2ms}]
+`)
+	want := ActiveFault{Text: "watchdog of T: storm of priority 3 on last.T-B", Words: "The watchdog of T drops the frames of priority 3 on last.T-B, because of a PFC storm."}
+	look := func(moments []*Moment) (during, outside int) {
+		for _, m := range moments {
+			i := slices.IndexFunc(m.Active, func(f ActiveFault) bool { return strings.HasPrefix(f.Text, "watchdog") })
+			at := unit.Time(m.ModelPs)
+			switch found := i >= 0; {
+			case found && (m.Active[i].Text != want.Text || m.Active[i].Words != want.Words):
+				t.Errorf("at %v: %+v, want %+v", at, m.Active[i], want)
+			case found && (at < unit.Time(600*unit.Microsecond) || at > unit.Time(3200*unit.Microsecond)):
+				t.Errorf("at %v there is no storm: %+v", at, m.Active[i])
+			case !found && at > unit.Time(700*unit.Microsecond) && at < unit.Time(2400*unit.Microsecond):
+				t.Errorf("at %v: the storm is not named: %+v", at, m.Active)
+			case found:
+				during++
+			default:
+				outside++
+			}
+		}
+		return during, outside
+	}
+	_, moments, err := Results(resultsOfScenario(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if during, outside := look(moments); during < 10 || outside < 10 {
+		t.Errorf("of the results, %d moments are in the storm, and %d outside", during, outside)
+	}
+	// The moments of a run are some of its instants, as the machine has time.
+	for begun, during := time.Now(), 0; during == 0; {
+		_, moments = shown(t, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff})
+		if during, _ = look(moments); time.Since(begun) > time.Minute {
+			t.Fatalf("none of %d moments of the run is in the storm", len(moments))
+		}
 	}
 }
 
