@@ -1,15 +1,22 @@
 package emu_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
+	"fabemu/emu/watch/live"
 	"fabemu/emu/watch/observe"
+	"fabemu/emu/watch/openmetrics"
 	"fabemu/wire/unit"
 )
 
@@ -67,5 +74,71 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 				t.Errorf("observers saw %d figures of %d, of which %d are not 0", len(last), len(want), known)
 			}
 		})
+	}
+}
+
+// A row that a program adds to a run appears everywhere: as an expression, in result.json, on the
+// live page and in Prometheus under both names.
+func TestAFigureIsARow(t *testing.T) {
+	lost := *metrics.Find(metrics.Link, "drops")
+	lost.Name, lost.JSON, lost.Live = "lost", "lost", metrics.Live{Key: "lost"}
+	lost.Meaning = "frames that were lost"
+	lost.Prometheus = []metrics.Exposed{{Name: "fabemu_port_lost", Far: true}, {Name: "node_network_lost", Help: "Network device statistic lost.", Far: true}}
+	s := runtest.Load(t, runtest.Text(t, "ethernet/incast-drops"))
+	var own, node, moment bytes.Buffer
+	seen := make(chan struct{})
+	watch := observe.Func(func(x *observe.Snapshot) {
+		if !x.Last {
+			return
+		}
+		defer close(seen)
+		openmetrics.Own.Write(&own, x)
+		openmetrics.NodeExporter.Write(&node, x)
+		live.NewObserver(live.NewScene(s, x.Fabric), func(m *live.Moment) { json.NewEncoder(&moment).Encode(m.Figures["lost"]) }).Observe(x)
+	})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Figures: []*metrics.Figure{&lost}, Observe: []observe.Request{{Observer: watch}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-seen
+	drops, most := int64(0), &r.Links[0]
+	for _, d := range r.Drops {
+		drops += d.Count
+	}
+	sum := 0.
+	for i := range r.Links {
+		l := &r.Links[i]
+		if sum += float64(l.Figures["lost"]); l.Figures["lost"] > most.Figures["lost"] {
+			most = l
+		}
+	}
+	if drops == 0 || sum != float64(drops) {
+		t.Errorf("result.json has %v lost frames of all links, and the run has dropped %d", sum, drops)
+	}
+	n := float64(most.Figures["lost"])
+	m, err := r.Metrics.Compile(most.Name + ".lost")
+	if got := m.Over(r.Metrics, 0, r.Metrics.End()); err != nil || got != n {
+		t.Errorf("%s.lost is %v (%v), want %v", most.Name, got, err, n)
+	}
+	for _, want := range []string{"# TYPE fabemu_port_lost counter\n", "# HELP fabemu_port_lost Frames that were lost.\n"} {
+		if !strings.Contains(own.String(), want) {
+			t.Errorf("Prometheus has no %q", want)
+		}
+	}
+	for name, text := range map[string]string{"fabemu_port_lost_total{": own.String(), "node_network_lost_total{": node.String()} {
+		total := 0.
+		for l := range strings.Lines(text) {
+			if rest, ok := strings.CutPrefix(l, name); ok {
+				v, _ := strconv.ParseFloat(strings.TrimSpace(rest[strings.LastIndexByte(rest, ' '):]), 64)
+				total += v
+			}
+		}
+		if total != sum {
+			t.Errorf("%s} of all ports is %v, want %v", name, total, sum)
+		}
+	}
+	var column []live.Figure
+	if err := json.Unmarshal(moment.Bytes(), &column); err != nil || !slices.Contains(column, live.Figure(n)) {
+		t.Errorf("the live page has %v, want %v among them (%v)", column, n, err)
 	}
 }

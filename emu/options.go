@@ -167,6 +167,9 @@ type Options struct {
 	// minute of wall time or more rarely, from another goroutine. The context ends with the run,
 	// which waits until Course has returned.
 	Course func(context.Context, *metrics.Course)
+
+	// Figures are further rows of the table of figures in this run: they appear where the rows say.
+	Figures []*metrics.Figure
 	// Progress, if not nil, is called from time to time while the run runs, from
 	// another goroutine.
 	Progress func(Status)

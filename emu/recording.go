@@ -59,7 +59,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.collector, err = metrics.New(f, f.Scenario); err != nil {
+	if r.collector, err = metrics.New(f, f.Scenario, o.Figures...); err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
 	sinks := []trace.Sink{r.collector}

@@ -76,9 +76,9 @@ type Collector struct {
 
 // New returns the collector of one run of s on f. It fails when a check of s
 // names a figure that f does not have, or when the run is too long for its
-// window.
-func New(f *fabric.Fabric, s *scenario.Scenario) (*Collector, error) {
-	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f), capacities: capacitiesOf(f, s)}
+// window. The run has more figures than the table if they are given.
+func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, error) {
+	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f, more...), capacities: capacitiesOf(f, s)}
 	var wrong []error
 	for i := range s.Expect {
 		m, err := Metric{}, error(nil)

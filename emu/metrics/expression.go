@@ -44,6 +44,9 @@ func Compile(expression string, f *fabric.Fabric) (Metric, error) {
 	return objectsOf(f).compile(expression)
 }
 
+// Compile is the function Compile for the fabric of a run, with the figures of the run.
+func (c *Collector) Compile(expression string) (Metric, error) { return c.objects.compile(expression) }
+
 // Checker returns a function that checks whether an expression can be measured in a scenario. It
 // lays the last scenario out once.
 func Checker() scenario.MetricChecker {
@@ -125,7 +128,7 @@ func (o *objects) figure(text string) (term, error) {
 	if best < 0 {
 		name := text
 		if k, known := o.byName[text]; known && k >= 0 {
-			return term{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, quantitiesOf(&o.all[k]))
+			return term{}, fmt.Errorf("metric %q has no quantity: %s has %s", text, text, o.quantitiesOf(&o.all[k]))
 		}
 		if before, _, found := quantityIn(text); found {
 			name = before
@@ -133,12 +136,12 @@ func (o *objects) figure(text string) (term, error) {
 		return term{}, unknown{name, fmt.Errorf("metric %q: nothing in this fabric is called %q%s; there are %s", text, name, o.meant(text), o.known(name))}
 	}
 	object := o.all[best]
-	for g := range object.figures {
+	for g := range o.figures(&object) {
 		if g.row.name(g.end) == rest {
 			return g, nil
 		}
 	}
-	return term{}, param.Misread{Err: fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), quantitiesOf(&object)),
+	return term{}, param.Misread{Err: fmt.Errorf("metric %q: %s has no %q%s; it has %s", text, object.name, rest, o.meant(text), o.quantitiesOf(&object)),
 		At: len(text) - len(rest)}
 }
 
@@ -177,16 +180,16 @@ func (o *objects) meant(text string) string {
 	if k < 0 || quantity == "" {
 		return spelling.DidYouMean(name)
 	}
-	near := spelling.Nearest(quantity, strings.Split(quantitiesOf(&o.all[k]), ", "))
+	near := spelling.Nearest(quantity, strings.Split(o.quantitiesOf(&o.all[k]), ", "))
 	if near == "" {
 		return ""
 	}
 	return spelling.DidYouMean(o.all[k].name + "." + near)
 }
 
-func quantitiesOf(x *object) string {
+func (o *objects) quantitiesOf(x *object) string {
 	var have []string
-	for g := range x.figures {
+	for g := range o.figures(x) {
 		have = append(have, g.row.name(g.end))
 	}
 	return strings.Join(have, ", ")

@@ -20,6 +20,9 @@ const (
 	Flow               // a flow, or all flows of a group together
 )
 
+// Objects returns all objects.
+func Objects() []Object { return []Object{Link, Flow} }
+
 // Kind says how a figure changes with time.
 type Kind uint8
 
@@ -126,6 +129,20 @@ func Find(of Object, name string) *Figure {
 	return nil
 }
 
+// Figures yields the rows of the table for an object: those of all runs, and those of this one.
+func (v *View) Figures(of Object) func(yield func(*Figure) bool) {
+	return func(yield func(*Figure) bool) {
+		for _, f := range v.c.objects.rows {
+			if f.Of == of && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// Active returns when a flow had something to send. The caller must not change it.
+func (x At) Active() []Interval { return x.c.lives[x.Flow].active }
+
 // ends returns the ends of the names of a figure: "" if it has one name.
 func (f *Figure) ends() []string {
 	if f.Ends == nil {
@@ -156,18 +173,20 @@ func names(yield func(string, *Figure) bool) {
 }
 
 // figures yields what expressions have of an object.
-func (x *object) figures(yield func(term) bool) {
-	of := Flow
-	if x.work == 0 && x.flows == nil {
-		of = Link
-	}
-	for f := range Figures(of) {
-		if f.over == nil || x.work > 0 && !f.Works {
-			continue
+func (o *objects) figures(x *object) func(yield func(term) bool) {
+	return func(yield func(term) bool) {
+		of := Flow
+		if x.work == 0 && x.flows == nil {
+			of = Link
 		}
-		for _, end := range f.ends() {
-			if !yield(term{*x, f, f.over, end}) {
-				return
+		for _, f := range o.rows {
+			if f.Of != of || f.over == nil || x.work > 0 && !f.Works {
+				continue
+			}
+			for _, end := range f.ends() {
+				if !yield(term{*x, f, f.over, end}) {
+					return
+				}
 			}
 		}
 	}

@@ -33,11 +33,12 @@ type object struct {
 type objects struct {
 	all    []object
 	byName map[string]int // -1: two objects have the name
+	rows   []*Figure      // the table of figures, with those of the run
 }
 
-func objectsOf(f *fabric.Fabric) *objects {
+func objectsOf(f *fabric.Fabric, more ...*Figure) *objects {
 	most := 2 * (len(f.Wires) + len(f.Flows))
-	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most)}
+	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most), rows: slices.Concat(table, more)}
 	for w := range f.Wires {
 		for from := range 2 {
 			h := fabric.Hop{Wire: w, From: from}

@@ -173,7 +173,7 @@ func (r Row) Name() string { return r.Figure.name(r.End) }
 func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	return func(yield func(Row) bool) {
 		for i := range v.c.objects.all {
-			for g := range v.c.objects.all[i].figures {
+			for g := range v.c.objects.figures(&v.c.objects.all[i]) {
 				if len(names) > 0 && !slices.Contains(names, g.row.name(g.end)) {
 					continue
 				}

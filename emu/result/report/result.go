@@ -195,7 +195,8 @@ type Stall struct {
 	TimePs int64  `json:"time_ps"`
 }
 
-// Flow has the totals of a flow.
+// Flow has the totals of a flow. Its figures are those of the rows of metrics.Figures with these
+// keys.
 type Flow struct {
 	Name       string     `json:"name"`
 	Group      string     `json:"group"`
@@ -211,9 +212,12 @@ type Flow struct {
 	Acks       int64      `json:"acks"`
 	MarkedAcks int64      `json:"marked_acks"`
 	Stalled    []Stall    `json:"stalled"`
+
+	Figures map[string]Number `json:"figures,omitempty"` // further ones, of rows that a program has added
 }
 
-// Link has the totals of one direction of a link.
+// Link has the totals of one direction of a link. Its figures are those of the rows of
+// metrics.Figures with these keys.
 type Link struct {
 	Name        string  `json:"name"` // "trunk.A-B"
 	From        string  `json:"from"`
@@ -228,6 +232,8 @@ type Link struct {
 	Marks       []Count `json:"marks"`
 	Triggers    []Count `json:"triggers"` // how often congestion was detected
 	Stalled     []Stall `json:"stalled"`
+
+	Figures map[string]Number `json:"figures,omitempty"` // as in Flow
 }
 
 // Loss is how many frames a node has discarded, for a reason.
@@ -300,7 +306,7 @@ type Violation struct {
 // Fabemu, Clock, Timing, Placement, Link, Dilation, Verdict, Machine, WallSeconds,
 // Digest, Warnings.
 func New(c *metrics.Collector) *Result {
-	s := c.Scenario()
+	s, v := c.Scenario(), c.View()
 	first, total := c.Violations()
 	r := &Result{
 		Form:        Form,
@@ -314,9 +320,9 @@ func New(c *metrics.Collector) *Result {
 		Checks:      checksOf(c),
 		Events:      eventsOf(c),
 		Phases:      phasesOf(c),
-		Flows:       flowsOf(c),
+		Flows:       flowsOf(v),
 		Workloads:   workloadsOf(c),
-		Links:       linksOf(c),
+		Links:       linksOf(v),
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
@@ -492,48 +498,27 @@ func aggregates(f *fabric.Fabric) []fabric.Hop {
 	return hops
 }
 
-func flowsOf(c *metrics.Collector) []Flow {
-	f := c.Fabric()
+func flowsOf(v *metrics.View) []Flow {
 	flows := []Flow{}
-	for i := range f.Flows {
-		x, t := &f.Flows[i], c.Flow(i)
-		out := Flow{
-			Name: x.Name, Group: x.Group, From: f.Nodes[x.Src].Name, To: f.Nodes[x.Dst].Name, QP: x.QP,
-			ActivePs: [][2]int64{}, Bytes: t.Bytes, Frames: t.Frames, Marked: t.Marked,
-			Limit: Missing(), Acks: t.Acks, MarkedAcks: t.MarkedAcks, Stalled: stalls(&t.Stalled),
-		}
-		active := unit.Duration(0)
-		for _, a := range t.Active {
+	for x := range v.EachFlow {
+		f, nodes := &v.Fabric().Flows[x.Flow], v.Fabric().Nodes
+		out := Flow{Name: f.Name, Group: f.Group, From: nodes[f.Src].Name, To: nodes[f.Dst].Name, QP: f.QP, ActivePs: [][2]int64{}}
+		for _, a := range x.Active() {
 			out.ActivePs = append(out.ActivePs, [2]int64{int64(a.From), int64(a.To)})
-			active += a.To.Sub(a.From)
 		}
-		out.Rate = Number(float64(t.Bytes) / active.Seconds())
-		if t.Limit > 0 {
-			out.Limit = Number(t.Limit.BytesPerSecond())
-		}
+		fill(&out, x)
 		flows = append(flows, out)
 	}
 	return flows
 }
 
-func linksOf(c *metrics.Collector) []Link {
-	f := c.Fabric()
-	links := []Link{}
-	for w := range f.Wires {
-		for from := range 2 {
-			h := fabric.Hop{Wire: w, From: from}
-			t, ends := c.Link(h), f.Wires[w].Ends
-			_, share := c.LinkFigures(h, metrics.Interval{From: 0, To: c.End()})
-			links = append(links, Link{
-				Name: f.LinkName(h), From: f.Nodes[ends[from].Node].Name,
-				To:       f.Nodes[ends[1-from].Node].Name,
-				Capacity: Number(f.Wires[w].Link.Rate.BytesPerSecond()), Bytes: t.Bytes, Frames: t.Frames, Acks: t.Acks,
-				Control:     t.Control,
-				Utilisation: Number(share), Marked: t.Marked,
-				Marks: counts(metrics.ReasonCounts(t.Marks[:])), Triggers: counts(metrics.ReasonCounts(t.Triggers[:])),
-				Stalled: stalls(&t.Stalled),
-			})
-		}
+func linksOf(v *metrics.View) []Link {
+	f, links := v.Fabric(), []Link{}
+	for x := range v.Links {
+		ends := f.Wires[x.Hop.Wire].Ends
+		l := Link{Name: f.LinkName(x.Hop), From: f.Nodes[ends[x.Hop.From].Node].Name, To: f.Nodes[ends[1-x.Hop.From].Node].Name}
+		fill(&l, x)
+		links = append(links, l)
 	}
 	return links
 }
@@ -626,16 +611,6 @@ func counts(in []metrics.ReasonCount) []Count {
 	out := []Count{}
 	for _, x := range in {
 		out = append(out, Count{x.Reason.String(), x.Count})
-	}
-	return out
-}
-
-func stalls(in *metrics.Stalls) []Stall {
-	out := []Stall{}
-	for b := port.LinkBusy; b < port.Blocks; b++ {
-		if in[b] > 0 {
-			out = append(out, Stall{b.String(), int64(in[b])})
-		}
 	}
 	return out
 }

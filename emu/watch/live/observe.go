@@ -1,7 +1,6 @@
 package live
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -41,6 +40,8 @@ type totals struct {
 	lines []metrics.PortTotals
 	flows []metrics.FlowCounts
 	works []metrics.WorkCounts
+
+	counted map[*metrics.Figure][]float64 // by line, or by flow
 }
 
 // NewObserver returns an observer of the run of a scene, that shows its moments.
@@ -50,7 +51,7 @@ func NewObserver(c *Scene, show func(*Moment)) *Observer { return &Observer{scen
 func (o *Observer) Observe(s *observe.Snapshot) { o.show(o.moment(s)) }
 
 func (o *Observer) moment(s *observe.Snapshot) *Moment {
-	c, none := o.scene, Figure(math.NaN())
+	c := o.scene
 	m := &Moment{State: stateOf(s)}
 	o.count(m, s)
 	stalled := make([]bool, len(s.Stalls)) // for long
@@ -81,17 +82,6 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	for _, e := range s.Scenario.Events[len(s.Fabric.Scenario.Events):] {
 		m.Done = append(m.Done, e.Text())
 	}
-	for i := range s.Flows {
-		f := &s.Flows[i]
-		limit, target := none, none
-		if f.Limit > 0 {
-			limit = Figure(f.Limit.BytesPerSecond())
-		}
-		if f.Target > 0 {
-			target = Figure(f.Target.BytesPerSecond())
-		}
-		m.Limit, m.Target = append(m.Limit, limit), append(m.Target, target)
-	}
 	o.last = m
 	return m
 }
@@ -99,10 +89,10 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 // count adds to a moment how much lines and flows did since the one before. Where there are no
 // newer figures, it adds the old ones again.
 func (o *Observer) count(m *Moment, s *observe.Snapshot) {
-	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End()}
+	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End(), counted: map[*metrics.Figure][]float64{}}
 	for _, h := range c.hops {
 		end := s.Fabric.Wires[h.Wire].Ends[h.From]
-		state, far := s.Link(h), s.Fabric.Wires[h.Wire].Ends[1-h.From]
+		state := s.Link(h)
 		stop := Goes
 		switch {
 		case state.Down:
@@ -110,12 +100,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		case state.Paused == 0xFF:
 			stop = Paused
 		}
-		queue := Figure(state.Queue)
-		if state.Queue < 0 {
-			queue = Figure(math.NaN())
-		}
-		m.Stop, m.Queue, m.Held = append(m.Stop, stop), append(m.Queue, queue),
-			append(m.Held, Figure(s.Port(far.Node, far.Port).Held))
+		m.Stop = append(m.Stop, stop)
 		now.lines = append(now.lines, v.Totals(end.Node, end.Port))
 	}
 	for i := range c.Flows {
@@ -130,6 +115,8 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		o.before.works, o.ended = make([]metrics.WorkCounts, len(now.works)), make([]ended, len(now.works))
 	}
 	span := now.at.Sub(o.before.at)
+	o.columns(m, v, &now, len(c.hops), func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Link, Hop: c.hops[i]} })
+	o.columns(m, v, &now, len(c.Flows), func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Flow, Flow: i} })
 	if span <= 0 && o.last != nil {
 		m.Works = slices.Clone(o.last.Works)
 		for k := range m.Works {
@@ -137,7 +124,7 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 			w := &m.Works[k]
 			w.Completion, w.Median, w.P99, w.Sizes = x.Completion, x.Median, x.P99, x.Sizes
 		}
-		m.Used, m.Stopped, m.Rate, m.Feedback = o.last.Used, o.last.Stopped, o.last.Rate, make([]Figure, len(c.Flows))
+		m.Used, m.Stopped = o.last.Used, o.last.Stopped
 		return
 	}
 	part := func(d unit.Duration) Figure { return Figure(d) / Figure(max(span, 1)) }
@@ -152,8 +139,6 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 	}
 	for i := range c.Flows {
 		a, b := &o.before.flows[i], &now.flows[i]
-		m.Rate = append(m.Rate, Figure(float64(b.Bytes-a.Bytes)/max(span, 1).Seconds()))
-		m.Feedback = append(m.Feedback, Figure(b.Notified+b.MarkedAcks-a.Notified-a.MarkedAcks))
 		first := c.Flows[i].Path[0] // the stops of a source are counted for its flows
 		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
 	}
@@ -165,6 +150,61 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 		m.Works = append(m.Works, x)
 	}
 	o.before = now
+}
+
+// columns adds the figures of n lines or flows to a moment that the table of figures has for it:
+// how much counters have grown since the moment before, and the other figures as they are. Where
+// there is no newer count, a rate is the old one again.
+func (o *Observer) columns(m *Moment, v *metrics.View, now *totals, n int, at func(i int) metrics.At) {
+	if n == 0 {
+		return
+	}
+	fields, span := m.columns(), now.at.Sub(o.before.at)
+	for f := range v.Figures(at(0).Of) {
+		key := f.Live.Key
+		if key == "" {
+			continue
+		}
+		column, values, before := make([]Figure, n), make([]float64, n), o.before.counted[f]
+		for i := range column {
+			values[i] = f.Read(at(i))
+			grown := values[i]
+			if f.Kind == metrics.Counter && before != nil {
+				grown -= before[i]
+			}
+			if f.Live.PerSecond {
+				grown /= max(span, 1).Seconds()
+			}
+			column[i] = Figure(grown)
+		}
+		now.counted[f] = values
+		if f.Kind == metrics.Counter && span <= 0 && o.last != nil {
+			if column = make([]Figure, n); f.Live.PerSecond {
+				column = o.last.column(key)
+			}
+		}
+		if to := fields[key]; to != nil {
+			*to = column
+		} else {
+			if m.Figures == nil {
+				m.Figures = map[string][]Figure{}
+			}
+			m.Figures[key] = column
+		}
+	}
+}
+
+// columns returns the columns of a moment by their keys.
+func (m *Moment) columns() map[string]*[]Figure {
+	return map[string]*[]Figure{"queue": &m.Queue, "held": &m.Held, "rate": &m.Rate, "limit": &m.Limit, "target": &m.Target, "feedback": &m.Feedback}
+}
+
+// column returns the column with a key.
+func (m *Moment) column(key string) []Figure {
+	if x := m.columns()[key]; x != nil {
+		return *x
+	}
+	return m.Figures[key]
 }
 
 // endedOf returns the figures of the flows of a workload that have ended, of which there are n.

@@ -145,6 +145,8 @@ type Moment struct {
 	// Feedback is the number of messages that each source took in since the moment before.
 	Feedback []Figure `json:"feedback"`
 
+	Figures map[string][]Figure `json:"figures,omitempty"` // further ones, of lines or flows, of rows that a program has added
+
 	Works []WorkMoment `json:"works,omitempty"`
 
 	Waits []Wait `json:"waits"`

@@ -29,7 +29,7 @@ const (
 
 // Write writes a snapshot under the names of n.
 func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
-	w := &writer{Writer: bufio.NewWriter(to), families: familiesOf()}
+	w := &writer{Writer: bufio.NewWriter(to), families: familiesOf(s.Figures)}
 	w.run(s)
 	w.faults(s)
 	if n == NodeExporter {
@@ -167,7 +167,7 @@ func (n Names) has(name string) bool { return strings.HasPrefix(name, "node_") =
 // links writes the figures of links, as metrics of their ports.
 func (w *writer) links(s *observe.Snapshot, n Names) {
 	all := portsOf(s.Fabric)
-	for f := range metrics.Figures(metrics.Link) {
+	for f := range s.Figures.Figures(metrics.Link) {
 		for k := range f.Prometheus {
 			e := &f.Prometheus[k]
 			if !n.has(e.Name) {
@@ -187,7 +187,7 @@ func (w *writer) links(s *observe.Snapshot, n Names) {
 
 // flows writes the figures of flows.
 func (w *writer) flows(s *observe.Snapshot) {
-	for f := range metrics.Figures(metrics.Flow) {
+	for f := range s.Figures.Figures(metrics.Flow) {
 		for k := range f.Prometheus {
 			w.begin(f.Prometheus[k].Name)
 			for x := range s.Figures.EachFlow {

@@ -26,19 +26,21 @@ type family struct{ name, kind, help string }
 var familiesText string
 
 // familiesOf returns the families by their names.
-func familiesOf() map[string]family {
+func familiesOf(v *metrics.View) map[string]family {
 	all := map[string]family{}
 	for line := range strings.Lines(familiesText) {
 		f := strings.SplitN(strings.TrimSpace(line), " ", 3)
 		all[f[0]] = family{f[0], f[1], f[2]}
 	}
-	for _, f := range metrics.AllFigures() {
-		kind := "gauge"
-		if f.Kind == metrics.Counter {
-			kind = "counter"
-		}
-		for _, e := range f.Prometheus {
-			all[e.Name] = family{e.Name, kind, cmp.Or(e.Help, f.Sentence())}
+	for _, of := range metrics.Objects() {
+		for f := range v.Figures(of) {
+			kind := "gauge"
+			if f.Kind == metrics.Counter {
+				kind = "counter"
+			}
+			for _, e := range f.Prometheus {
+				all[e.Name] = family{e.Name, kind, cmp.Or(e.Help, f.Sentence())}
+			}
 		}
 	}
 	return all

@@ -344,7 +344,7 @@ func (s *Subnet) congestionLog(at place, _, r *mad) uint16 {
 	be.PutUint32(d[4:], s.stamp(s.now))
 	events := int64(0)
 	for k := 1; k < len(n.ports) && len(s.totals) > 0; k++ {
-		if marks := s.totals[n.ports[k].number].Sent.Marked; marks > 0 {
+		if marks := s.totals[n.ports[k].number].marked; marks > 0 {
 			events += marks
 			d[39-k/8] |= 1 << (k % 8)
 		}

@@ -4,69 +4,77 @@ import (
 	"math"
 
 	"fabemu/emu/metrics"
-	"fabemu/wire/port"
-	"fabemu/wire/unit"
 )
 
 // attrCounters is PortCounters.
 const attrCounters = 0x12
 
-// Observe receives the results of the run from which the counters are computed, and the states of
-// its ports.
-func (s *Subnet) Observe(v *metrics.View, states []metrics.PortState) {
+// Observe receives the state of the run, of which the counters are.
+func (s *Subnet) Observe(v *metrics.View) {
 	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
-	s.states = append(s.states[:0], states...)
-	for i := range s.fabric.Flows {
-		f, sl, counts := &s.fabric.Flows[i], s.flows[i].SL, v.Flow(i)
-		s.marks[f.Dst][sl][0] += counts.Marked
-		s.marks[f.Src][sl][1] += counts.MarkedAcks
+	marked, back := metrics.Find(metrics.Flow, "marked.frames"), metrics.Find(metrics.Flow, "marked.acks")
+	for x := range v.EachFlow {
+		f, sl := &s.fabric.Flows[x.Flow], s.flows[x.Flow].SL
+		s.marks[f.Dst][sl][0] += int64(marked.Read(x))
+		s.marks[f.Src][sl][1] += int64(back.Read(x))
 	}
 	s.logCongestion(v)
+	ofPort := metrics.Find(metrics.Link, "marked.frames")
+	s.fields = fieldsOf(v)
 	for i := range s.nodes {
-		for p := range s.nodes[i].Ports {
-			s.totals = append(s.totals, v.Totals(i, port.ID(p)))
+		for _, at := range s.nodes[i].Ports {
+			leaves, comes := metrics.At{View: v, Hop: at.Out()}, metrics.At{View: v, Hop: at.In()}
+			t := totals{marked: int64(ofPort.Read(leaves)), fields: make([]uint64, len(s.fields))}
+			for k, f := range s.fields {
+				x := leaves
+				if f.Far {
+					x = comes
+				}
+				t.fields[k] = uint64(f.figure.Read(x))
+			}
+			s.totals = append(s.totals, t)
 		}
 	}
 }
 
-// A counter is a field of a performance management attribute.
+// totals are the counts of a port.
+type totals struct {
+	marked int64
+	fields []uint64 // by number of the field in Subnet.fields
+}
+
+// field is a field of the table of figures.
+type field struct {
+	metrics.Field
+	figure *metrics.Figure
+}
+
+// fieldsOf returns the fields of the table of figures.
+func fieldsOf(v *metrics.View) (all []field) {
+	for f := range v.Figures(metrics.Link) {
+		for _, x := range f.MAD {
+			all = append(all, field{x, f})
+		}
+	}
+	return all
+}
+
+// A counter is a field of a performance management attribute that counts packets of some service
+// levels.
 type counter struct {
 	at, bits int // in the attribute, in bytes and bits; counters do not overflow
 	selected int // bit of CounterSelect
-	of       func(*tally) uint64
-}
-
-// tally holds the counts of a port.
-type tally struct {
-	out, in   metrics.LinkTotals
-	drops     int64
-	marks     marks
-	congested unit.Duration
-	word      unit.Duration // of 4 octets on the link
-	ack       int64         // bytes
+	of       func(*marks) uint64
 }
 
 // marks are the packets with FECN and with BECN that an endpoint received, by service level.
 type marks [serviceLevels][2]int64
 
-// words are octets between the delimiters that a link has sent, in units of 4.
-func (t *tally) words(l *metrics.LinkTotals) uint64 { return uint64(l.Bytes+l.Acks*t.ack) / 4 }
-
-// ticks are a time in units of 4 octets on the link, that of PortSamplesControl.
-func (t *tally) ticks(d unit.Duration) uint64 { return uint64(d / max(t.word, 1)) }
-
-var (
-	xmitData    = func(t *tally) uint64 { return t.words(&t.out) }
-	rcvData     = func(t *tally) uint64 { return t.words(&t.in) }
-	xmitPackets = func(t *tally) uint64 { return uint64(t.out.Frames + t.out.Acks) }
-	rcvPackets  = func(t *tally) uint64 { return uint64(t.in.Frames + t.in.Acks) }
-)
-
 // marked returns the count of packets with FECN (0) or BECN (1) of some service levels.
-func marked(kind, from, to int) func(*tally) uint64 {
-	return func(t *tally) (n uint64) {
+func marked(kind, from, to int) func(*marks) uint64 {
+	return func(m *marks) (n uint64) {
 		for sl := from; sl < to; sl++ {
-			n += uint64(t.marks[sl][kind])
+			n += uint64(m[sl][kind])
 		}
 		return n
 	}
@@ -80,24 +88,13 @@ func byLevel(kind int) (all []counter) {
 	return all
 }
 
-// counters are the counters by attribute. Those that the fabric cannot have, such as errors and
-// multicast, are 0, and not here.
-var counters = map[uint16][]counter{
-	attrCounters: {
-		{14, 16, 6, func(t *tally) uint64 { return uint64(t.drops) }},
-		{24, 32, 12, xmitData}, {28, 32, 13, rcvData}, {32, 32, 14, xmitPackets}, {36, 32, 15, rcvPackets},
-		{40, 32, 16, func(t *tally) uint64 { return t.ticks(t.out.Stalled[port.NoCredit]) }},
-	},
-	0x1D: { // PortCountersExtended
-		{8, 64, 0, xmitData}, {16, 64, 1, rcvData}, {24, 64, 2, xmitPackets}, {32, 64, 3, rcvPackets},
-		{40, 64, 4, xmitPackets}, {48, 64, 5, rcvPackets}, // unicast
-	},
-	// Annex A10: PortRcvConCtrl, PortSLRcvFECN and PortSLRcvBECN where flows end, PortXmitConCtrl
-	// where frames are marked.
+// ofLevels are the counters of packets by attribute of Annex A10: PortRcvConCtrl, PortSLRcvFECN and
+// PortSLRcvBECN, where flows end. The counters of links are in the table of figures. Those that the
+// fabric cannot have, such as errors and multicast, are 0, and in neither.
+var ofLevels = map[uint16][]counter{
 	0x31: {{4, 32, 0, marked(0, 0, serviceLevels)}, {8, 32, 1, marked(1, 0, serviceLevels)}},
 	0x32: byLevel(0),
 	0x33: byLevel(1),
-	0x34: {{4, 32, 0, func(t *tally) uint64 { return t.ticks(t.congested) }}},
 }
 
 // performance serves the counters of a node's ports.
@@ -119,27 +116,33 @@ func (s *Subnet) performance(at place, m, r *mad) uint16 {
 		d[18] = q[18] & 1
 		selected |= uint32(d[18]) << 16
 	}
-	for f, c := range counters[attr] {
+	write := func(field, bytes, bits, bit int, of func(p *portInfo) uint64) {
 		value := uint64(0)
 		for k := first; k <= last; k++ {
-			value += s.count(place{at.node, k}, attr, f, m.sets() && selected>>c.selected&1 == 1)
+			value += s.count(place{at.node, k}, attr, field, m.sets() && selected>>bit&1 == 1, of)
 		}
 		var b [8]byte
-		be.PutUint64(b[:], min(value, math.MaxUint64>>(64-c.bits)))
-		copy(d[c.at:], b[8-c.bits/8:])
+		be.PutUint64(b[:], min(value, math.MaxUint64>>(64-bits)))
+		copy(d[bytes:], b[8-bits/8:])
+	}
+	for k, f := range s.fields {
+		if f.Attribute == attr {
+			write(k, f.At, f.Bits, f.Selected, func(p *portInfo) uint64 { return s.totals[p.number].fields[k] })
+		}
+	}
+	for k, c := range ofLevels[attr] {
+		write(k, c.at, c.bits, c.selected, func(*portInfo) uint64 { return c.of(&s.marks[at.node]) })
 	}
 	return statusOK
 }
 
 // count returns a counter of a port since its reset, and resets it if that is wanted.
-func (s *Subnet) count(at place, attr uint16, field int, reset bool) uint64 {
+func (s *Subnet) count(at place, attr uint16, field int, reset bool, of func(p *portInfo) uint64) uint64 {
 	p := s.at(at)
 	if p.wire < 0 || len(s.totals) == 0 {
 		return 0 // a management port, or before the run starts
 	}
-	v := &s.totals[p.number]
-	t := tally{v.Sent, v.Received, v.Drops, s.marks[at.node], s.states[p.number].Congested, s.link(p).Rate.Serialise(4), s.ack}
-	now, id := counters[attr][field].of(&t), [2]int{int(attr), field}
+	now, id := of(p), [2]int{int(attr), field}
 	if reset {
 		p.zero[id] = now
 	}

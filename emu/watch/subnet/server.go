@@ -425,7 +425,7 @@ func (v *Server) Observe(s *observe.Snapshot) {
 			v.subnet.inBand = false
 			v.subnet.lost()
 		}
-		v.subnet.Observe(s.Figures, s.Ports)
+		v.subnet.Observe(s.Figures)
 		for w := range v.subnet.fabric.Wires {
 			end := v.subnet.fabric.Wires[w].Ends[0]
 			v.subnet.Link(w, s.Port(end.Node, end.Port).Down)

@@ -6,10 +6,8 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/fabric"
-	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -31,12 +29,11 @@ type Subnet struct {
 	levels      map[[2]int]int        // by source and destination of a path, its service level: see Levels
 	cut, lifted []bool                // by wire: a manager has taken it down in the run; it has come up since
 	down        []bool                // by wire: an event of the scenario has taken it down
-	totals      []metrics.PortTotals  // by number of the port; empty: the run has not begun
-	states      []metrics.PortState   // by number of the port
+	totals      []totals              // by number of the port; empty: the run has not begun
+	fields      []field               // of the table of figures
 	marks       []marks               // by node
 	flows       []scenario.Flow       // of the run
 	now         unit.Time             // of the run
-	ack         int64                 // bytes of an ACK on the link
 	stirred     bool                  // a forwarding table has changed since this was last read
 	inBand      bool                  // MADs cross the links of a model
 	launched    []launched            // in-band, by nodes
@@ -103,8 +100,6 @@ func New(f *fabric.Fabric) (*Subnet, error) {
 	}
 	s := &Subnet{fabric: f, flows: f.Scenario.Flows, clients: map[int]*attached{}, levels: map[[2]int]int{}, quiet: map[int]int{}, asked: map[uint64]request{},
 		down: make([]bool, len(f.Wires)), cut: make([]bool, len(f.Wires)), lifted: make([]bool, len(f.Wires))}
-	framing := f.Framing()
-	s.ack = int64(framing.Length(&wire.Frame{Kind: wire.Ack, Family: wire.InfiniBand}))
 	for i := range f.Wires {
 		if l := f.Wires[i].Link; l.FlowControl != port.Credits {
 			return nil, errs.Errorf("link %s has flow-control: %s: a subnet manager is for InfiniBand (credit) only", l.Name, l.FlowControl)
