@@ -20,8 +20,9 @@ if sys.version_info < (3, 9):  # before the imports, which an older interpreter 
 from .bench import Limiter, ReactionPoint, bench, serve
 from .control import Control
 from .errors import CallError, FabemuError, FabemuWarning, Mistake, ProgramError, RunError, ScenarioError
+from .figures import Flow, Link
 from .program import Program
-from .result import Check, Event, Flow, Frame, Point, Result, Transfer, Verdict, frames
+from .result import Check, Event, Frame, Point, Result, Transfer, Verdict, frames
 from .running import Progress, Running
 from .scenario import Checked, Fabric, Scenario
 from .sweep import Sweep
@@ -29,6 +30,6 @@ from .version import __version__
 
 __all__ = [
     "CallError", "Check", "Checked", "Control", "Event", "Fabric", "FabemuError", "FabemuWarning", "Flow", "Frame",
-    "Limiter", "Mistake", "Point", "Program", "ProgramError", "Progress", "ReactionPoint", "Result", "RunError",
+    "Limiter", "Link", "Mistake", "Point", "Program", "ProgramError", "Progress", "ReactionPoint", "Result", "RunError",
     "Running", "Scenario", "ScenarioError", "Sweep", "Transfer", "Verdict", "__version__", "bench", "frames", "serve",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .errors import CallError
+from .figures import Flow, Link
 from .files import document, lines, reading, text
 from .program import Program, plain
 
@@ -60,21 +61,6 @@ class Check(NamedTuple):
     def ok(self) -> bool:
         """Whether the check has not failed."""
         return self.outcome != "fail"
-
-
-class Flow(NamedTuple):
-    """The totals of a flow."""
-
-    name: str
-    group: str
-    source: str
-    to: str
-    bytes: int  #: received whole, headers included
-    frames: int
-    marked: int  #: of the frames
-    rate: Optional[float]  #: bytes per second while it was active
-    limit: Optional[float]  #: the rate of its limiter at the end, bytes per second
-    active_ps: tuple[tuple[int, int], ...]
 
 
 class Point(NamedTuple):
@@ -189,11 +175,22 @@ class Result:
     @property
     def flows(self) -> list[Flow]:
         """The totals of all flows."""
-        return [
-            Flow(f["name"], f["group"], f["from"], f["to"], f["bytes"], f["frames"], f["marked"], f["rate"], f["limit"],
-                 tuple((a, b) for a, b in f["active_ps"]))
-            for f in self.data["flows"]
-        ]  # fmt: skip
+        return [Flow.read(f) for f in self.data["flows"]]
+
+    @property
+    def links(self) -> list[Link]:
+        """The totals of both directions of all links."""
+        return [Link.read(x) for x in self.data["links"]]
+
+    def link(self, name: str) -> Link:
+        """Return the totals of a direction of a link, such as ``trunk.A-B``.
+
+        :raises KeyError: there is no such link
+        """
+        found = {x.name: x for x in self.links}
+        if name not in found:
+            raise KeyError(f"there is no link {name!r}: there are {', '.join(found)}")
+        return found[name]
 
     def flow(self, name: str) -> Flow:
         """Return the totals of a flow.
@@ -257,7 +254,8 @@ class Result:
         """Return a table as a DataFrame of pandas.
 
         :param table: ``checks``, ``series``, ``transfers``, ``events``, or a list of result.json, such as ``flows``,
-            ``links`` or ``buffers``
+            ``links`` or ``buffers``; the parts of a figure, by cause or reason, have a column each, such as
+            ``stalled.no-credit`` in picoseconds
         """
         if table == "checks":
             return data_frame(self.checks, Check._fields)
@@ -269,7 +267,7 @@ class Result:
         if not isinstance(rows, list):
             lists = ", ".join(sorted(k for k, v in self.data.items() if isinstance(v, list)))
             raise CallError(f"there is no table {table!r}: there are series, transfers, events, {lists}")
-        return data_frame(rows)
+        return data_frame(_tidy(rows))
 
     def plot(self, kind: Union[str, Iterable[str]] = _CURVES, *names: str, ax: Optional[Axes] = None) -> Axes:
         """Draw curves over model time by matplotlib, and return the axes.
@@ -346,6 +344,22 @@ def data_frame(rows: list[Any], columns: Optional[Iterable[str]] = None) -> Data
     except ImportError as e:
         raise ImportError("DataFrames need pandas: install it, or use the objects and their fields") from e
     return pandas.DataFrame(rows, columns=None if columns is None else list(columns))
+
+
+def _tidy(rows: list[Any]) -> list[Any]:
+    """Return rows with a column for each part of a figure, such as ``stalled.no-credit``: 0 where it did not occur."""
+    parts: dict[str, int] = {}
+    tidy: list[Any] = []
+    for row in rows:
+        flat: dict[str, Any] = {}
+        for key, value in row.items() if isinstance(row, dict) else ():
+            if key in ("stalled", "marks", "triggers"):
+                flat.update((f"{key}.{label}", n) for label, n in (x.values() for x in value))
+                parts.update((f"{key}.{next(iter(x.values()))}", 0) for x in value)
+            else:
+                flat[key] = value
+        tidy.append(flat if isinstance(row, dict) else row)
+    return [{**x, **{k: x.get(k, 0) for k in parts}} if isinstance(x, dict) else x for x in tidy]
 
 
 def _axes() -> Axes:

@@ -23,6 +23,7 @@ from pathlib import Path
 from unittest import mock
 
 import fabemu
+from fabemu import result as result_module
 from fabemu import CallError, Fabric, Limiter, Program, ProgramError, ReactionPoint, Result, RunError, Scenario
 from fabemu import ScenarioError, Sweep, bench, frames, serve
 from fabemu.control import Control
@@ -176,6 +177,15 @@ class Runs(InFolder):
         self.assertIn("Results: x", result.report)
         self.assertIn("</svg>", result._repr_svg_() or "")
         self.assertEqual(Result.open("x").flows, result.flows)
+        trunk = result.link("trunk.A-B")
+        self.assertEqual((trunk.source, trunk.to, trunk.capacity), ("A", "B", 1e9))
+        self.assertGreaterEqual(trunk.frames, both)
+        used = trunk.bytes / (trunk.capacity or 0) / (result.data["duration_ps"] / 1e12)
+        self.assertAlmostEqual(trunk.utilisation or 0, used, 2)
+        rows = result_module._tidy(result.data["links"])
+        self.assertEqual({r["name"]: r.get("stalled.line-busy", 0) for r in rows}, {x.name: x.stalled.get("line-busy", 0) for x in result.links})
+        self.assertNotIn("marks", rows[0])
+        self.assertEqual(set(trunk.stalled) | {"no-credit", "line-busy"}, {"no-credit", "line-busy"})
         with self.assertRaisesRegex(KeyError, "there are h.h1, h.h2"):
             result.flow("h3")
 
