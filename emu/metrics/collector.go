@@ -8,8 +8,6 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
-	"fabemu/wire"
-	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -25,50 +23,24 @@ const (
 const maxViolations = 100
 
 // Collector counts the events of one run. Make one with New, feed it with
-// Record, end it with Close; the figures are complete then.
+// Record, end it with Close; the figures are complete then. It is what its parts are: the counters
+// of all of them lie in one slice, a part's columns behind those of the part before.
 type Collector struct {
 	fabric   *fabric.Fabric
 	scenario *scenario.Scenario
 	checks   []Metric // of scenario.Expect, in its order
 
-	lo, next  unit.Time // the bin that is being counted: lo <= At < next
-	now       []int64   // the counters: ports, then flows
-	ofFlows   int       // where the counters of the first flow begin, in now
-	ofStreams int       // where the counters of TCP begin; 0: no flow has it
-	ofWorks   int       // where the counters of workloads begin
-	workloads []*fabric.Workload
-	works     []workload // by workload
-	ideal     *fabric.Ideal
-	first     firsts  // of ports, by node
-	wires     []int32 // by port: the wire that it sends into
-	ports     []portState
-	tallies   []trace.Counts // by port
-	causes    []*causes      // by port; nil: there were none
-	ahead     [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
-	lost      bool           // the queues of such switches cannot be found
-	messages  bool           // those of retry, or of credits of channels, are counted
-	flows     []flowState
-	lives     []life    // by flow
-	switches  int32     // nodes from here on are endpoints
-	recent    []markLog // by switch
-	patience  unit.Duration
-	silences  []Silence // that are over
-	storms    []Storm
-	drops     [reasons]int64
-	losses    map[loss]int64 // the same by place
-	retries   retries
-	credits   credits
+	bins
+	portCounts
+	flowCounts
+	streamCounts
+	workCounts
 
-	edges     []unit.Time
-	cur       int // edges[cur] is lo
-	rows      rows
-	perWindow int64
-	longest   unit.Duration // a bin that ended so long ago has all of its frames
-	asked     chan struct{} // requests for the course of the run; nil: there are none
-	courses   chan *Course  // has room for one: there is no second request before it is taken
+	asked   chan struct{} // requests for the course of the run; nil: there are none
+	courses chan *Course  // has room for one: there is no second request before it is taken
 
 	objects    *objects
-	capacities [][]capacity // of each wire, by time
+	capacities capacities
 	violations []trace.Event
 	violated   int64
 	closed     bool
@@ -78,7 +50,7 @@ type Collector struct {
 // names a figure that f does not have, or when the run is too long for its
 // window. The run has more figures than the table if they are given.
 func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, error) {
-	c := &Collector{fabric: f, scenario: s, losses: map[loss]int64{}, objects: objectsOf(f, more...), capacities: capacitiesOf(f, s)}
+	c := &Collector{fabric: f, scenario: s, objects: objectsOf(f, more...), capacities: capacitiesOf(f, s)}
 	var wrong []error
 	for i := range s.Expect {
 		m, err := Metric{}, error(nil)
@@ -93,46 +65,14 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	ports := 0
-	c.patience = c.longestSilence()
-	for i := range f.Nodes {
-		if f.Nodes[i].Switch != nil {
-			c.switches = int32(i) + 1
-		}
-		c.first = append(c.first, uint32(ports))
-		ports += len(f.Nodes[i].Ports)
-		for _, p := range f.Nodes[i].Ports {
-			c.wires = append(c.wires, int32(p.Wire))
-		}
-	}
-	c.ofFlows = ports * portColumns
-	columns := c.ofFlows + len(f.Flows)*flowColumns
-	for i := range f.Flows {
-		if c.ofStreams == 0 && c.resends(i) {
-			c.ofStreams = columns
-			columns += len(f.Flows) * tcpColumns
-		}
-	}
-	columns = c.beginWorks(columns)
+	columns := c.beginPorts(f, s)
+	columns = c.flowCounts.begin(f, columns, c.longestSilence())
+	columns = c.streamCounts.begin(f, columns)
+	columns = c.workCounts.begin(f, columns)
 	c.now = make([]int64, columns)
-	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
-	c.recent = make([]markLog, c.switches)
-	c.beginCredits()
-	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
-	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
-	for i := range c.ports {
-		c.ports[i].block, c.ports[i].columns.known, c.tallies[i].Lanes = port.Idle, unstalled, firstLane
-	}
-	c.countPauses()
-	c.findQueues()
-	for i := range c.flows {
-		c.flows[i].columns.begun = 1 << (flowStall + port.Idle)
-		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
-		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
-	}
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
-	if c.edges, c.perWindow, err = edgesOf(s, max(columns, 1), ports*portWeight+columns-c.ofFlows); err != nil {
+	if c.edges, c.perWindow, err = edgesOf(s, max(columns, 1), len(c.ports)*portWeight+columns-c.ofFlows); err != nil {
 		return nil, err
 	}
 	c.rows = newRows(len(c.now))
@@ -142,31 +82,6 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil
-}
-
-// countPauses has ports of Ethernet count their buffers in bytes, and their pauses. On InfiniBand
-// the buffers of several data lanes count together.
-func (c *Collector) countPauses() {
-	for w := range c.fabric.Wires {
-		l := c.fabric.Wires[w].Link
-		classes, counted := 1, uint8(allAtOnce)
-		switch l.FlowControl {
-		case port.PriorityPauseFrames, port.ChannelCredits:
-			classes, counted = port.Priorities, oneByOne
-		case port.PauseFrames, port.NoFlowControl:
-		default:
-			if classes, counted = l.Lanes.Count(), oneByOne; classes == 1 {
-				continue
-			}
-		}
-		for _, end := range c.fabric.Wires[w].Ends {
-			p := int(c.first[end.Node]) + int(end.Port)
-			if c.tallies[p].Lanes = counted; counted == oneByOne {
-				c.tallies[p].ByLane = make([]int64, classes)
-			}
-			c.ports[p].pausing = &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
-		}
-	}
 }
 
 // Record counts e. It is a trace.Sink. Events should come in the order of time; a late one is
@@ -245,80 +160,8 @@ func (c *Collector) advance(t unit.Time) bool {
 // settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and copies the
 // counts of every frame into the counters.
 func (c *Collector) settle(t unit.Time) {
-	for i := range c.ports {
-		p := &c.ports[i]
-		c.settlePort(i, p, &c.tallies[i], (*[portColumns]int64)(c.now[i*portColumns:]), t)
-		if fresh := p.columns.news(); fresh != 0 {
-			c.rows.begin(i*portColumns, fresh)
-		}
-	}
-	for i := range c.flows {
-		f, x, at := &c.flows[i], &c.lives[i], c.ofFlows+i*flowColumns
-		f.settle(x, c.now[at:], t)
-		stream := c.ofStreams + i*tcpColumns
-		if c.ofStreams > 0 {
-			x.holdWindow(c.now[stream:], t)
-		}
-		if fresh := f.columns.news(); fresh != 0 {
-			c.rows.begin(at, fresh&^ofTCP)
-			c.rows.begin(stream-flowColumns, fresh&ofTCP)
-		}
-	}
-}
-
-// settlePort does it for a port, whose counters begin with now.
-func (c *Collector) settlePort(i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
-	y.SetQueue(t, y.Queue)
-	now[outStall+int(p.block)] += int64(t - p.blocked)
-	p.blocked = t
-	begun := p.columns.begun
-	if begun>>outPaused&1 == 1 {
-		now[outPaused] += p.pausing.pausedUp(t)
-		p.pausing.counted = max(p.pausing.counted, t)
-	}
-	if y.Frames != 0 {
-		begun |= 1<<outBytes | 1<<outFrames
-		now[outFrames] += int64(y.Frames)
-		y.Frames = 0
-	}
-	if y.Acks != 0 {
-		begun |= 1 << outAcks
-		now[outAcks] += int64(y.Acks)
-		y.Acks = 0
-	}
-	if y.Control != 0 {
-		begun |= 1 << outControl
-		now[outControl] += int64(y.Control)
-		y.Control = 0
-	}
-	now[outBytes] = y.Bytes
-	if y.Last != 0 {
-		now[outBytes] -= unsent(y, c.rateAt(int(c.wires[i]), y.Began), t)
-	}
-	if now[inOccupancy] = y.Area + y.Occupancy*int64(t); now[inOccupancy] != 0 {
-		begun |= 1 << inOccupancy
-	}
-	if now[outLongest] = y.Longest; y.Waited|y.Longest != 0 {
-		begun |= 1<<outQueue | 1<<outLongest
-	}
-	now[outQueue] = y.Waited
-	y.Longest = y.Queue
-	p.columns.begun = begun
-}
-
-// settle does it for a flow, whose counters begin with now.
-func (f *flowState) settle(x *life, now []int64, t unit.Time) {
-	now[flowStall+int(f.block)] += int64(t - f.blocked)
-	f.blocked = t
-	x.hold(now, t)
-	if f.frames != 0 {
-		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
-		now[flowFrames] += int64(f.frames)
-		now[flowBytes] = f.bytes
-		f.frames = 0
-	}
-	x.acks += int64(f.acks)
-	f.acks = 0
+	c.portCounts.settle(&c.bins, c.capacities, t)
+	c.flowCounts.settle(&c.bins, &c.streamCounts, t)
 }
 
 // Close ends the run at end: states that last are counted up to it. A run that ends before its

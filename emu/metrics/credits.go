@@ -67,9 +67,9 @@ type PortCount struct {
 	Count   int64
 }
 
-// portCounts returns the counters that are not zero, by node, port and counter, given those of a
+// countsByPort returns the counters that are not zero, by node, port and counter, given those of a
 // port and the name of one, which is empty for a counter that is left out.
-func (c *Collector) portCounts(of func(n uint32) []int64, name func(k int) string) (all []PortCount) {
+func (c *Collector) countsByPort(of func(n uint32) []int64, name func(k int) string) (all []PortCount) {
 	for m := range c.fabric.Nodes {
 		for p := range c.fabric.Nodes[m].Ports {
 			for k, n := range of(c.first[m] + uint32(p)) {
@@ -87,7 +87,7 @@ func (c *Collector) Credits() []PortCount {
 	if c.credits == nil {
 		return nil
 	}
-	return c.portCounts(func(n uint32) []int64 { return c.credits[n][:] }, func(k int) string { return creditWords[k] })
+	return c.countsByPort(func(n uint32) []int64 { return c.credits[n][:] }, func(k int) string { return creditWords[k] })
 }
 
 // creditEnds returns the ends of the names of the quantities for them.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math/bits"
 
+	"fabemu/emu/fabric"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -30,6 +31,59 @@ const (
 	flowAnswers                                     // answers to probes taken in by the source
 	flowColumns
 )
+
+// flowCounts are the counts of flows.
+type flowCounts struct {
+	ofFlows  int // where the counters of the first flow begin, in bins.now
+	flows    []flowState
+	lives    []life // by flow
+	patience unit.Duration
+	silences []Silence // that are over
+}
+
+// begin makes the counters of flows, behind so many others, and returns how many there are with
+// them.
+func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration) int {
+	c.ofFlows, c.patience = columns, patience
+	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
+	for i := range c.flows {
+		c.flows[i].columns.begun = 1 << (flowStall + port.Idle)
+		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
+		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
+	}
+	return columns + len(f.Flows)*flowColumns
+}
+
+// settle settles all flows at the end of a bin.
+func (c *flowCounts) settle(b *bins, streams *streamCounts, t unit.Time) {
+	for i := range c.flows {
+		f, x, at := &c.flows[i], &c.lives[i], c.ofFlows+i*flowColumns
+		f.settle(x, b.now[at:], t)
+		stream := streams.ofStreams + i*tcpColumns
+		if streams.ofStreams > 0 {
+			x.holdWindow(b.now[stream:], t)
+		}
+		if fresh := f.columns.news(); fresh != 0 {
+			b.rows.begin(at, fresh&^ofTCP)
+			b.rows.begin(stream-flowColumns, fresh&ofTCP)
+		}
+	}
+}
+
+// settle settles a flow, whose counters begin with now.
+func (f *flowState) settle(x *life, now []int64, t unit.Time) {
+	now[flowStall+int(f.block)] += int64(t - f.blocked)
+	f.blocked = t
+	x.hold(now, t)
+	if f.frames != 0 {
+		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
+		now[flowFrames] += int64(f.frames)
+		now[flowBytes] = f.bytes
+		f.frames = 0
+	}
+	x.acks += int64(f.acks)
+	f.acks = 0
+}
 
 // flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it
 // into the other counters.

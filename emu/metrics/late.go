@@ -88,5 +88,5 @@ func (c *Collector) copyPort(i int) copied {
 		s.until = slices.Clone(s.until)
 		p.pausing = &s
 	}
-	return copied{i * portColumns, now[:], func(t unit.Time) { c.settlePort(i, &p, &y, &now, t) }, &y}
+	return copied{i * portColumns, now[:], func(t unit.Time) { c.settlePort(c.capacities, i, &p, &y, &now, t) }, &y}
 }

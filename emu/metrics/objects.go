@@ -106,8 +106,8 @@ type capacity struct {
 	rate unit.Rate
 }
 
-func capacitiesOf(f *fabric.Fabric, s *scenario.Scenario) [][]capacity {
-	all := make([][]capacity, len(f.Wires))
+func capacitiesOf(f *fabric.Fabric, s *scenario.Scenario) capacities {
+	all := make(capacities, len(f.Wires))
 	for i := range f.Wires {
 		all[i] = []capacity{{0, f.Wires[i].Link.Rate}}
 		for _, e := range s.Events {
@@ -120,15 +120,21 @@ func capacitiesOf(f *fabric.Fabric, s *scenario.Scenario) [][]capacity {
 	return all
 }
 
-// rateAt returns how fast a wire is at an instant.
-func (c *Collector) rateAt(wire int, t unit.Time) unit.Rate {
-	steps := c.capacities[wire]
+// capacities are those of each wire, by time.
+type capacities [][]capacity
+
+// at returns how fast a wire is at an instant.
+func (c capacities) at(wire int, t unit.Time) unit.Rate {
+	steps := c[wire]
 	i := len(steps) - 1
 	for i > 0 && steps[i].from > t {
 		i--
 	}
 	return steps[i].rate
 }
+
+// rateAt returns how fast a wire is at an instant.
+func (c *Collector) rateAt(wire int, t unit.Time) unit.Rate { return c.capacities.at(wire, t) }
 
 // capacity returns the mean capacity of a wire in one direction from one instant to
 // another, in bytes per second.

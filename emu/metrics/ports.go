@@ -1,6 +1,10 @@
 package metrics
 
 import (
+	"slices"
+
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -33,6 +37,126 @@ const (
 	inClasses                                    // PFC frames that came, by priority, from here on
 	portColumns  = inClasses + port.Priorities
 )
+
+// portCounts are the counts of ports, and of the queues and links behind them.
+type portCounts struct {
+	first    firsts  // of ports, by node
+	wires    []int32 // by port: the wire that it sends into
+	ports    []portState
+	tallies  []trace.Counts // by port
+	causes   []*causes      // by port; nil: there were none
+	ahead    [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
+	lost     bool           // the queues of such switches cannot be found
+	messages bool           // those of retry, or of credits of channels, are counted
+	switches int32          // nodes from here on are endpoints
+	recent   []markLog      // by switch
+	storms   []Storm
+	drops    [reasons]int64
+	losses   map[loss]int64 // the same by place
+	retries  retries
+	credits  credits
+}
+
+// beginPorts makes the counters of ports, which come first, and returns how many there are.
+func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns int) {
+	ports := 0
+	for i := range f.Nodes {
+		if f.Nodes[i].Switch != nil {
+			c.switches = int32(i) + 1
+		}
+		c.first = append(c.first, uint32(ports))
+		ports += len(f.Nodes[i].Ports)
+		for _, p := range f.Nodes[i].Ports {
+			c.wires = append(c.wires, int32(p.Wire))
+		}
+	}
+	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
+	c.recent, c.losses = make([]markLog, c.switches), map[loss]int64{}
+	c.beginCredits()
+	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
+	for i := range c.ports {
+		c.ports[i].block, c.ports[i].columns.known, c.tallies[i].Lanes = port.Idle, unstalled, firstLane
+	}
+	c.countPauses()
+	c.findQueues()
+	return ports * portColumns
+}
+
+// countPauses has ports of Ethernet count their buffers in bytes, and their pauses. On InfiniBand
+// the buffers of several data lanes count together.
+func (c *Collector) countPauses() {
+	for w := range c.fabric.Wires {
+		l := c.fabric.Wires[w].Link
+		classes, counted := 1, uint8(allAtOnce)
+		switch l.FlowControl {
+		case port.PriorityPauseFrames, port.ChannelCredits:
+			classes, counted = port.Priorities, oneByOne
+		case port.PauseFrames, port.NoFlowControl:
+		default:
+			if classes, counted = l.Lanes.Count(), oneByOne; classes == 1 {
+				continue
+			}
+		}
+		for _, end := range c.fabric.Wires[w].Ends {
+			p := int(c.first[end.Node]) + int(end.Port)
+			if c.tallies[p].Lanes = counted; counted == oneByOne {
+				c.tallies[p].ByLane = make([]int64, classes)
+			}
+			c.ports[p].pausing = &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
+		}
+	}
+}
+
+// settle settles all ports at the end of a bin.
+func (c *portCounts) settle(b *bins, rates capacities, t unit.Time) {
+	for i := range c.ports {
+		p := &c.ports[i]
+		c.settlePort(rates, i, p, &c.tallies[i], (*[portColumns]int64)(b.now[i*portColumns:]), t)
+		if fresh := p.columns.news(); fresh != 0 {
+			b.rows.begin(i*portColumns, fresh)
+		}
+	}
+}
+
+// settlePort settles a port, whose counters begin with now.
+func (c *portCounts) settlePort(rates capacities, i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
+	y.SetQueue(t, y.Queue)
+	now[outStall+int(p.block)] += int64(t - p.blocked)
+	p.blocked = t
+	begun := p.columns.begun
+	if begun>>outPaused&1 == 1 {
+		now[outPaused] += p.pausing.pausedUp(t)
+		p.pausing.counted = max(p.pausing.counted, t)
+	}
+	if y.Frames != 0 {
+		begun |= 1<<outBytes | 1<<outFrames
+		now[outFrames] += int64(y.Frames)
+		y.Frames = 0
+	}
+	if y.Acks != 0 {
+		begun |= 1 << outAcks
+		now[outAcks] += int64(y.Acks)
+		y.Acks = 0
+	}
+	if y.Control != 0 {
+		begun |= 1 << outControl
+		now[outControl] += int64(y.Control)
+		y.Control = 0
+	}
+	now[outBytes] = y.Bytes
+	if y.Last != 0 {
+		now[outBytes] -= unsent(y, rates.at(int(c.wires[i]), y.Began), t)
+	}
+	if now[inOccupancy] = y.Area + y.Occupancy*int64(t); now[inOccupancy] != 0 {
+		begun |= 1 << inOccupancy
+	}
+	if now[outLongest] = y.Longest; y.Waited|y.Longest != 0 {
+		begun |= 1<<outQueue | 1<<outLongest
+	}
+	now[outQueue] = y.Waited
+	y.Longest = y.Queue
+	p.columns.begun = begun
+}
 
 // Values of trace.Counts.Lanes.
 const (

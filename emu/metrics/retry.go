@@ -88,7 +88,7 @@ func (c *Collector) countProtected(n uint32, kind wire.Kind, lane uint8) {
 
 // Retries returns the counters of the retry of links.
 func (c *Collector) Retries() []PortCount {
-	return c.portCounts(func(n uint32) []int64 {
+	return c.countsByPort(func(n uint32) []int64 {
 		if end := c.retries.of(n); end != nil {
 			return end.counts[:]
 		}

@@ -20,6 +20,17 @@ type rows struct {
 	list  bool     // others have the list of them, too
 }
 
+// bins are the counters of a run, and what they were at each edge.
+type bins struct {
+	lo, next  unit.Time // the bin that is being counted: lo <= At < next
+	now       []int64   // the counters: ports, then flows, streams, workloads
+	edges     []unit.Time
+	cur       int // edges[cur] is lo
+	rows      rows
+	perWindow int64
+	longest   unit.Duration // a bin that ended so long ago has all of its frames
+}
+
 // columns are counters of a port or a flow, a bit for each: the counters that may have counted by
 // now, and the counters that have a place in the rows.
 type columns struct{ begun, known uint32 }
@@ -120,7 +131,7 @@ func (r *rows) cell(k, column int) *int64 {
 }
 
 // last returns a counter at the last edge.
-func (c *Collector) last(column int) int64 { return c.rows.at(c.cur, column) }
+func (c *bins) last(column int) int64 { return c.rows.at(c.cur, column) }
 
 // How many figures the rows of a run may hold: 256 MiB of them, and some 40 MiB where
 // wider bins will do. To write fresh memory at each edge costs large fabrics more

@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 
+	"fabemu/emu/fabric"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -25,6 +26,23 @@ const (
 
 // ofTCP are these counters among the columns of a flow.
 const ofTCP = (1<<tcpColumns - 1) << flowColumns
+
+// streamCounts are the counts of flows with TCP or RoCEv2.
+type streamCounts struct {
+	ofStreams int // where their counters begin, in bins.now; 0: no flow has it
+}
+
+// begin makes the counters, if a flow has them, behind so many others, and returns how many there
+// are with them.
+func (c *streamCounts) begin(f *fabric.Fabric, columns int) int {
+	for i := range f.Flows {
+		if t := f.Flows[i].Transport; t.Streams() || t.Acks() {
+			c.ofStreams = columns
+			return columns + len(f.Flows)*tcpColumns
+		}
+	}
+	return columns
+}
 
 // isStream reports whether a flow has TCP.
 func (c *Collector) isStream(flow int) bool { return c.fabric.Flows[flow].Transport.Streams() }

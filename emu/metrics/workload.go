@@ -21,6 +21,14 @@ const (
 	workColumns
 )
 
+// workCounts are the counts of workloads.
+type workCounts struct {
+	ofWorks   int // where their counters begin, in bins.now
+	workloads []*fabric.Workload
+	works     []workload // by workload
+	ideal     *fabric.Ideal
+}
+
 // Done is a transfer of a workload.
 type Done struct {
 	Src, Dst int32         // nodes
@@ -156,10 +164,10 @@ func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 	return whole
 }
 
-// beginWorks makes the counters of workloads, behind so many others, and returns how many there are
+// begin makes the counters of workloads, behind so many others, and returns how many there are
 // with them.
-func (c *Collector) beginWorks(columns int) int {
-	c.ofWorks, c.workloads, c.ideal = columns, c.fabric.Workloads(), fabric.NewIdeal(c.fabric)
+func (c *workCounts) begin(f *fabric.Fabric, columns int) int {
+	c.ofWorks, c.workloads, c.ideal = columns, f.Workloads(), fabric.NewIdeal(f)
 	for _, p := range c.workloads {
 		c.works = append(c.works, workload{workload: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
 	}
