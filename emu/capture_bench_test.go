@@ -18,7 +18,7 @@ func BenchmarkCapture(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		capture *Capture
-	}{{"without", nil}, {"default", &Capture{To: io.Discard, Snap: capture.DefaultSnap}}, {"everything", &Capture{To: io.Discard, Both: true}}} {
+	}{{"without", nil}, {"headers", &Capture{To: io.Discard, Snap: capture.HeaderSnap}}, {"default", &Capture{To: io.Discard, Snap: capture.DefaultSnap}}, {"everything", &Capture{To: io.Discard, Both: true}}} {
 		b.Run(c.name, func(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()

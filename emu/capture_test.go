@@ -65,7 +65,7 @@ func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
-	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.DefaultSnap})
+	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.HeaderSnap})
 	golden.File(t, "testdata/meeting.pcapng", got)
 }
 

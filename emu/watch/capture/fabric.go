@@ -26,8 +26,9 @@ type Request struct {
 	Filter []string `flag:"pcap-filter" group:"Capture" arg:"NAME,..." needs:"pcap"`
 	// Keep this many bytes of a data frame, and headers in any case; 0: all.
 	//
-	// Frames of other kinds are kept whole.
-	Snap int `flag:"pcap-snap" arg:"BYTES" needs:"pcap" def:"128" low:"0" high:"65535"`
+	// Wireshark calls packets of InfiniBand and RoCE that are cut Malformed. 128 leaves all
+	// headers, also in the packet of a host. Frames of other kinds are kept whole.
+	Snap int `flag:"pcap-snap" arg:"BYTES" needs:"pcap" def:"0" low:"0" high:"65535"`
 	// Record each frame at both ends of its link.
 	//
 	// By default a frame is recorded once: data where it is sent, a control frame where it takes
@@ -47,9 +48,13 @@ type Time string
 // WallTime is that of the wall clock.
 const WallTime Time = "wall"
 
-// DefaultSnap is the snap length of captures on the command line: room for all headers, also in the
-// packet of a host, and for none of the payload that makes a capture large.
-const DefaultSnap = 128
+// DefaultSnap is the snap length of captures on the command line: whole frames, since Wireshark's
+// dissector of InfiniBand shows no packet whose payload is cut (parse_PAYLOAD).
+const DefaultSnap = 0
+
+// HeaderSnap is a snap length with room for all headers, also in the packet of a host, and for none
+// of the payload that makes a capture large.
+const HeaderSnap = 128
 
 // Begin begins the capture of a run of a fabric, which keeps to the wall clock or not, in this
 // process or in others; the comment describes the run. The driver's goroutine calls now for the

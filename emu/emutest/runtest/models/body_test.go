@@ -417,7 +417,7 @@ func TestModelBodiesInACapture(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			var source *script
 			var captured [2]bytes.Buffer // frames that are whole, and cut
-			for i, snap := range []int{0, capture.DefaultSnap} {
+			for i, snap := range []int{0, capture.HeaderSnap} {
 				var sink *inbox
 				o := emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &captured[i], Snap: snap, Filter: []string{"trunk", "bodies"}}}
 				source, sink, _ = carry(t, runtest.Load(t, kind.yaml), 100, kind.longest, o)
