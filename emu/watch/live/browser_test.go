@@ -22,15 +22,19 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// chromium returns the context of a browser that all tests share, or why there is none.
-var chromium = sync.OnceValues(func() (context.Context, error) {
-	path := ""
+// chromiumPath returns the path of a browser; empty: there is none.
+func chromiumPath() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
+			return p
 		}
 	}
+	return ""
+}
+
+// chromium returns the context of a browser that all tests share, or why there is none.
+var chromium = sync.OnceValues(func() (context.Context, error) {
+	path := chromiumPath()
 	if path == "" {
 		return nil, fmt.Errorf("there is no chromium")
 	}

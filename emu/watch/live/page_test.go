@@ -1,11 +1,14 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -90,7 +93,7 @@ func TestAsksNobodyElse(t *testing.T) {
 		t.Errorf("the browser asked for %q: the test sees nothing", b.asked)
 	}
 	for _, asked := range b.asked {
-		if asked != address && !strings.HasPrefix(asked, address+"moments?after=") && !strings.HasPrefix(asked, "data:") {
+		if asked != address && !strings.HasPrefix(asked, address+"moments?after=") && asked != address+"clock" && !strings.HasPrefix(asked, "data:") {
 			t.Errorf("the page asks for %s", asked)
 		}
 	}
@@ -171,6 +174,42 @@ func TestStill(t *testing.T) {
 	}
 	b.mu.Unlock()
 	b.fine()
+}
+
+// TestPictures: a browser without a window that lets time pass as it likes, and one that does not,
+// finish with the page of a running run.
+func TestPictures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	if _, err := chromium(); err != nil {
+		t.Skip(err)
+	}
+	c, moments := congested(t)
+	_, address := serve(t, c, moments, Options{})
+	picture := filepath.Join(t.TempDir(), "page.png")
+	for _, args := range [][]string{{"--virtual-time-budget=5000", "--dump-dom"}, {"--dump-dom"}, {"--virtual-time-budget=5000", "--screenshot=" + picture}} {
+		within, stop := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer stop()
+		p := exec.CommandContext(within, chromiumPath(), append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir()}, append(args, address)...)...)
+		p.WaitDelay = time.Second
+		said, err := p.Output()
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
+			continue
+		}
+		if words := "when this page was asked for"; len(args) == 2 && args[1] == "--dump-dom" && !strings.Contains(string(said), words) {
+			t.Errorf("%q: the page does not say %q: %d bytes", args, words, len(said))
+		}
+		if !strings.Contains(args[len(args)-1], "screenshot") && !strings.Contains(string(said), "<canvas") {
+			t.Errorf("%q: the page has no curves: %d bytes", args, len(said))
+		}
+	}
+	if b, err := os.ReadFile(picture); err != nil {
+		t.Error(err)
+	} else if decode(t, b).Bounds().Dx() < 100 {
+		t.Error("the picture is small")
+	}
 }
 
 // scrub goes to a moment.

@@ -56,6 +56,7 @@ type Counts struct {
 // Server serves the page of one run.
 type Server struct {
 	token    string
+	began    time.Time
 	options  Options
 	scene    []byte
 	servers  []served          // one for each listener
@@ -84,7 +85,7 @@ func New(scene *Scene, o Options) (*Server, error) {
 		}
 	}
 	o.Keep = cmp.Or(o.Keep, 8<<20)
-	s := &Server{token: rand.Text(), options: o, scene: b, fresh: make(chan struct{})}
+	s := &Server{token: rand.Text(), began: time.Now(), options: o, scene: b, fresh: make(chan struct{})}
 	s.text = sync.OnceValues(page)
 	return s, nil
 }
@@ -191,6 +192,7 @@ func (s *Server) things() map[string]http.HandlerFunc {
 	all := map[string]http.HandlerFunc{}
 	if s.scene != nil {
 		all["GET "], all["GET still"], all["GET moments"], all["GET moment.pcapng"] = s.servePage, s.serveStill, s.stream, s.save
+		all["GET clock"] = s.serveClock
 	}
 	if c := s.options.Control; c != nil {
 		all["GET status"], all["GET events"], all["POST events"] = c.serveStatus, c.serveEvents, c.serveChange
@@ -230,6 +232,12 @@ func (s *Server) servePage(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) serveStill(w http.ResponseWriter, _ *http.Request) {
 	moments, _ := s.history()
 	s.sendPage(w, &data{Scene: s.scene, Moments: moments, Still: true})
+}
+
+// serveClock answers with the wall time since the start, in ms.
+func (s *Server) serveClock(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintln(w, time.Since(s.began).Milliseconds())
 }
 
 func (s *Server) sendPage(w http.ResponseWriter, d *data) {
