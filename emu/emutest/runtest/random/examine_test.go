@@ -12,6 +12,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/fabric"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -35,7 +36,7 @@ func examine(text string, longer ...scenario.Set) (wrong []string, w *witness, e
 		return nil, nil, err
 	}
 	w = newWitness(f)
-	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: w})
+	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: w, NewStack: netstack.New})
 	if err != nil {
 		return []string{"error: " + err.Error()}, w, nil
 	}
@@ -85,7 +86,7 @@ func compare(text string) (wrong []string) {
 		return nil
 	}
 	run := func(what string, s *scenario.Scenario, o emu.Options) *emu.Result {
-		o.Digest = true
+		o.Digest, o.NewStack = true, netstack.New
 		out, err := emu.Run(context.Background(), s, o)
 		if err != nil {
 			wrong = append(wrong, what+": error: "+err.Error())
@@ -126,7 +127,7 @@ func divided(text string) (wrong []string) {
 	const plain, digest, logged = 0, 1, 2
 	run := func(domains, loops, mode int) (figures, sum, log string) {
 		var all, events bytes.Buffer
-		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: mode >= digest}
+		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: mode >= digest, NewStack: netstack.New}
 		if mode == logged {
 			o.Events = &events
 		}
@@ -163,6 +164,7 @@ func overruns(text string) (wrong []string, err error) {
 		"domains": {Clock: emu.VirtualClock, Domains: 4, Loops: 2},
 		"links":   {Link: emu.Pipe, Verify: emu.VerifyOff},
 	} {
+		o.NewStack = netstack.New
 		out, err := emu.Run(context.Background(), s, o)
 		switch {
 		case err != nil:

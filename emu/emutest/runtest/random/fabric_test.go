@@ -17,13 +17,29 @@ func randomFabric(seed uint64) string {
 	return withTransports(seed, plainFabric(seed))
 }
 
+// withGuests adds two guests with gVisor's TCP, of which one sends to the other. Real hosts cannot
+// be here: they need root, and run on the wall clock alone.
+func withGuests(r *unit.Random, text string) string {
+	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
+	switches := strings.Count(text, ": {}\n")
+	at := func() string { return fmt.Sprintf("S%d", r.Below(uint64(switches))) }
+	flow := "priority: " + pick("0", "1", "3", "5") + ", packet: 1600B}\n"
+	text = strings.Replace(text, "\nlinks:\n", "\n  - {name: G0, guest: {kind: netstack, tcp: reno}}\n  - {name: G1, guest: {kind: netstack, tcp: reno}}\nlinks:\n", 1)
+	text = strings.Replace(text, "\nflows:\n", "\n  - {name: G0, between: G0 - "+at()+"}\n  - {name: G1, between: G1 - "+at()+"}\nflows:\n"+
+		"  - {name: g0, from: G0, to: G1, "+flow+"  - {name: g1, from: G1, to: G0, "+flow, 1)
+	return strings.TrimSuffix(text, "\n") + "\nprograms:\n  - {name: client, at: 10us, on: G0, run: send G1 " + pick("3KB", "50KB", "300KB") + "}\n"
+}
+
 // withTransports gives some of the flows and workloads of a third of the fabrics of Ethernet RoCEv2
-// or TCP, drawn apart from all else.
+// or TCP, and some of those guests (withGuests), drawn apart from all else.
 func withTransports(seed uint64, text string) string {
 	r := unit.NewRandom(seed, 13)
 	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
 	if r.Below(3) > 0 || !strings.Contains(text, "kind: output-queued") {
 		return text
+	}
+	if r.Below(3) == 0 {
+		text = withGuests(r, text)
 	}
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
