@@ -18,6 +18,7 @@ func TestModelRandomFabricsKeepTheirPromises(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
+	t.Parallel()
 	refused, sum := 0, [5]int{}
 	const runs = witnessedFabrics
 	for seed := range uint64(runs) {
@@ -48,6 +49,7 @@ func TestModelKeptFabrics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
+	t.Parallel()
 	files, err := filepath.Glob("testdata/fabrics/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -70,6 +72,7 @@ func TestModelRandomFabricsInOtherWays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
+	t.Parallel()
 	inOtherWays(t, 2, 2+otherFabrics)
 }
 
@@ -86,6 +89,7 @@ func TestModelRandomFabricsInDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
+	t.Parallel()
 	for seed := range uint64(dividedFabrics) {
 		if wrong := divided(randomFabric(seed)); len(wrong) > 0 {
 			t.Errorf("seed %d:\n%s", seed, strings.Join(wrong, "\n"))
@@ -99,6 +103,7 @@ func TestModelRandomFabricsInDomains(t *testing.T) {
 // Nothing overruns a memory, neither in domains nor on the wall clock. In its long form
 // FABEMU_FIRST is the first seed, and FABEMU_RUNS how many there are.
 func TestRandomFabricsDoNotOverrun(t *testing.T) {
+	t.Parallel()
 	first, most := seedsOf(t)
 	if testing.Short() {
 		most = 2

@@ -78,6 +78,7 @@ func TestModelReduce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
+	t.Parallel()
 	faulty := func(text string) bool {
 		s, err := scenario.Load("reduced.yaml", []byte(text), nil)
 		if err != nil {
