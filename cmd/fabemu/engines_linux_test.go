@@ -223,6 +223,7 @@ scontrol show job "$(echo "$submitted" | sed 's/.* table //')" >table
 
 // The commands of --plan, run by xargs as in docs/guide/hosts.md, leave the files of one call.
 func TestPlanByXargs(t *testing.T) {
+	runtest.NeedTools(t, "bash", "xargs")
 	t.Parallel()
 	e := newEngine(t)
 	for _, line := range typed(t, "engines") {

@@ -225,6 +225,11 @@ func TestModelHelpExamples(t *testing.T) {
 				if strings.Contains(line, "--out results/fig3b ") {
 					line = strings.Replace(line, "results/fig3b", "results/again", 1)
 				}
+				for _, tool := range []string{"less", "python3"} {
+					if slices.Contains(strings.Fields(line), tool) {
+						runtest.NeedTools(t, tool)
+					}
+				}
 				if said, err := shell(line).CombinedOutput(); err != nil {
 					t.Errorf("%v\n%s", err, said)
 				}
