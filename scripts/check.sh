@@ -8,7 +8,7 @@
 # At the end it shows how many lines of Go, without tests, each wing of the tree has, and had at the last tag. No
 # number of lines is a failure: the table is for whoever reads the change.
 #
-# It prints what it runs, runs all of it, and fails if any of it failed. It needs
+# It runs all of it at once, prints what it ran, and fails if any of it failed. It needs
 # only Go; staticcheck and misspell are fetched in the versions below and never enter go.mod.
 # What cannot be run (offline, for example) is named at the end.
 #
@@ -24,15 +24,6 @@ accepted=ect,betwen,modle,sensitivty # ECN-capable transport, and mistakes that 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-failed=()
-skipped=()
-
-# run COMMAND...: says what it runs, runs it, remembers a failure.
-run() {
-	echo "+ $*"
-	"$@" || failed+=("$*")
-}
-
 # formatted: gofmt lists the files that it would change, and exits with 0.
 formatted() {
 	local files
@@ -45,30 +36,38 @@ formatted() {
 
 # tidy: a diff is a failure; no diff and no success means that it cannot tell.
 tidy() {
-	echo "+ go mod tidy -diff"
 	if go mod tidy -diff >"$tmp/diff" 2>"$tmp/complaint"; then
 		return
 	fi
-	if [ -s "$tmp/diff" ]; then
-		cat "$tmp/diff"
-		failed+=("go mod tidy -diff")
-	else
-		cat "$tmp/complaint"
-		skipped+=("go mod tidy -diff (it cannot tell: offline?)")
-	fi
+	cat "$tmp/diff" "$tmp/complaint"
+	[ -s "$tmp/diff" ] || return "$cannot"
+	return 1
 }
 
 # tool FLAG MODULE ARGUMENT...: runs a tool. It first asks for the version with FLAG, to distinguish a tool
 # that cannot be fetched from one that found something.
 tool() {
 	local flag=$1 module=$2
-	if ! go run "$module" "$flag" >/dev/null 2>"$tmp/complaint"; then
-		tail -n 5 "$tmp/complaint"
-		skipped+=("$module (it cannot be fetched: offline?)")
-		return
+	if ! go run "$module" "$flag" >/dev/null 2>"$tmp/${module//\//-}"; then
+		tail -n 5 "$tmp/${module//\//-}"
+		return "$cannot"
 	fi
 	shift
-	run go run "$@"
+	go run "$@"
+}
+
+cannot=77 # the exit status of a check that cannot be run: offline, for example
+checks=()
+
+# start COMMAND...: starts a check, next to the others.
+start() {
+	local n=${#checks[@]}
+	checks+=("$*")
+	{
+		local code=0
+		"$@" >"$tmp/said.$n" 2>&1 || code=$?
+		echo "$code" >"$tmp/code.$n"
+	} &
 }
 
 # count DIR: reads the names of files and writes "WING LINES" for the tree in a folder. The wings are those of
@@ -103,13 +102,24 @@ sizes() {
 		END { row("all", now, old) }'
 }
 
-echo "+ gofmt -l ."
-formatted || failed+=("gofmt -l .")
-run go vet -tags timing,soak ./...
-tool -version "$staticcheck" -tags timing,soak ./...
-tool -v "$misspell" -error -i "$accepted" .
-tidy
-[ "${1:-}" = --all ] || run go test -count=1 ./scripts/archtest
+start tool -version "$staticcheck" -tags timing,soak ./... # the longest
+start go vet -tags timing,soak ./...
+start formatted
+start tidy
+start tool -v "$misspell" -error -i "$accepted" .
+[ "${1:-}" = --all ] || start go test -count=1 ./scripts/archtest
+wait
+
+failed=() skipped=()
+for n in "${!checks[@]}"; do
+	echo "+ ${checks[n]}"
+	cat "$tmp/said.$n"
+	case $(cat "$tmp/code.$n") in
+	0) ;;
+	"$cannot") skipped+=("${checks[n]} (it cannot be run: offline?)") ;;
+	*) failed+=("${checks[n]}") ;;
+	esac
+done
 
 sizes
 for s in "${skipped[@]}"; do
