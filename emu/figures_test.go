@@ -142,3 +142,28 @@ func TestAFigureIsARow(t *testing.T) {
 		t.Errorf("the live page has %v, want %v among them (%v)", column, n, err)
 	}
 }
+
+// Each curve is of a row of the table, which has its kind; those of groups are figures of flows.
+func TestCurvesAreOfRows(t *testing.T) {
+	rows := map[string]bool{}
+	for _, f := range metrics.AllFigures() {
+		rows[f.Series] = f.Series != ""
+	}
+	for _, name := range []string{"ethernet/pfc-hol", "tcp/ecn", "dcqcn/unequal"} {
+		r, err := emu.Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), emu.Options{Clock: emu.VirtualClock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range r.Metrics.Outline() {
+			kind := strings.Replace(s.Kind, "group.", "flow.", 1)
+			for _, stalled := range []string{metrics.LinkStalled, metrics.FlowStalled} {
+				if strings.HasPrefix(kind, stalled) { // and the cause
+					kind = stalled
+				}
+			}
+			if !rows[kind] {
+				t.Errorf("%s: no row has curves of kind %s", name, s.Kind)
+			}
+		}
+	}
+}
