@@ -86,3 +86,19 @@ func helper() {}`, 0)
 		t.Errorf("%v: %v", got, err)
 	}
 }
+
+// Tests of more than half a minute are named, the longest first.
+func TestSlowest(t *testing.T) {
+	r := newResults(new(show))
+	if err := r.read("others", strings.NewReader(`
+{"Action":"pass","Package":"m/a","Test":"TestShort","Elapsed":29}
+{"Action":"pass","Package":"m/a","Test":"TestLong/one","Elapsed":31}
+{"Action":"pass","Package":"m/a","Test":"TestLong","Elapsed":31}
+{"Action":"fail","Package":"m/b","Test":"TestLonger","Elapsed":62}`)); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"30 s: m/b (others) TestLonger 62 s", "30 s: m/a (others) TestLong 31 s"}
+	if got := r.slowest(); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
