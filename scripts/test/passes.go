@@ -96,7 +96,8 @@ func (r *runner) passes() bool {
 	r.say("scripts/check.sh --all")
 	checked := r.check(r.command(nil, "scripts/check.sh", "--all").Run())
 	r.say("go test -race -short, the packages that start goroutines or share something")
-	r.check(r.goTest("raced", append(slices.Clone(raced), race...)...))
+	next := []string{"-p", min(r.atOnce, "2")} // the commands are the third
+	r.check(r.goTest("raced", slices.Concat(next, raced, race)...))
 	r.say("go test, the other packages, and what was skipped with -short")
 	long := r.results.long
 	if len(long) > 0 {
@@ -107,7 +108,7 @@ func (r *runner) passes() bool {
 		args := append([]string{"-p", "1", "-run", pattern(names)}, slices.Sorted(maps.Keys(long))...)
 		waiting.Go(func() { rested = r.goTest("long", args...) })
 	}
-	r.check(r.goTest("others", others...))
+	r.check(r.goTest("others", append(next, others...)...))
 	waiting.Wait()
 	r.check(waited)
 	r.check(rested)
