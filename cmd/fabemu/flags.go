@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -155,6 +157,9 @@ func usual(c *cobra.Command, name, value string, words ...string) {
 // effect.
 func checkFlags(c *cobra.Command, _ []string) (err error) {
 	c.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && f.Name == "out" {
+			err = checkOut(f.Value.String(), slices.Equal(f.Annotations[argument], []string{"DIR"}))
+		}
 		for _, rule := range f.Annotations[needsFlag] {
 			other, value, valued := strings.Cut(rule, "=")
 			name, without := strings.CutPrefix(other, "!")
@@ -178,12 +183,48 @@ func checkFlags(c *cobra.Command, _ []string) (err error) {
 	return err
 }
 
+// fileEndings are the ends of the names of files that fabemu writes. A folder has none of them.
+var fileEndings = []string{".json", ".jsonl", ".csv", ".html", ".svg", ".png", ".pdf", ".txt", ".yaml", ".yml", ".md", ".log", ".bin", ".pcap", ".pcapng", ".gz"}
+
+// checkOut refuses an --out that names a file where the command writes a folder, or the other way
+// round.
+func checkOut(name string, folder bool) error {
+	info, err := os.Stat(name)
+	switch there := err == nil; {
+	case folder && there && !info.IsDir():
+		return fmt.Errorf("--out %s: that is a file, and --out names a folder for all results", name)
+	case folder && !there && isFile(name):
+		stem := name
+		for isFile(stem) {
+			stem = strings.TrimSuffix(stem, filepath.Ext(stem))
+		}
+		return fmt.Errorf("--out %s: it looks like a file, and --out names a folder for all results, such as %s; make the folder first if you want that name",
+			name, cmp.Or(stem, "results/x"))
+	case !folder && there && info.IsDir():
+		return fmt.Errorf("--out %s: that is a folder, and this command writes one file", name)
+	}
+	return nil
+}
+
+func isFile(name string) bool {
+	return slices.Contains(fileEndings, strings.ToLower(filepath.Ext(name)))
+}
+
 // flagMistake explains the mistake in a flag.
 func flagMistake(c *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && len(unknown.GetSpecifiedName()) > 1 {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := spelling.Nearest(unknown.GetSpecifiedName(), names); near != "" {
+		c.Flags().VisitAll(func(f *pflag.Flag) { // a flag by the name of its value: --sizes of --traffic SIZES
+			if arg := f.Annotations[argument]; arg != nil && spelling.Same(arg[0], unknown.GetSpecifiedName()) {
+				names = []string{f.Name}
+			}
+		})
+		near := spelling.Nearest(unknown.GetSpecifiedName(), names)
+		if len(names) == 1 {
+			near = names[0]
+		}
+		if near != "" {
 			return fmt.Errorf("%w%s", err, spelling.DidYouMean("--"+near))
 		}
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,11 @@ func Command(words []string) (string, error) {
 		var key, value string
 		switch key, rest = first(rest); key {
 		case string(Down), string(Up):
+			if word, more := first(rest); word == "for" {
+				time, _ := first(more)
+				return "", errs.Errorf("%s %s %s: it lasts until the opposite: give %[1]s %[2]s down, and later %[1]s %[2]s up; in a scenario, flap: %[4]s with a period brings a link down for a time",
+					kind, name, strings.Join(append([]string{key}, rest...), " "), cmp.Or(time, "10us"))
+			}
 			add("state", key)
 			continue
 		case "priority":

@@ -28,6 +28,7 @@ func TestCommand(t *testing.T) {
 		{words: "lnk trunk down", wrong: "did you mean \"link\"?"},
 		{words: "link", wrong: "its name is missing, as in link trunk rate 1Gb/s"},
 		{words: "switch S reset 1ms", wrong: "possible are down and up of a link, and restart"},
+		{words: "link trunk down for 10us", wrong: "link trunk down for 10us: it lasts until the opposite: give link trunk down, and later link trunk up; in a scenario, flap: 10us with a period brings a link down for a time"},
 		{words: "link trunk rate", wrong: "rate has no value, as in link trunk rate 1Gb/s"},
 	} {
 		got, err := scenario.Command(strings.Fields(x.words))

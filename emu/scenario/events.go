@@ -107,6 +107,15 @@ func (r *resolver) addEvents(n *node, e Event) {
 	}
 }
 
+// insteadOf says what to write instead of a state for a time; empty for all else.
+func insteadOf(n *node, detail, of string) string {
+	if detail != "for" || of != "state" {
+		return ""
+	}
+	time := n.get(detail).text
+	return fmt.Sprintf(": a link that is down for a time is two events, state: down and state: up, or flap: %s with a longer period, and for: that period", time)
+}
+
 // checkFault refuses a fault that cannot be.
 func (r *resolver) checkFault(n *node, e *Event) {
 	i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
@@ -192,7 +201,7 @@ func (r *resolver) checkChange(n *node) bool {
 	default:
 		for _, d := range details {
 			if n.get(d.key) != nil && !slices.Contains(d.with, all[0]) {
-				r.add(n.get(d.key).spot, "%s is a detail of %s, not of %s", d.key, someOf(d.with), all[0])
+				r.add(n.get(d.key).spot, "%s is a detail of %s, not of %s%s", d.key, someOf(d.with), all[0], insteadOf(n, d.key, all[0]))
 			}
 		}
 	}
@@ -403,7 +412,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	// Near the end of the run flaps may be one event only: the link goes down and stays there.
 	flaps := strings.Contains(text, "flap") && strings.Contains(text, "period")
 	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].State == Down {
-		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events")
+		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events: bring a link down, and later up")
 	}
 	e := then.Events[n]
 	if (e.State != "" || e.Restart > 0) && s.Routing.Recompute > 0 {

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"cmp"
+
 	"fabemu/emu/base/spelling"
 	"fabemu/wire/param"
 )
@@ -40,12 +42,17 @@ type defaults struct {
 func (t tables) forms() param.Forms {
 	forms := ownForms()
 	object := func(s *param.Struct) param.Param { return param.Param{Kind: param.Object, Object: s} }
-	forms["control"] = object(&param.Struct{Params: t.algorithms.fields("fixed", "The algorithm by which the source changes its rate")})
+	choice := func(of *table, def, doc string) *param.Struct {
+		s := &param.Struct{Params: of.fields(def, doc)}
+		t.chosen[s] = of
+		return s
+	}
+	forms["control"] = object(choice(t.algorithms, "fixed", "The algorithm by which the source changes its rate"))
 	forms["transport"] = param.Param{
 		Kind: param.Object, Short: t.transports.by,
-		Object: &param.Struct{Params: t.transports.fields("", "How the ends treat packets")},
+		Object: choice(t.transports, "", "How the ends treat packets"),
 	}
-	forms["marking"] = object(&param.Struct{Params: t.points.fields(NoScheme, "Whom the switch marks or notifies, and when")})
+	forms["marking"] = object(choice(t.points, NoScheme, "Whom the switch marks or notifies, and when"))
 	faults := object(param.Of(standing{}, forms))
 	at := faults.Object.Find("at")
 	at.Required, at.Computed = false, "0s"
@@ -62,6 +69,21 @@ func keys(of *param.Struct, word string) string {
 	return someOf(spelling.ByNearness(word, of.Keys()))
 }
 
+// unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
+// object that chooses a scheme has those of its own scheme, as far as that is known.
+func (r *reports) unknown(n *node, of *param.Struct, word string) (near, list string) {
+	t := r.tables.chosen[of]
+	if t == nil {
+		return suggest(of, word), keys(of, word)
+	}
+	own := t.own(n, r.root)
+	if own == nil {
+		return suggest(of, word), keys(of, word)
+	}
+	all := append([]string{t.by}, own.Keys()...)
+	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), someOf(spelling.ByNearness(word, all))
+}
+
 // suggest returns the key of an object nearest to a misspelt one, or nothing.
 func suggest(of *param.Struct, word string) (key string) {
 	for i := range of.Params {
@@ -71,5 +93,13 @@ func suggest(of *param.Struct, word string) (key string) {
 			}
 		}
 	}
-	return spelling.Nearest(word, of.Keys())
+	if near := spelling.Nearest(word, of.Keys()); near != "" {
+		return near
+	}
+	for i := range of.Params { // other words for it, misspelt
+		if near := spelling.Nearest(word, of.Params[i].Also); near != "" && len(word) > 2 && max(len(near), len(word))-min(len(near), len(word)) < 2 {
+			return of.Params[i].Key
+		}
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/node/traffic"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -106,7 +107,9 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		before, rest, _ := strings.Cut(key, ":")
 		switch f := p.Object.Find(key); {
 		case f != nil:
+			before := len(r.list)
 			r.read(e.value, f)
+			r.elsewhere(e.value, p.Object, f, r.list[before:])
 		case before != "" && strings.Trim(before, "0123456789") == "":
 			meant := fmt.Sprintf("write a fraction with a point, such as 0.%s", before)
 			if rest != "" || e.value.kind != null {
@@ -119,12 +122,34 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		case p.Object.Find("loss") != nil && noFault(key) != "":
 			r.add(at, "a link has no fault %q: %s", key, noFault(key))
 		default:
-			near := suggest(p.Object, key)
-			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), keys(p.Object, key))
+			near, list := r.unknown(n, p.Object, key)
+			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
 			meant = append(meant, p.Object.Find(near))
 		}
 	}
 	r.missing(n, p.Object, meant)
+}
+
+// elsewhere adds to the message about a wrong word the field next to it that has such a word. Words
+// of schemes are left out: they belong to other schemes.
+func (r *reports) elsewhere(n *node, of *param.Struct, p *param.Param, wrong []Error) {
+	if len(wrong) != 1 || r.tables.chosen[of] != nil || n.text == NoScheme || n.kind != scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
+		return
+	}
+	for i := range of.Params {
+		q := &of.Params[i]
+		words := q.Words
+		if _, ok := q.Usual().(Sizes); ok {
+			words = traffic.Distributions()
+		}
+		same := func(word string) bool {
+			return spelling.Same(strings.ReplaceAll(word, "-", ""), strings.ReplaceAll(n.text, "-", ""))
+		}
+		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
+			wrong[0].Message += spelling.DidYouMean(q.Key + ": " + words[j])
+			return
+		}
+	}
 }
 
 // unfold replaces mappings that stand for several fields by those fields.

@@ -96,8 +96,14 @@ type choice struct {
 type table struct {
 	by, old string // the key that names the choice, and its name in earlier versions
 	choices []choice
+	usual   []string            // the path of the object where all others have their choice from
 	keys    []string            // the parameters of all choices, in their order
 	having  map[string][]string // by key, the choices with that parameter
+}
+
+// newTable returns a table without choices.
+func newTable(by string, usual ...string) *table {
+	return &table{by: by, usual: usual, having: map[string][]string{}}
 }
 
 // add adds a choice.
@@ -118,10 +124,28 @@ func (t *table) find(name string) *param.Struct {
 	return c.params
 }
 
+// own returns the parameters of the choice of an object, or of the object where it has its choice
+// from; nil if that is unknown.
+func (t *table) own(n, root *node) *param.Struct {
+	for _, key := range t.usual {
+		root = root.get(key)
+	}
+	by := n.get(t.by)
+	if by == nil {
+		by = root.get(t.by)
+	}
+	if by == nil || by.kind != scalar {
+		return nil
+	}
+	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == by.text || slices.Contains(c.also, by.text) })
+	return c.params
+}
+
 // tables has the choices of a scenario, and the language that follows from them.
 type tables struct {
 	algorithms, points, transports *table
 	language                       *param.Struct
+	chosen                         map[*param.Struct]*table // by the parameters of an object, the table that it chooses from
 }
 
 // builtIn returns the tables of BuiltIn, which are made once.
@@ -145,8 +169,8 @@ func (t tables) section(key string) *param.Struct {
 }
 
 func (s Schemes) tables() tables {
-	table := func(by string) *table { return &table{by: by, having: map[string][]string{}} }
-	t := tables{algorithms: table("algorithm"), points: table("scheme"), transports: table("kind")}
+	t := tables{algorithms: newTable("algorithm", "defaults", "flow", "control"),
+		points: newTable("scheme", "defaults", "switch", "marking"), transports: newTable("kind", "defaults", "flow", "transport")}
 	for _, l := range s.Algorithms {
 		t.algorithms.add(l.Name, l.Also, l.Doc, l.Params)
 	}
@@ -158,6 +182,7 @@ func (s Schemes) tables() tables {
 	for _, x := range transports() {
 		t.transports.add(x.Name, x.Also, x.Doc, x.Params)
 	}
+	t.chosen = map[*param.Struct]*table{}
 	t.language = param.Of(Scenario{}, t.forms())
 	return t
 }

@@ -60,8 +60,8 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 		if inObject {
 			var f *param.Param
 			if f, name, rest = r.fieldOf(n, p, rest); f == nil {
-				r.add(at, "%s has no field %q%s: it has %s",
-					cmp.Or(done, "a scenario"), name, spelling.DidYouMean(suggest(p.Object, name)), keys(p.Object, name))
+				near, list := r.unknown(n, p.Object, name)
+				r.add(at, "%s has no field %q%s: it has %s", cmp.Or(done, "a scenario"), name, spelling.DidYouMean(near), list)
 				return
 			}
 			done = param.Path(done, name)

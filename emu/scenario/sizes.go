@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/files"
+	"fabemu/emu/base/spelling"
 	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )
@@ -19,6 +20,11 @@ type Sizes struct{ Text string }
 // SizesOf returns the distribution of a text.
 func SizesOf(text string) (Sizes, error) {
 	d, err := traffic.ParseSizes(text)
+	if err != nil && !strings.ContainsAny(text, "0123456789") {
+		names := traffic.Distributions()
+		return Sizes{}, fmt.Errorf("%q is neither a size nor a distribution of sizes%s: expected %s",
+			text, spelling.DidYouMean(spelling.Nearest(text, names)), Sizes{}.Form().Wanted)
+	}
 	if err != nil {
 		return Sizes{}, err
 	}

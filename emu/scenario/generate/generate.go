@@ -12,6 +12,7 @@ import (
 	"text/template"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )
@@ -137,10 +138,15 @@ func (k *Kind) text(o Options) ([]byte, error) {
 	v["name"] = cmp.Or(o.Name, fmt.Sprintf("%s-%d", k.Name, o.Endpoints))
 	v["from"], v["to"] = o.extent(v["sharing"].(int), s)
 	if o.Traffic != "" {
-		sizes, err := traffic.ParseSizes(o.Traffic)
+		named, err := scenario.SizesOf(o.Traffic)
+		if pattern := spelling.Nearest(o.Traffic, traffic.Uniform.Words()); err != nil && pattern != "" {
+			return nil, fmt.Errorf("--traffic %s: %s is a pattern, and --traffic takes the sizes of messages, such as web-search; in the file, add pattern: %[2]s to the workload",
+				o.Traffic, pattern)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--traffic: %w", err)
 		}
+		sizes := named.Distribution()
 		v["sizes"], v["load"], v["incast"] = quoted(o.Traffic), cmp.Or(o.Load, usualLoad), o.Incast
 		members := o.Endpoints
 		if hosts, ofRail := v["hosts"].(int); ofRail {
