@@ -17,7 +17,7 @@ func cleanupCommand() *cobra.Command {
 	var f commonFlags
 	c := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove the namespaces that killed runs have left, and restore interfaces",
+		Short: "Remove namespaces and folders sys-PID that killed runs and programs have left, and restore interfaces",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := host.NeedsLinux("cleanup"); err != nil {

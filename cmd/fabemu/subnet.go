@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -122,19 +123,11 @@ func subnetCommand() *cobra.Command {
 func (f *subnetExecFlags) exec(args []string) error {
 	dirs := []string{f.Run}
 	if f.Run == "" {
-		dirs = dirs[:0]
-		for _, pattern := range []string{"*", "*/*"} {
-			found, _ := filepath.Glob(filepath.Join("results", pattern, subnetFile))
-			for _, path := range found {
-				if _, err := subnetEnvironment(filepath.Dir(path)); err == nil {
-					dirs = append(dirs, filepath.Dir(path))
-				}
-			}
-		}
+		dirs = subnetFolders()
 	}
 	switch {
 	case len(dirs) == 0:
-		return errors.New("no run below results/ has a subnet: start one with fabemu run SCENARIO --subnet, or name its folder with --run")
+		return errors.New("no run of this user has a subnet: start one with fabemu run SCENARIO --subnet, or name its folder with --run")
 	case len(dirs) > 1:
 		return fmt.Errorf("several runs have a subnet: choose one with --run, of %s", strings.Join(dirs, ", "))
 	}
@@ -162,6 +155,36 @@ func (f *subnetExecFlags) exec(args []string) error {
 	}
 	// Environ has the last value of each variable, and no other.
 	return attend(&exec.Cmd{Path: path, Args: args, Env: append(os.Environ(), env...), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}, name)
+}
+
+// subnetFolders returns the folders of the runs that have a subnet: those below results/, or else
+// those of this user on this machine, wherever they are.
+func subnetFolders() (dirs []string) {
+	for _, pattern := range []string{"*", "*/*"} {
+		found, _ := filepath.Glob(filepath.Join("results", pattern, subnetFile)) // the pattern is right
+		for _, path := range found {
+			if _, err := subnetEnvironment(filepath.Dir(path)); err == nil {
+				dirs = append(dirs, filepath.Dir(path))
+			}
+		}
+	}
+	if dirs != nil {
+		return dirs
+	}
+	for _, served := range subnet.Find() {
+		open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", served.PID)) // a run holds its folder open
+		for _, fd := range open {
+			dir, err := os.Readlink(fd)
+			if err != nil || !filepath.IsAbs(dir) || slices.Contains(dirs, dir) {
+				continue
+			}
+			if env, err := subnetEnvironment(dir); err == nil && slices.Contains(env, "IBSIM_SOCKNAME="+served.Name) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	slices.Sort(dirs)
+	return dirs
 }
 
 // How often a program is told of the end of its run, and how long it may take to end.
@@ -224,7 +247,11 @@ func subnetEnvironment(dir string) (env []string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, subnetFile))
 	for line := range strings.Lines(string(text)) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
-			env = append(env, v)
+			key, value, _ := strings.Cut(v, "=")
+			if inner, quoted := strings.CutPrefix(value, "'"); quoted { // as campaign.Quote writes it
+				value = strings.ReplaceAll(strings.TrimSuffix(inner, "'"), `'\''`, "'")
+			}
+			env = append(env, key+"="+value)
 		}
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "export IBSIM_SOCKNAME="); ok && err == nil {
 			err = subnet.Answers(name)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 )
 
@@ -734,5 +735,50 @@ func TestSubnetExecEnds(t *testing.T) {
 	run.Wait()
 	if err := c.Wait(); err != nil || !strings.Contains(said.String(), "the run has ended, and with it sh") {
 		t.Errorf("%v: %s", err, said.String())
+	}
+}
+
+// Without --run a program finds the one run with a subnet, wherever its folder is; where there are
+// two, both are named. In a network namespace of its own there are no others.
+func TestSubnetExecFindsTheRun(t *testing.T) {
+	t.Attr("depends-on", "privileges")
+	runtest.NeedTools(t, "unshare")
+	if err := exec.Command("unshare", "--net", "true").Run(); err != nil {
+		t.Skipf("no network namespace can be made: %v", err)
+	}
+	if !host.Installed(host.Umad2sim) {
+		t.Skip(host.NoCommand(host.Umad2sim))
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	c := exec.Command("unshare", "--net", "sh", "-c", `
+cd "$1" && mkdir -p elsewhere/deep there
+begin() {
+	(cd elsewhere && exec "$0" run infiniband/opensm --subnet=5m --quiet --clock virtual --out "$1") 2>/dev/null &
+	n=0
+	until [ -e "elsewhere/$1/subnet.env" ] || [ $n -gt 600 ]; do sleep 0.1; n=$((n + 1)); done
+}
+begin "deep/a run"
+one=$!
+cd there
+"$0" subnet exec -- sh -c 'echo "one: $OSM_CACHE_DIR"'
+cd ..
+begin two
+cd there
+"$0" subnet exec -- true 2>&1
+echo "status $?"
+kill -INT $one $!
+wait
+"$0" subnet exec -- true 2>&1
+`, binary, dir)
+	out, _ := c.CombinedOutput() // the last command fails
+	a, b := filepath.Join(dir, "elsewhere/deep/a run"), filepath.Join(dir, "elsewhere/two")
+	for _, want := range []string{
+		"one: " + filepath.Join(a, subnetCache) + "\n", "several runs have a subnet: choose one with --run, of ", a, b, "status 2\n",
+		"no run of this user has a subnet",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }

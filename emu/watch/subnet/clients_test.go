@@ -2,6 +2,7 @@ package subnet_test
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,5 +30,65 @@ func TestDeadClients(t *testing.T) {
 	}
 	if got := subnet.DeadClients(dir); !slices.Equal(got, []string{dead}) {
 		t.Errorf("%q, want %q", got, dead)
+	}
+}
+
+// A server is found, with its process, and nothing that only has such a name: a socket that does
+// not answer, and one that answers something else.
+func TestFind(t *testing.T) {
+	v, err := subnet.Listen(open(t))
+	if err != nil {
+		t.Skip(err)
+	}
+	closed := false
+	t.Cleanup(func() {
+		if !closed {
+			v.Close()
+		}
+	})
+	var bound []*net.UnixConn
+	for _, name := range []string{"silent", "strange"} {
+		c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: fmt.Sprintf("@fabemu-%s-%d:ctl\x00", name, os.Getpid())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		bound = append(bound, c)
+	}
+	asked := make(chan int, 100)
+	go func() {
+		var b [100]byte
+		for {
+			n, from, err := bound[1].ReadFromUnix(b[:])
+			if err != nil {
+				return
+			}
+			asked <- n
+			_, _ = bound[1].WriteToUnix(b[:n], from) // as it came: that is no answer
+		}
+	}()
+	found := func() (pid int) {
+		for _, s := range subnet.Find() {
+			switch s.Name {
+			case v.Name():
+				pid = s.PID
+			case fmt.Sprint("fabemu-silent-", os.Getpid()), fmt.Sprint("fabemu-strange-", os.Getpid()):
+				t.Errorf("%s is taken for a run", s.Name)
+			}
+		}
+		return pid
+	}
+	if pid := found(); pid != os.Getpid() {
+		t.Errorf("the server is of process %d, want %d", pid, os.Getpid())
+	}
+	if len(asked) == 0 {
+		t.Error("the strange one was not asked")
+	}
+	if counts, _ := v.Report(); counts.Strange > 0 {
+		t.Errorf("the question counts as %d strange messages", counts.Strange)
+	}
+	v.Close()
+	if closed = true; found() != 0 {
+		t.Error("it is found after its end")
 	}
 }

@@ -46,6 +46,9 @@ const (
 	settled = 50 * time.Millisecond
 )
 
+// namePrefix begins the names of servers.
+const namePrefix = "fabemu-"
+
 // Server connects clients to a Subnet.
 type Server struct {
 	name    string
@@ -81,7 +84,7 @@ func Listen(s *Subnet) (*Server, error) {
 	}
 	var secret [8]byte
 	rand.Read(secret[:])
-	v := &Server{name: fmt.Sprintf("fabemu-%x", secret), subnet: s, done: make(chan struct{}),
+	v := &Server{name: namePrefix + fmt.Sprintf("%x", secret), subnet: s, done: make(chan struct{}),
 		incoming: make(chan struct{}, 1), outgoing: make(chan struct{}, 1)}
 	var err error
 	v.ctl, err = v.bind("ctl")

@@ -18,15 +18,23 @@ const linearCap, multicastCap, pkeyCap = 0xC000, 1024, 64
 // capSM is a bit of CapabilityMask, in its last byte.
 const capSM = 1 << 1
 
-// lanes are link speeds: the data rate of a lane, and the codes in LinkSpeedActive and
-// LinkSpeedExtActive.
+// lanes are link speeds: the data rate of a lane, and the codes in LinkSpeedActive,
+// LinkSpeedExtActive and LinkSpeedExtActive2.
 var lanes = [...]struct {
-	name            string
-	rate            unit.Rate
-	speed, extended byte
+	name                       string
+	rate                       unit.Rate
+	speed, extended, extended2 byte
 }{
-	{"SDR", 2e9, 1, 0}, {"DDR", 4e9, 2, 0}, {"QDR", 8e9, 4, 0}, {"FDR", 13_636_363_636, 4, 1}, {"EDR", 25e9, 4, 2}, {"HDR", 50e9, 4, 4}, {"NDR", 100e9, 4, 8},
+	{"SDR", 2e9, 1, 0, 0}, {"DDR", 4e9, 2, 0, 0}, {"QDR", 8e9, 4, 0, 0}, {"FDR", 13_636_363_636, 4, 1, 0}, {"EDR", 25e9, 4, 2, 0},
+	{"HDR", 50e9, 4, 4, 0}, {"NDR", 100e9, 4, 8, 0}, {"XDR", 200e9, 4, 0, 1},
 }
+
+// Bits of CapabilityMask and CapabilityMask2 of a port that states XDR.
+const (
+	capMask2      = 1 << 15
+	cap2ExtSpeed2 = 1 << 11
+	cap2XDR       = 1 << 12
+)
 
 // widths are the codes of link widths, the most common first.
 var widths = [...]struct {
@@ -44,6 +52,7 @@ func (p *portInfo) setSpeed(r unit.Rate) {
 				d[29], d[30], d[31] = w.code, w.code, w.code
 				d[32], d[35] = l.speed<<4, l.speed<<4|l.speed
 				d[62], d[63] = l.extended<<4|l.extended, l.extended
+				d[56] = l.extended2<<5 | l.extended2<<3 | l.extended2
 			}
 		}
 	}
@@ -61,7 +70,11 @@ func (p *portInfo) begin(s *Subnet, i, number int) {
 		be.PutUint64(d[8:], 0xFE80<<48)
 		be.PutUint16(d[16:], uint16(n.LID))
 		be.PutUint32(d[20:], 1<<3|1<<6|1<<14|1<<22) // traps, SL mapping, extended speeds, trap 144
-		d[50] = 8                                   // GUIDCap
+		if s.fastest(i).info[56] != 0 {
+			be.PutUint32(d[20:], be.Uint32(d[20:])|capMask2)
+			be.PutUint16(d[60:], cap2ExtSpeed2|cap2XDR)
+		}
+		d[50] = 8 // GUIDCap
 	}
 	d[28] = byte(number)
 	d[33] = physicalPolling // LinkDownDefaultState
@@ -79,6 +92,19 @@ func (p *portInfo) begin(s *Subnet, i, number int) {
 		}
 	}
 	d[43] = d[37] // OperVLs
+}
+
+// fastest returns PortInfo with the speed of the fastest port of a node. Its port with the LID has
+// the capabilities of all.
+func (s *Subnet) fastest(i int) (p portInfo) {
+	rate := unit.Rate(0)
+	for _, at := range s.fabric.Nodes[i].Ports {
+		rate = max(rate, s.fabric.Wires[at.Wire].Link.Rate)
+	}
+	if rate > 0 {
+		p.setSpeed(rate)
+	}
+	return p
 }
 
 func (p *portInfo) state() byte { return p.info[32] & 15 }

@@ -665,3 +665,31 @@ func TestDirectedFromLID(t *testing.T) {
 		}
 	}
 }
+
+// A port of 4 lanes states its speed by the codes that infiniband-diags names: XDR in
+// LinkSpeedExtActive2, Supported2 and Enabled2, which CapabilityMask2 announces, also at the port
+// of a switch with the LID.
+func TestSpeeds(t *testing.T) {
+	for _, x := range []struct {
+		rate string
+		want string // LinkWidth, LinkSpeed, LinkSpeedExt2, CapabilityMask2, LinkSpeedExt
+		xdr  bool
+	}{
+		{"8Gb/s", "2 1 00 0000 00 00", false}, {"32Gb/s", "2 4 00 0000 00 00", false}, {"100Gb/s", "2 4 00 0000 22 02", false},
+		{"200Gb/s", "2 4 00 0000 44 04", false}, {"400Gb/s", "2 4 00 0000 88 08", false}, {"800Gb/s", "2 4 29 1800 00 00", true},
+	} {
+		f, err := fabric.Build(runtest.Load(t, strings.Replace(torus, "rate: 25Gb/s", "rate: "+x.rate, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := manage(t, f)
+		for _, path := range [][]byte{nil, {1}} { // h11 and S11
+			_, d := ask(t, s, request(0x81, 1, 0x15, 1, path...))
+			_, base := ask(t, s, request(0x81, 1, 0x15, 0, path...))
+			got := fmt.Sprintf("%d %d %02x %04x %02x %02x", d[31], d[35]>>4, d[56], be.Uint16(base[60:]), d[62], d[63])
+			if got != x.want || (be.Uint32(base[20:])&(1<<15) != 0) != x.xdr {
+				t.Errorf("%s, path %v: %s, want %s; CapabilityMask %08x", x.rate, path, got, x.want, be.Uint32(base[20:]))
+			}
+		}
+	}
+}
