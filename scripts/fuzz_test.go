@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // fuzz.sh reports the executions of each target, also of one that never gets beyond its baseline,
 // and with -least fails for each that has too few. A go command that builds a script stands for the
 // real one.
 func TestFuzzReportsExecutions(t *testing.T) {
+	runtest.NeedTools(t, "bash", "flock")
 	dir := t.TempDir()
 	script, err := os.ReadFile("fuzz.sh")
 	if err != nil {

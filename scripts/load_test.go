@@ -79,7 +79,7 @@ func TestTableOfTools(t *testing.T) {
 	}
 	// Programs that Debian always has, that come with those of the table, or that may be there
 	// instead of one.
-	known := strings.Fields("bash xargs dpkg gzip mount nsenter truncate unshare rpm scontrol slurmctld slurmd srun ibnetdiscover ibtracert sminfo ibportstate ibqueryerrors ibccconfig ibccquery smpquery dump_fts ibsim")
+	known := strings.Fields("bash xargs flock git docker podman dpkg gzip mount nsenter truncate unshare rpm scontrol slurmctld slurmd srun ibnetdiscover ibtracert sminfo ibportstate ibqueryerrors ibccconfig ibccquery smpquery dump_fts ibsim")
 	need := regexp.MustCompile(`(?:NeedTools|needNamespaces|LookPath)\((?:t, )?"[^)]*`)
 	name := regexp.MustCompile(`"([^"]*)"`)
 	err = filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {

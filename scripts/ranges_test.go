@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fabemu/emu/emutest/runtest"
 )
 
 // ranges.py says of a range whether it was committed before the first result of its claim, did not
 // change since, or came later.
 func TestRangesFromGit(t *testing.T) {
+	runtest.NeedTools(t, "git", "python3")
 	dir := t.TempDir()
 	script, err := filepath.Abs("ranges.py")
 	if err != nil {
