@@ -142,6 +142,12 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.losses[loss{e.Node, e.Port, trace.Reason(e.A)}]++
 		c.ports[n].columns.begun |= 1 << inDrops
 		c.now[n*portColumns+inDrops]++
+		switch trace.Reason(e.A) {
+		case trace.LostOnLink:
+			c.faults[n].lost++
+		case trace.BadFCS:
+			c.faults[n].corrupt++
+		}
 		if trace.Reason(e.A).OfFault() {
 			c.ports[n].columns.begun |= 1 << inFaults
 			c.now[n*portColumns+inFaults]++
@@ -155,7 +161,18 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.ports[n].columns.begun |= 1 << outDeadlocks
 		c.now[n*portColumns+outDeadlocks]++
 	case trace.Control:
-		if port.EventKind(e.A) != port.RateChange {
+		switch x := &c.faults[n]; port.EventKind(e.A) {
+		case port.LinkDown, port.Restart:
+			if !x.down {
+				x.down = true
+				x.downs++
+			}
+			return
+		case port.LinkUp:
+			x.down = false
+			return
+		case port.RateChange:
+		default:
 			return
 		}
 		for i := range c.flows {

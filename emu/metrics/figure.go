@@ -295,6 +295,16 @@ func whole(x At) float64 {
 	return sentTotal(outBytes)(x)
 }
 
+// farFault is a count of the port at the end of a link.
+func farFault(of func(*faultCounts) int64) func(At) float64 {
+	return func(x At) float64 { return float64(of(&x.c.faults[x.c.in(x.Hop)/portColumns])) }
+}
+
+// discards are the drops at the end of a link without those by faults of the link.
+func discards(x At) float64 {
+	return float64(x.c.last(x.c.in(x.Hop)+inDrops)) - farFault(func(f *faultCounts) int64 { return f.lost + f.corrupt })(x)
+}
+
 // packets are data frames and ACKs.
 func packets(x At) float64 { return sentTotal(outFrames)(x) + sentTotal(outAcks)(x) }
 

@@ -45,6 +45,7 @@ type portCounts struct {
 	ports    []portState
 	tallies  []trace.Counts // by port
 	causes   []*causes      // by port; nil: there were none
+	faults   []faultCounts  // by port
 	ahead    [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
 	lost     bool           // the queues of such switches cannot be found
 	messages bool           // those of retry, or of credits of channels, are counted
@@ -55,6 +56,13 @@ type portCounts struct {
 	losses   map[loss]int64 // the same by place
 	retries  retries
 	credits  credits
+}
+
+// faultCounts is how the faults and events of a link have touched a port.
+type faultCounts struct {
+	lost, corrupt int64 // frames that came, and did not arrive whole
+	downs         int64 // how often the link has gone down
+	down          bool
 }
 
 // beginPorts makes the counters of ports, which come first, and returns how many there are.
@@ -71,6 +79,7 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 		}
 	}
 	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
+	c.faults = make([]faultCounts, ports)
 	c.recent, c.losses = make([]markLog, c.switches), map[loss]int64{}
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })

@@ -26,7 +26,7 @@ func NewMirror(c *Collector) *Mirror {
 	m.copied.now = make([]int64, len(c.now))
 	m.copied.ports, m.copied.tallies = slices.Clone(c.ports), slices.Clone(c.tallies)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
-	m.copied.works, m.copied.recent = copyWorks(nil, c.works), slices.Clone(c.recent)
+	m.copied.works, m.copied.recent, m.copied.faults = copyWorks(nil, c.works), slices.Clone(c.recent), slices.Clone(c.faults)
 	m.copied.causes, m.copied.retries, m.copied.credits = nil, nil, nil // copies: see Update
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
@@ -57,6 +57,7 @@ func (m *Mirror) Update() {
 	copy(d.flows, c.flows)
 	copy(d.tallies, c.tallies)
 	copy(d.recent, c.recent)
+	copy(d.faults, c.faults)
 	d.works = copyWorks(d.works, c.works)
 	for i := range c.lives {
 		x, y := &c.lives[i], &d.lives[i]
@@ -98,9 +99,9 @@ func (m *Mirror) View(v *View, at unit.Time) {
 	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
 	recent := append(v.c.recent[:0], m.copied.recent...)
 	causes, retries := copyEach(v.c.causes, m.copied.causes), copyEach(v.c.retries, m.copied.retries)
-	credits := append(v.c.credits[:0], m.copied.credits...)
+	credits, faults := append(v.c.credits[:0], m.copied.credits...), append(v.c.faults[:0], m.copied.faults...)
 	v.c = m.copied
-	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.retries, v.c.credits = lives, works, recent, causes, retries, credits
+	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.retries, v.c.credits, v.c.faults = lives, works, recent, causes, retries, credits, faults
 	v.c.rows.index(place, len(v.c.now))
 	v.state(&m.copied, at)
 	v.c.flows, v.c.ports = nil, nil // the states are copies of them

@@ -10,11 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/subnet"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -689,6 +693,97 @@ func TestSpeeds(t *testing.T) {
 			got := fmt.Sprintf("%d %d %02x %04x %02x %02x", d[31], d[35]>>4, d[56], be.Uint16(base[60:]), d[62], d[63])
 			if got != x.want || (be.Uint32(base[20:])&(1<<15) != 0) != x.xdr {
 				t.Errorf("%s, path %v: %s, want %s; CapabilityMask %08x", x.rate, path, got, x.want, be.Uint32(base[20:]))
+			}
+		}
+	}
+}
+
+// The error counters of both ends of a link follow its faults: frames that are lost are symbol
+// errors where they would have come, corrupted ones are receive errors too, and each time that the
+// link goes down counts at both ends. Frames that a fault took are not discards.
+func TestErrorCounters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	sc := runtest.Load(t, `
+name: errors
+model: {duration: 1ms}
+defaults: {link: {rate: 8Gb/s, buffer: 32KiB}, switch: {forwarding-delay: 100ns}, flow: {packet: 2048B, window: 8, timeout: 20us}}
+switches: {S: {}}
+endpoints: [a, b]
+links: [{name: left, between: a - S}, {name: right, between: S - b}]
+flows: [{name: f, from: a, to: b, stop: 950us}]
+faults:
+  - {name: lost, link: left, loss: 0.05, from: a}
+  - {name: spoilt, link: right, corruption: 0.04, from: S, for: 800us}
+  - {name: flapping, link: left, flap: 1us, period: 100us, at: 50us}
+`)
+	f, err := fabric.Build(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := subnet.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := emu.Run(t.Context(), sc, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{
+		Observer: observe.Func(func(now *observe.Snapshot) {
+			if now.Last {
+				s.Observe(now.Figures)
+			}
+		}),
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// By node and port, from the events of the run.
+	lost, spoilt, others := map[[2]int]int64{}, map[[2]int]int64{}, map[[2]int]int64{}
+	for _, l := range r.Metrics.Losses() {
+		of := others
+		switch l.Reason {
+		case trace.LostOnLink:
+			of = lost
+		case trace.BadFCS:
+			of = spoilt
+		}
+		of[[2]int{l.Node, int(l.Port)}] += l.Count
+	}
+	downs := map[string]int64{}
+	for _, e := range sc.Events {
+		if e.State == scenario.Down {
+			downs[e.Link]++
+		}
+	}
+	if len(lost) != 1 || len(spoilt) != 1 || downs["left"] != 10 || len(downs) != 1 {
+		t.Fatalf("the run has lost %v, corrupted %v, and gone down %v", lost, spoilt, downs)
+	}
+	for i, n := range f.Nodes {
+		if err := s.Attach(0, i, false); err != nil {
+			t.Fatal(err)
+		}
+		for k, at := range n.Ports {
+			c := func(change func(m []byte)) []byte {
+				_, d := ask(t, s, gmp(uint16(n.LID), 4, 1, 0x12, 0, func(m []byte) {
+					m[64+1] = byte(k + 1)
+					if change != nil {
+						change(m)
+					}
+				}))
+				return d
+			}
+			port, link := [2]int{i, k}, f.Wires[at.Wire].Link.Name
+			want := fmt.Sprintf("symbols %d, downed %d, receive errors %d, discards %d, recoveries 0, integrity 0",
+				lost[port]+spoilt[port], downs[link], spoilt[port], others[port])
+			got := func(d []byte) string {
+				return fmt.Sprintf("symbols %d, downed %d, receive errors %d, discards %d, recoveries %d, integrity %d",
+					be.Uint16(d[4:]), d[7], be.Uint16(d[8:]), be.Uint16(d[14:]), d[6], d[19]>>4)
+			}
+			if have := got(c(nil)); have != want {
+				t.Errorf("%s port %d, link %s: %s; want %s", n.Name, k+1, link, have, want)
+			}
+			c(func(m []byte) { m[3], m[64+2], m[64+3] = 2, 0xFF, 0xFF }) // Set resets what CounterSelect names
+			if have, none := got(c(nil)), "symbols 0, downed 0, receive errors 0, discards 0, recoveries 0, integrity 0"; have != none {
+				t.Errorf("%s port %d after a reset: %s", n.Name, k+1, have)
 			}
 		}
 	}
