@@ -171,7 +171,7 @@ func TestCommentsNameWhatExists(t *testing.T) {
 
 // What a text tells the reader to look up with go doc is there.
 func TestGoDocFindsWhatTextsName(t *testing.T) {
-	command := regexp.MustCompile("go doc \\./([\\w/]+)(?: ([A-Z][\\w.]*))?")
+	command := regexp.MustCompile(`go doc \./([\w/]+)(?: ([A-Z][\w.]*))?`)
 	found := 0
 	for _, name := range files(t) {
 		if !slices.Contains([]string{".md", ".go", ".yaml"}, path.Ext(name)) || strings.Contains(name, "testdata/") {
