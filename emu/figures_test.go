@@ -149,8 +149,9 @@ func TestCurvesAreOfRows(t *testing.T) {
 	for _, f := range metrics.AllFigures() {
 		rows[f.Series] = f.Series != ""
 	}
-	for _, name := range []string{"ethernet/pfc-hol", "tcp/ecn", "dcqcn/unequal"} {
-		r, err := emu.Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), emu.Options{Clock: emu.VirtualClock})
+	for _, name := range []string{"ethernet/pfc-hol", "tcp/ecn", "dcqcn/incast-pfc"} {
+		sc := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=3ms")...)
+		r, err := emu.Run(context.Background(), sc, emu.Options{Clock: emu.VirtualClock})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,13 +6,12 @@ import (
 	"context"
 	"testing"
 
-	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 )
 
-// A run that cannot keep its dilation puts several frames into a call.
+// A run that cannot keep its dilation puts several frames into a call. With PFC over veth it may
+// hold its clock after each frame instead: see Limitations in emu/run/drive.
 func TestWallTrainsWhereTheLoopIsBehind(t *testing.T) {
-	leafSpine := runtest.Load(t, runtest.Text(t, "ethernet/leaf-spine"), runtest.Sets(t, "model.duration=200us")...)
 	for _, x := range []struct {
 		name    string
 		s       *scenario.Scenario
@@ -21,7 +20,6 @@ func TestWallTrainsWhereTheLoopIsBehind(t *testing.T) {
 		{"UDP", shortHPL(t, "400us"), UDP},
 		{"Unix", shortHPL(t, "400us"), Unix},
 		{"veth", shortHPL(t, "400us"), Veth},
-		{"PFC over veth", leafSpine, Veth},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if x.carrier == Veth {

@@ -201,11 +201,11 @@ func TestRotatedCapture(t *testing.T) {
 		}
 		return out
 	}
-	one, err := dumped(t, filepath.Join(run(filepath.Join(dir, "one"), "--pcap"), "fabric.pcapng"))
+	one, err := dumped(t, filepath.Join(run(filepath.Join(dir, "one"), "--pcap", "--pcap-snap", "128"), "fabric.pcapng"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, one)
 	}
-	files, err := filepath.Glob(filepath.Join(run(filepath.Join(dir, "many"), "--pcap=mail.pcapng.gz", "--pcap-rotate", "50KB"), "mail-*.pcapng.gz"))
+	files, err := filepath.Glob(filepath.Join(run(filepath.Join(dir, "many"), "--pcap=mail.pcapng.gz", "--pcap-snap", "128", "--pcap-rotate", "50KB"), "mail-*.pcapng.gz"))
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%q, %v", files, err)
 	}

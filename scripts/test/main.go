@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string) int {
 	minutes, loadOnly := 6, false
 	switch {
 	case len(args) == 1 && args[0] == "--all":
-		r.all, minutes = true, 15
+		r.all, minutes = true, 22
 	case len(args) == 1 && args[0] == "--load":
 		loadOnly = true
 	case len(args) > 0 && strings.HasPrefix(args[0], "-"):

@@ -34,5 +34,6 @@
 // # Limitations
 //
 // A Part is one loop on one thread. The loop of Wall spins while it waits for an instant, the loop
-// of a Part sleeps. Several domains have no Tap and no Visitor, and carry no bodies.
+// of a Part sleeps. Several domains have no Tap and no Visitor, and carry no bodies. Where Wall is
+// behind with PFC over veth, it may hold its clock after each frame, and not send trains.
 package drive
