@@ -38,8 +38,8 @@
 // # Limitations
 //
 // A claim is about a number: a property of a picture without a sentence about it can be seen there,
-// and is not judged. Where a figure has several seeds its value is their mean, over three times as
-// many if that is near a bound, on the virtual clock only: on the wall clock each run is done once,
+// and is not judged. Where a figure has several seeds its value is their mean, over thirty at least
+// if that is near a bound, on the virtual clock only: on the wall clock each run is done once,
 // since it takes its time. The runs of a figure are kept in memory only as far as its quantities
 // need them; to look further into one, run its scenario with fabemu run.
 package papers

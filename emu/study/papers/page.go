@@ -90,7 +90,7 @@ func (r *Result) introduction() string {
 	}
 	text += r.committed()
 	if r.Seeds > 1 && r.Seeds != defaultSeeds {
-		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, moreSeeds*r.Seeds)
+		text += fmt.Sprintf(" A value with a deviation is the mean of %d seeds (%d near a bound).", r.Seeds, max(nearSeeds, r.Seeds))
 	}
 	return text + " [How to read the claims](reading.md)."
 }

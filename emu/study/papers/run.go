@@ -27,7 +27,7 @@ type Options struct {
 	emu.Options // of each run: its clock (default: the virtual one), link, codec, digest and version
 	// Slow the model down by this factor (default: from each scenario).
 	Dilation int64 `flag:"dilation" group:"Clock" arg:"N" needs:"clock=wall" low:"1" high:"1000000000"`
-	// Number of seeds over which a mean is taken.
+	// Number of seeds over which a mean is taken; at least 30 for a claim whose mean is near a bound.
 	Seeds int `flag:"seeds" group:"Runs" arg:"N" needs:"clock=virtual" def:"5" low:"1" high:"1000"`
 	// Number of runs at a time (default: one for each CPU).
 	Workers  int          `flag:"workers" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
@@ -169,7 +169,7 @@ func (b *batch) seedsOf(l *leaf) int {
 	case !l.run.Seeds:
 		return 1
 	case b.near[l]:
-		return moreSeeds * b.seeds
+		return b.nearSeeds()
 	}
 	return b.seeds
 }
@@ -221,10 +221,13 @@ func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) 
 // defaultSeeds is over how many seeds a mean is taken unless the call says otherwise.
 const defaultSeeds = 5
 
-// moreSeeds is how many times as many seeds a claim near a bound has.
-const moreSeeds = 3
+// nearSeeds is over how many seeds a claim near a bound is judged. The seeds decide such a claim, so
+// that another number of them could have another outcome: it is the same for each Options.Seeds.
+const nearSeeds = 30
 
-// sharpen measures again, over more seeds, claims whose means are near a bound of their ranges,
+func (b *batch) nearSeeds() int { return max(nearSeeds, b.seeds) }
+
+// sharpen measures again, over nearSeeds, claims whose means are near a bound of their ranges,
 // whatever the outcome.
 func (b *batch) sharpen(ctx context.Context, figures []*Figure) error {
 	before := len(b.jobs)

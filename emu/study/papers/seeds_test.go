@@ -7,7 +7,7 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// A claim whose mean is near a bound is measured over three times as many seeds, unless it is known
+// A claim whose mean is near a bound is measured over thirty seeds, unless it is known
 // to differ; so is one for which that is wanted. A bound that no share can pass is none.
 func TestMoreSeedsNearABound(t *testing.T) {
 	of := func(metric string) Quantity {
@@ -41,12 +41,12 @@ func TestMoreSeedsNearABound(t *testing.T) {
 	if r, err = Do(t.Context(), &Paper{}, []*Figure{f}, Options{Seeds: 2}); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []int{6, 6, 6, 2, 2, 2, 6} {
+	for i, want := range []int{30, 30, 30, 2, 2, 2, 30} {
 		if c := r.Figures[0].Claims[i]; c.Seeds != want || c.Outcome == report.NotMeasured || !c.Value.Known() {
 			t.Errorf("%s: %d seeds, %v, %s; want %d", c.ID, c.Seeds, c.Value, c.Outcome, want)
 		}
 	}
-	if len(r.Runs) != 6 || r.Partial {
+	if len(r.Runs) != 30 || r.Partial {
 		t.Errorf("%d runs, partial %v", len(r.Runs), r.Partial)
 	}
 }
