@@ -251,38 +251,6 @@ func paperNamed(name string) *Paper {
 	return papers[slices.IndexFunc(papers, func(p *Paper) bool { return p.Name == name })]
 }
 
-// The pages stay short: limits on the words of their claim tables, of other tables, and of the rest
-// without pictures, formulas and commands.
-func TestWordsOfPages(t *testing.T) {
-	words, fence := map[string]int{}, false
-	for _, d := range documents {
-		text, err := os.ReadFile(docs(d.paper, ".md"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(text)) {
-			line = strings.ReplaceAll(line, "---", "")
-			n := len(strings.Fields(strings.ReplaceAll(line, "|", " ")))
-			switch {
-			case strings.HasPrefix(line, "```"):
-				fence = !fence
-			case fence, strings.HasPrefix(line, "    "), strings.HasPrefix(line, "!["):
-			case strings.HasPrefix(line, "| **"):
-				words["claim tables"] += n
-			case strings.HasPrefix(line, "|"):
-				words["other tables"] += n
-			default:
-				words["prose"] += n
-			}
-		}
-	}
-	for part, most := range map[string]int{"claim tables": 15510, "other tables": 6140, "prose": 8680} {
-		if words[part] < most/2 || words[part] > most {
-			t.Errorf("the %s of all pages have %d words, and the limit is %d", part, words[part], most)
-		}
-	}
-}
-
 // A value of one seed is called no mean.
 func TestIntroduction(t *testing.T) {
 	p, figures := little()
