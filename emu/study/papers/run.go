@@ -27,7 +27,8 @@ type Options struct {
 	emu.Options // of each run: its clock (default: the virtual one), link, codec, digest and version
 	// Slow the model down by this factor (default: from each scenario).
 	Dilation int64 `flag:"dilation" group:"Clock" arg:"N" needs:"clock=wall" low:"1" high:"1000000000"`
-	// Number of seeds over which a mean is taken; at least 30 for a claim whose mean is near a bound.
+	// Number of seeds over which a mean is taken; at least 30 for a claim whose mean is near a
+	// bound.
 	Seeds int `flag:"seeds" group:"Runs" arg:"N" needs:"clock=virtual" def:"5" low:"1" high:"1000"`
 	// Number of runs at a time (default: one for each CPU).
 	Workers  int          `flag:"workers" arg:"N" needs:"clock=virtual" low:"1" high:"4096"`
@@ -221,8 +222,8 @@ func keyOf(r Run, seed int) string { return fmt.Sprintf("%v, seed %d", r, seed) 
 // defaultSeeds is over how many seeds a mean is taken unless the call says otherwise.
 const defaultSeeds = 5
 
-// nearSeeds is over how many seeds a claim near a bound is judged. The seeds decide such a claim, so
-// that another number of them could have another outcome: it is the same for each Options.Seeds.
+// nearSeeds is over how many seeds a claim near a bound is judged. The seeds decide such a claim,
+// so that another number of them could have another outcome: it is the same for each Options.Seeds.
 const nearSeeds = 30
 
 func (b *batch) nearSeeds() int { return max(nearSeeds, b.seeds) }
