@@ -70,7 +70,7 @@ func TestModelKeysMergeWhatSharesTell(t *testing.T) {
 			t.Errorf("%s: %d events, and the keys do not rise", name, len(want))
 		}
 		if diff := cmp.Diff(want, runs[1].all); diff != "" && name != "deadlock" { // they do not say what they wait for
-			t.Errorf("%s: machines that do not share the agenda: %s", name, diff[:min(len(diff), 1000)])
+			t.Errorf("%s: nodes that do not share the agenda: %s", name, diff[:min(len(diff), 1000)])
 		}
 		random := rand.New(rand.NewPCG(1, 2))
 		share := make([]int, len(f.Nodes))

@@ -328,7 +328,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 	}
 }
 
-// In processes the conductor shows what it knows: figures, what ports are in, trees by the ways
+// In processes the conductor shows what it knows: figures, what ports are in, trees by the paths
 // of flows; there is no verdict before the end, and nothing can be changed.
 func TestObserverOfProcesses(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=300", "flows.local.start=0us", "flows.remote.start=0us", "flows.victim.start=200us", "flows.victim.stop=4ms")
@@ -337,7 +337,7 @@ func TestObserverOfProcesses(t *testing.T) {
 	x := newSeen()
 	watch := observe.Func(func(s *observe.Snapshot) {
 		if !s.ByPaths {
-			t.Error("a tree that is not by the ways of flows")
+			t.Error("a tree that is not by the paths of flows")
 		}
 		if !s.Last && refused == nil {
 			_, refused = changes.Apply(context.Background(), "link: root, rate: 1GB/s")

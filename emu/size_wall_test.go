@@ -24,7 +24,7 @@ func sized(t *testing.T, kind string, nodes int, duration, dilation string) *sce
 		t.Fatal(err)
 	}
 	if n := len(s.Switches) + len(s.Endpoints); n != nodes || len(s.Expect) == 0 {
-		t.Fatalf("%d machines, %d checks", n, len(s.Expect))
+		t.Fatalf("%d nodes, %d checks", n, len(s.Expect))
 	}
 	return s
 }

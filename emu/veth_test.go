@@ -80,7 +80,7 @@ func TestSixtyNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(r.Metrics.Fabric().Nodes); n != 60 {
-		t.Errorf("%d machines", n)
+		t.Errorf("%d nodes", n)
 	}
 	if len(r.Checks) == 0 {
 		t.Error("no checks")

@@ -19,7 +19,7 @@ import (
 // An atPace is a dilation, and how much model time a test runs at it.
 type atPace struct{ dilation, duration string }
 
-// A test of what a quiet machine does begins at a pace at which one bears it, and
+// A test of what a quiet machine does begins at a pace that one sustains, and
 // continues to slower ones: a packet time becomes longer, and what else the machine
 // does matters less. What is claimed is claimed in packet times, so it is the
 // same at each.

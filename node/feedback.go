@@ -68,7 +68,7 @@ func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks boo
 	return trace.NoReason
 }
 
-// sampled takes in a notification that names no flow: the group of those that it is about
+// sampled takes in a notification that names no flow: the pacer of those that it is about
 // receives it once. It reports whether there is one.
 func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 	var informed *pacer

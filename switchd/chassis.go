@@ -60,7 +60,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 
 // The slots of the agenda. Of several that are due at the same instant, links that become idle come
 // first, then flow control packets that are only repeated, then frames that may be forwarded; each
-// group is in the order of ports.
+// kind is in the order of ports.
 func (c *chassis) transmitterSlot(p int) int { return p }
 func (c *chassis) resendSlot(p int) int      { return len(c.ports) + p }
 func (c *chassis) headerSlot(p int) int      { return 2*len(c.ports) + p }

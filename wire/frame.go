@@ -128,7 +128,7 @@ type Frame struct {
 	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
 	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 
-	// CPID is a congestion point. Notification, BCN: the one that speaks, of BCN one of Src;
+	// CPID is a congestion point. Notification, BCN: the one that sends it, of BCN one of Src;
 	// Ethernet Data, TCP: the one in the rate-limited tag, 0: there is none.
 	CPID uint64
 

@@ -212,7 +212,7 @@ func (g Framing) Length(f *Frame) unit.Size {
 // Append appends the bytes of f to b: WireSize of them, every one written. It
 // does not allocate if b has room. Of a field that is too large only the bits
 // that fit are written, and of fields that depend on each other nothing twice: a class that
-// stops, but that the frame does not speak of, or for 0 quanta, continues. It
+// stops, but that the frame does not name, or for 0 quanta, continues. It
 // panics if the payload of a Data frame is above MaxPayload or not a multiple of 4,
 // on Ethernet outside MinMSDU to MaxMSDU, which would be an error of the program. A
 // frame of no kind has no bytes. Nor has one with a body here: AppendBody writes it.

@@ -5,7 +5,7 @@ import "encoding/binary"
 // PauseExtension is what a PAUSE or PFC frame adds.
 type PauseExtension struct {
 	Quanta  uint16 // for how long to stop, in units of Quantum; 0 releases it
-	Classes uint8  // PriorityPause: the priorities that the frame speaks of (class_enable), a bit each
+	Classes uint8  // PriorityPause: the priorities that the frame names (class_enable), a bit each
 	Stopped uint8  // PriorityPause: the priorities whose time is Quanta; of Classes these stop, and the others may continue
 }
 

@@ -52,7 +52,7 @@ func TestHPL2002(t *testing.T) {
 	names := []string{"A", "B", "A1", "A2", "A3", "A4", "A5", "A6", "A7", "A8", "A9", "A10", "AV", "B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "BC", "BV"}
 	for i, m := range f.Nodes {
 		if m.Name != names[i] || m.LID != wire.LID(i+1) || (m.Switch != nil) != (i < 2) {
-			t.Errorf("machine %d is %s, LID %d", i, m.Name, m.LID)
+			t.Errorf("node %d is %s, LID %d", i, m.Name, m.LID)
 		}
 		if ports := map[int]int{0: 12, 1: 13}[i] + b2i(i >= 2); len(m.Ports) != ports {
 			t.Errorf("%s has %d ports, not %d", m.Name, len(m.Ports), ports)

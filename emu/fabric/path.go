@@ -46,7 +46,7 @@ func (w *Path) Hops() (hops []Hop) {
 	return hops
 }
 
-// equal reports whether two ways have the same hops.
+// equal reports whether two paths have the same hops.
 func (w *Path) equal(o *Path) bool {
 	for w != o {
 		if w == nil || o == nil || w.Hop != o.Hop {

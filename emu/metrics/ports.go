@@ -234,10 +234,10 @@ func (c *Collector) pause(e *trace.Event) {
 		s.until[0] = until
 		return
 	}
-	spoken, stopped := trace.ClassesOf(e.PSN)
-	p.columns.begun |= uint32(spoken) << inClasses
+	named, stopped := trace.ClassesOf(e.PSN)
+	p.columns.begun |= uint32(named) << inClasses
 	for class := range s.until {
-		if spoken>>class&1 == 1 {
+		if named>>class&1 == 1 {
 			now[inClasses+class]++
 			s.until[class] = e.At
 			if stopped>>class&1 == 1 {

@@ -378,7 +378,7 @@ func TestDiscardFreesTheRoom(t *testing.T) {
 	x.b.stored[DataLane] = x.b.stored[DataLane][1:]
 	x.b.port.Discard(x.now, &f, trace.NoRoute)
 	if x.b.port.Used(DataLane) != 3*packetBlocks || !x.b.port.OwesControl(x.now) {
-		t.Errorf("%d blocks in use, speaks %v; want 99, true", x.b.port.Used(DataLane), x.b.port.OwesControl(x.now))
+		t.Errorf("%d blocks in use, owes control %v; want 99, true", x.b.port.Used(DataLane), x.b.port.OwesControl(x.now))
 	}
 	if x.b.count(trace.Drop, trace.NoRoute) != 1 || x.b.count(trace.Release, trace.NoReason) != 1 {
 		t.Error("the drop or the release is not reported, once each")

@@ -248,11 +248,11 @@ func FrameOf(word int64) (kind wire.Kind, fecn, becn bool) {
 	return wire.Kind(word & 0xff), word&(1<<8) != 0, word&(1<<9) != 0
 }
 
-// ClassesWord packs the priorities that a PFC frame speaks of, and those that it stops.
+// ClassesWord packs the priorities that a PFC frame names, and those that it stops.
 func ClassesWord(f *wire.Frame) uint32 {
 	p := f.Pause()
 	return uint32(p.Classes)<<8 | uint32(p.Stopped)
 }
 
 // ClassesOf takes a ClassesWord apart.
-func ClassesOf(word uint32) (spoken, stopped uint8) { return uint8(word >> 8), uint8(word) }
+func ClassesOf(word uint32) (named, stopped uint8) { return uint8(word >> 8), uint8(word) }

@@ -81,11 +81,11 @@ func (b *builder) harmless(n *namespace, dev netlink.Link) error {
 				continue
 			}
 		}
-		ways := []int{r.LinkIndex}
+		links := []int{r.LinkIndex}
 		for _, hop := range r.MultiPath {
-			ways = append(ways, hop.LinkIndex)
+			links = append(links, hop.LinkIndex)
 		}
-		for _, index := range ways {
+		for _, index := range links {
 			over, err := n.link.LinkByIndex(index)
 			if err != nil {
 				continue

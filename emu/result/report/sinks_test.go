@@ -60,13 +60,13 @@ func TestDigestOfNodes(t *testing.T) {
 	a, b := trace.Event{At: 1, Node: 0, Kind: trace.Start}, trace.Event{At: 2, Node: 1, Kind: trace.Arrive}
 	c := trace.Event{At: 3, Node: 0, Seq: 1, Kind: trace.Release}
 	if digestOf(2, []trace.Event{a, b, c}) != digestOf(2, []trace.Event{b, a, c}) {
-		t.Error("the order between machines counts")
+		t.Error("the order between nodes counts")
 	}
 	if digestOf(2, []trace.Event{a, b, c}) == digestOf(2, []trace.Event{c, b, a}) {
-		t.Error("the order within a machine does not count")
+		t.Error("the order within a node does not count")
 	}
 	if digestOf(2, []trace.Event{a, b}) == digestOf(2, []trace.Event{a}) || digestOf(2, nil) == digestOf(3, nil) {
-		t.Error("the number of events or of machines does not count")
+		t.Error("the number of events or of nodes does not count")
 	}
 	d := NewDigest(2)
 	d.Record(&a)

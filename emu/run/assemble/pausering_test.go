@@ -47,7 +47,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 	link := func(node int) port.Config {
 		return port.Config{Rate: rate, Propagation: 100 * unit.Nanosecond, FlowControl: kind, Station: wire.LID(node + 1)}
 	}
-	var outbox port.Outbox // machines that share an agenda share it
+	var outbox port.Outbox // nodes that share an agenda share it
 	for i := range 3 {
 		routes := []port.ID{switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, switchd.NoRoute, 1, 1, 1}
 		routes[4+i] = 0

@@ -206,7 +206,7 @@ func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint6
 // pair.
 func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Controller {
 	all := map[uint32]rp.Controller{}
-	groups := map[int]rp.Controller{} // of flows that share a limiter
+	shared := map[int]rp.Controller{} // of flows that share a limiter, by key
 	for k := range b.fabric.Flows {
 		f := &b.fabric.Flows[k]
 		if f.Src != endpoint || !e.Controls(f.Flow) {
@@ -216,7 +216,7 @@ func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Con
 		params.SL = int(f.SL)
 		line := b.port(b.fabric.Nodes[endpoint].Ports[0]).Rate
 		traits := rp.TraitsOf(params)
-		c := groups[traits.Key]
+		c := shared[traits.Key]
 		if traits.By == "" {
 			if c = nil; f.RateLimit > 0 {
 				line = min(line, f.RateLimit)
@@ -227,7 +227,7 @@ func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Con
 			if c, err = rp.NewCCA(params, b.site(f, line, reactionStream+uint64(f.QP))); err != nil {
 				continue // the scenario has checked the parameters
 			}
-			groups[traits.Key] = c
+			shared[traits.Key] = c
 		}
 		if j, ok := c.(rp.Joined); ok && traits.By != "" {
 			j.Join(f.QP, params)
@@ -237,27 +237,27 @@ func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Con
 	return all
 }
 
-// pacer puts a flow into the group of flows of its endpoint that share a limiter. The first of them
-// makes the group. A flow that does not share stays as it is.
+// pacer gives a flow the pacer of the flows of its endpoint that share a limiter. The first of them
+// makes it. A flow that does not share stays as it is.
 func (b *builder) pacer(pacers map[int]*node.Pacer, f *fabric.Flow, flow *node.Flow, line unit.Rate) error {
 	traits := rp.TraitsOf(f.Control.Params)
 	if traits.By == "" {
 		return nil
 	}
-	g := pacers[traits.Key]
-	if g == nil {
+	p := pacers[traits.Key]
+	if p == nil {
 		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
 			return err
 		}
 		limiter, _ := b.limiter(f, line)
 		_, limiter, c = b.measured(f, true, line, limiter, c)
-		g = &node.Pacer{Limiter: limiter, Controller: c}
-		pacers[traits.Key] = g
+		p = &node.Pacer{Limiter: limiter, Controller: c}
+		pacers[traits.Key] = p
 	}
-	if j := rp.ExtrasOf(g.Controller).Joined; j != nil {
+	if j := rp.ExtrasOf(p.Controller).Joined; j != nil {
 		j.Join(f.QP, f.Control.Params)
 	}
-	flow.Pacer, flow.Controller = g, rp.NewFixed(line)
+	flow.Pacer, flow.Controller = p, rp.NewFixed(line)
 	return nil
 }

@@ -27,7 +27,7 @@ func TestPanicOfADomainEndsAll(t *testing.T) {
 		f.Least = []unit.Duration{1000, 1000, 1000, 1000}
 		_, err := Virtual{}.Run(context.Background(), f)
 		if !errors.As(err, new(*errs.Panic)) {
-			t.Errorf("machine %d: %v", m, err)
+			t.Errorf("node %d: %v", m, err)
 		}
 	}
 }

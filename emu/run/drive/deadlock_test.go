@@ -97,7 +97,7 @@ func TestWatchFindsACycle(t *testing.T) {
 				want.Cycle = append(want.Cycle, deadlock.Waiting{From: port.End{Node: i, Port: 1}, To: port.End{Node: (i + 1) % 3}, Block: w.Block, Since: w.Since})
 				event := []port.Event{{Port: 1, Kind: port.Deadlock, Since: w.Since}}
 				if diff := cmp.Diff(event, list[i].told); diff != "" {
-					t.Errorf("machine %d was told (-want +got):\n%s", i, diff)
+					t.Errorf("node %d was told (-want +got):\n%s", i, diff)
 				}
 			}
 			if diff := cmp.Diff(want, d); diff != "" {

@@ -295,7 +295,7 @@ func (b *Board) repeats(k int, w []uint64) bool {
 func (b *Board) adopt(k int, w []uint64) error {
 	p := &b.parts[k]
 	b.others = -1
-	p.spoken, p.waits, p.reported.Over, p.reported.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
+	p.heard, p.waits, p.reported.Over, p.reported.Next = true, w[1] == waits, w[1] == ended, unit.Time(w[2])
 	in := w[recordHead+outWords*len(p.out):]
 	if w[1] > ended || p.reported.Next < 0 {
 		return errReport

@@ -44,7 +44,7 @@ type member struct {
 	*Boundary
 	in, out  []int // places in paths
 	reported Report
-	spoken   bool
+	heard    bool // it has reported
 	waits    bool // it needs more than it has been promised; on a board, it waits for anything
 }
 
@@ -113,7 +113,7 @@ func (c *Coordinator) Receive(part int, b []byte) error {
 func (c *Coordinator) take(part int) error {
 	p := &c.parts[part]
 	s := &p.reported
-	p.spoken, p.waits = true, false
+	p.heard, p.waits = true, false
 	for k, x := range p.out {
 		y, o := &c.paths[x], &s.Out[k]
 		switch n := int32(o.Sent - y.sent); {
@@ -277,7 +277,7 @@ func (c *Coordinator) Owing() (part int, at unit.Time, ok bool) {
 	waited := false
 	for k := range c.parts {
 		p := &c.parts[k]
-		if waited = waited || p.waits || !p.spoken; p.reported.Over || p.waits {
+		if waited = waited || p.waits || !p.heard; p.reported.Over || p.waits {
 			continue
 		}
 		own := unit.Never

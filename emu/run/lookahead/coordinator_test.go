@@ -64,7 +64,7 @@ func TestCoordinatorPromisesTheFirst(t *testing.T) {
 	hear(0, reported(at(far+10), at(far+1), [2]uint32{}, [2]uint32{}, nothing))
 	hear(1, reported(at(far+1010), at(far+1001), [2]uint32{}, [2]uint32{}, nothing))
 	if len(told) > 0 {
-		t.Fatalf("part 2 has not spoken, and others are promised something: %v", told)
+		t.Fatalf("part 2 has not reported, and others are promised something: %v", told)
 	}
 	hear(2, reported(at(far+2010), at(far+2001), [2]uint32{}, [2]uint32{}, nothing))
 	if len(told) != 1 || told[0] != 1 {

@@ -69,7 +69,7 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("%s: not the file of a part: %w", path, err)
 	}
 	if f.Part == "" || len(f.Nodes) == 0 || f.Scenario == "" || f.Dilation < 1 {
-		return nil, fmt.Errorf("%s: not the file of a part: part, machines, scenario and dilation are required", path)
+		return nil, fmt.Errorf("%s: not the file of a part: part, nodes, scenario and dilation are required", path)
 	}
 	dir := filepath.Dir(path)
 	for _, p := range []*string{&f.Scenario, &f.Control, &f.Status} {

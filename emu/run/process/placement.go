@@ -32,7 +32,7 @@ const PartsDir = "parts"
 // unless the scenario names one: both sides need it beforehand.
 const firstPort = 21000
 
-// part is a group of nodes that share a process.
+// part is the nodes that share a process.
 type part struct {
 	name  string
 	nodes []int

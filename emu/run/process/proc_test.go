@@ -409,10 +409,10 @@ func TestAttend(t *testing.T) {
 	s := c.participants[0]
 	s.ready = true
 	for _, x := range []struct {
-		step   time.Duration // since the last look
-		speaks bool
-		waits  bool
-		want   time.Duration // of silence, now
+		step    time.Duration // since the last look
+		reports bool
+		waits   bool
+		want    time.Duration // of silence, now
 	}{
 		{100 * time.Millisecond, true, false, 0},
 		{time.Hour, false, false, 0},
@@ -425,7 +425,7 @@ func TestAttend(t *testing.T) {
 		{100 * time.Millisecond, true, false, 0},
 	} {
 		now += int64(x.step)
-		if x.speaks {
+		if x.reports {
 			s.heard.Add(1)
 		}
 		s.telling.Store(x.waits)

@@ -14,7 +14,7 @@
 --   ctlos       control ordered sets of Ultra Ethernet: CF_Update, LLR_ACK and others
 --   ccupdate    the counters of a CC_Update, which Wireshark shows as a MAC control frame
 --   e2cm        Extended Ethernet Congestion Management: probes and their answers
---   fabemu_say  the names of machines, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
+--   fabemu_say  the names of nodes, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
 --               want of it, gaps
 --
@@ -280,10 +280,10 @@ end
 -- What follows from the order of frames. It is found out the first time that a
 -- frame is seen, and kept by its number.
 
-local found, sequences, lanes, trailers, machines
+local found, sequences, lanes, trailers, nodes
 
 local function forget()
-  found, sequences, lanes, trailers, machines = {}, {}, {}, {}, {}
+  found, sequences, lanes, trailers, nodes = {}, {}, {}, {}, {}
 end
 forget()
 say.init = forget
@@ -666,7 +666,7 @@ local comment = Field.new("frame.comment")
 local slid, dlid = Field.new("infiniband.lrh.slid"), Field.new("infiniband.lrh.dlid")
 local eth_src, eth_dst = Field.new("eth.src"), Field.new("eth.dst")
 
--- read_comments takes in the names of machines, with which the first record of a capture
+-- read_comments takes in the names of nodes, with which the first record of a capture
 -- comes, and returns what credit a record says to be left.
 local function read_comments(pinfo)
   local credit
@@ -674,7 +674,7 @@ local function read_comments(pinfo)
     local text = tostring(c.value)
     credit = tonumber(text:match("credit (%d+) blocks")) or credit
     if not pinfo.visited and text:sub(1, 9) == "machines " then
-      for number, name in text:sub(10):gmatch("(%d+) ([^,]+)") do machines[tonumber(number)] = name end
+      for number, name in text:sub(10):gmatch("(%d+) ([^,]+)") do nodes[tonumber(number)] = name end
     end
   end
   return credit
@@ -687,8 +687,8 @@ local function lid_of(address)
   return last and tonumber(last, 16)
 end
 
--- add_machines shows between which machines a frame goes.
-local function add_machines(tree)
+-- add_nodes shows between which nodes a frame goes.
+local function add_nodes(tree)
   local from, to = slid(), dlid()
   if from then
     from, to = from.value, to.value
@@ -696,8 +696,8 @@ local function add_machines(tree)
     local sources, destinations = { eth_src() }, { eth_dst() } -- the last is the frame's own
     from, to = lid_of(sources[#sources]), lid_of(destinations[#destinations])
   end
-  if machines[from] then tree:add(s.from, machines[from]):set_generated() end
-  if machines[to] then tree:add(s.to, machines[to]):set_generated() end
+  if nodes[from] then tree:add(s.from, nodes[from]):set_generated() end
+  if nodes[to] then tree:add(s.to, nodes[to]):set_generated() end
 end
 
 function say.dissector(tvb, pinfo, tree)
@@ -710,9 +710,9 @@ function say.dissector(tvb, pinfo, tree)
   local key, out
   if port then key, out = port.run .. ":" .. port.number, true else key, out = here() end
   local sub
-  if next(machines) then
+  if next(nodes) then
     sub = tree:add(say):set_generated()
-    add_machines(sub)
+    add_nodes(sub)
   end
   if header then
     sub = sub or tree:add(say):set_generated()
