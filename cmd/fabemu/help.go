@@ -124,8 +124,8 @@ func usageOf(f *pflag.Flag) string {
 	return f.Usage
 }
 
-// A helpPart is a part of the help of a command.
-type helpPart struct {
+// A helpBlock is a block of the help of a command.
+type helpBlock struct {
 	kind       helpKind
 	name, text string
 	intro      bool // it is part of the text before the first heading, in which empty lines separate blocks
@@ -142,10 +142,10 @@ const (
 )
 
 // describe returns the help of a command, which is its manual page, too.
-func describe(c *cobra.Command) (all []helpPart) {
+func describe(c *cobra.Command) (all []helpBlock) {
 	put := func(kind helpKind, name, text string) {
 		intro := kind != heading && (len(all) == 0 || all[len(all)-1].intro)
-		all = append(all, helpPart{kind, name, strings.ReplaceAll(text, "\t", "  "), intro})
+		all = append(all, helpBlock{kind, name, strings.ReplaceAll(text, "\t", "  "), intro})
 	}
 	text, examples, status := helpOf(c)
 	for block := range strings.SplitSeq(text, "\n\n") {

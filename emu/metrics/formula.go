@@ -179,17 +179,17 @@ func (t taken) deviation(column int) float64 {
 // exceeded returns the highest growth of a column over the bins that make up a share of a time; in
 // the other bins it grows by more.
 func (t taken) exceeded(column int, share float64) float64 {
-	type part struct {
+	type stretch struct {
 		mean float64
 		span unit.Duration
 	}
-	var parts []part
+	var stretches []stretch
 	for v, span := range t.means(column) {
-		parts = append(parts, part{v, span})
+		stretches = append(stretches, stretch{v, span})
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.mean, b.mean) })
+	slices.SortFunc(stretches, func(a, b stretch) int { return cmp.Compare(a.mean, b.mean) })
 	within := unit.Duration(0)
-	for _, p := range parts {
+	for _, p := range stretches {
 		if within += p.span; float64(within) >= share*t.span() {
 			return p.mean
 		}

@@ -162,7 +162,7 @@ func TestMarkingThatActsLater(t *testing.T) {
 	const text = `
 name: later
 model: {duration: 2ms}
-defaults: {link: {rate: 1GB/s, propagation: 10ns, buffer: 4 packets}, flow: {packet: 2048B, control: {algorithm: LAW}}}
+defaults: {link: {rate: 1GB/s, propagation: 10ns, buffer: 4 packets}, flow: {packet: 2048B, control: {algorithm: ALGORITHM}}}
 switches: {S: {marking: MARKING}}
 endpoints: ["t[1-4]", r]
 links: ["t[1-4] - S", S - r]
@@ -170,8 +170,8 @@ flows: [{name: x, from: "t[1-4]", to: r}]
 events: EVENTS
 `
 	for _, c := range []struct {
-		law, marking, events string
-		alone, managed       int // warnings
+		algorithm, marking, events string
+		alone, managed             int // warnings
 	}{
 		{"cca", "{scheme: none}", "[]", 1, 0},
 		{"cca", "{scheme: none}", "[{at: 1ms, switch: S, marking: {threshold: 15}}]", 0, 0},
@@ -180,7 +180,7 @@ events: EVENTS
 		{"cca", "{scheme: cca, threshold: 0}", "[{at: 1ms, switch: S, marking: {threshold: 15}}]", 0, 0},
 		{"lipd", "{scheme: none}", "[]", 1, 1}, // which no manager can change
 	} {
-		text := strings.NewReplacer("LAW", c.law, "MARKING", c.marking, "EVENTS", c.events).Replace(text)
+		text := strings.NewReplacer("ALGORITHM", c.algorithm, "MARKING", c.marking, "EVENTS", c.events).Replace(text)
 		s, never := load(t, text), 0
 		for _, w := range s.UnderManager() {
 			if strings.Contains(w.Message, "never") {

@@ -113,13 +113,13 @@ func ended(w *report.Workload) string {
 	return fmt.Sprintf("%d flows, %d open", w.Transfers, w.Open)
 }
 
-// bordersOf returns the sizes, in bytes, between which bands lie.
-func bordersOf(bands []seeds.Band) []float64 {
-	borders := []float64{float64(bands[0].From)}
+// boundsOf returns the sizes, in bytes, between which bands lie.
+func boundsOf(bands []seeds.Band) []float64 {
+	bounds := []float64{float64(bands[0].From)}
 	for i := range bands {
-		borders = append(borders, float64(bands[i].To))
+		bounds = append(bounds, float64(bands[i].To))
 	}
-	return borders
+	return bounds
 }
 
 // slowdownFigure returns the axes of a picture whose X axis has the quantiles of the sizes of
@@ -130,7 +130,7 @@ func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 	if n == 0 || bands[0].From == bands[n-1].To {
 		return nil
 	}
-	borders := bordersOf(bands)
+	bounds := boundsOf(bands)
 	f := &plot.Figure{
 		Subtitle: fmt.Sprintf("%d size bands with %d flows each", n, bands[0].Flows),
 		X:        plot.Axis{Label: "flow size (quantiles)", High: 1},
@@ -140,7 +140,7 @@ func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 	for k := 0; k <= marks; k++ {
 		i := k * n / marks
 		if at := float64(i) / float64(n); k == 0 || at > f.X.Ticks[len(f.X.Ticks)-1] {
-			f.X.Ticks, f.X.Names = append(f.X.Ticks, at), append(f.X.Names, sizeText(borders[i]))
+			f.X.Ticks, f.X.Names = append(f.X.Ticks, at), append(f.X.Names, sizeText(bounds[i]))
 		}
 	}
 	return f
@@ -151,7 +151,7 @@ func slowdownFigure(bands []seeds.Band, statistic string) *plot.Figure {
 func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	values := of.values()
 	c, n := plot.Curve{Name: of.Name, Points: true}, float64(len(values))
-	axis, borders := bordersOf(scale), bordersOf(of.Of.Sizes)
+	axis, bounds := boundsOf(scale), boundsOf(of.Of.Sizes)
 	add := func(to *[]float64, v report.Number) {
 		y := float64(v)
 		if !(y >= 1) { // of a file that was changed: the axis begins at 1
@@ -163,7 +163,7 @@ func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	}
 	certain := true
 	for i, v := range values {
-		left, right := place(axis, borders[i], float64(i)/n), place(axis, borders[i+1], float64(i+1)/n)
+		left, right := place(axis, bounds[i], float64(i)/n), place(axis, bounds[i+1], float64(i+1)/n)
 		c.X = append(c.X, (left+right)/2)
 		certain = certain && !v.Low.Known()
 		add(&c.Y, v.Value)
@@ -182,22 +182,22 @@ func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 	f.Curves = append(f.Curves, c)
 }
 
-// place returns the share of flows that are smaller than a size, between 0 and 1, by the borders of
+// place returns the share of flows that are smaller than a size, between 0 and 1, by the bounds of
 // bands with equal numbers of flows. Where a part of the scale has only this size, rank selects a
 // point in the part.
-func place(borders []float64, size, rank float64) float64 {
-	n := float64(len(borders) - 1)
-	least := sort.SearchFloat64s(borders, size)
-	most := sort.Search(len(borders), func(i int) bool { return borders[i] > size }) - 1
+func place(bounds []float64, size, rank float64) float64 {
+	n := float64(len(bounds) - 1)
+	least := sort.SearchFloat64s(bounds, size)
+	most := sort.Search(len(bounds), func(i int) bool { return bounds[i] > size }) - 1
 	switch {
 	case least <= most:
 		return min(max(rank, float64(least)/n), float64(most)/n)
 	case least == 0:
 		return 0
-	case least == len(borders):
+	case least == len(bounds):
 		return 1
 	}
-	return (float64(least-1) + (size-borders[least-1])/(borders[least]-borders[least-1])) / n
+	return (float64(least-1) + (size-bounds[least-1])/(bounds[least]-bounds[least-1])) / n
 }
 
 // sizeText prints bytes to three digits.

@@ -200,11 +200,11 @@ func TestActiveFlows(t *testing.T) {
 
 // place returns ranks for sizes.
 func TestPlace(t *testing.T) {
-	borders := []float64{0, 100, 100, 100, 300}
+	bounds := []float64{0, 100, 100, 100, 300}
 	for _, x := range []struct{ size, rank, want float64 }{
 		{-1, 0.5, 0}, {0, 0.3, 0}, {50, 0.9, 0.125}, {100, 0.1, 0.25}, {100, 0.6, 0.6}, {100, 0.9, 0.75}, {200, 0, 0.875}, {300, 0, 1}, {400, 0, 1},
 	} {
-		if got := place(borders, x.size, x.rank); got != x.want {
+		if got := place(bounds, x.size, x.rank); got != x.want {
 			t.Errorf("%v with rank %v is at %v, want %v", x.size, x.rank, got, x.want)
 		}
 	}

@@ -45,7 +45,7 @@ func (q *queue) Ready(now unit.Time) unit.Time {
 	return unit.Never
 }
 
-// Take returns the first packet, and makes room for the packet in hand and those behind it.
+// Take returns the first packet, and makes room for the pending packet and those behind it.
 func (q *queue) Take(now unit.Time, _ int) (wire.Body, bool) {
 	if q.count == 0 {
 		return wire.Body{}, false

@@ -45,7 +45,7 @@ type Guests struct {
 	now      int64        // its last reading
 	begun    int64        // its reading at model time 0
 	seed     maphash.Seed // for transits
-	headers  headers      // of the packet in hand
+	headers  headers      // of the pending packet
 	keeping  []*sink      // sinks that keep packets back
 	times    []KernelTime // at a dilation above 1
 	real     []*guest     // that have devices, as in topology
@@ -62,24 +62,24 @@ type Guests struct {
 
 // guest is one host.
 type guest struct {
-	device port
-	card   *card  // the device of a real one
-	ready  bool   // there may be packets in it
-	stack  Stack  // the device of a guest in this program; nil: it is real
-	space  string // path of the namespace of a real one
-	scene  scenario.Guest
-	name   string
-	node   int
-	mac    wire.MAC
-	flows  []*queue // to other guests, in the order of the scenario
-	others []*queue // the first flow to each other guest, in the order of the flows
-	buf    []byte
-	hand   wire.Body // the packet that was read last, until it has found room; type 0: none
-	to     []*queue  // queues that it still has to enter
-	offers bool      // a flow has a packet of which its endpoint has no notice yet
-	gone   bool      // its device is no more
-	nic    *adapter  // nil: none
-	count  Counts
+	device  port
+	card    *card  // the device of a real one
+	ready   bool   // there may be packets in it
+	stack   Stack  // the device of a guest in this program; nil: it is real
+	space   string // path of the namespace of a real one
+	scene   scenario.Guest
+	name    string
+	node    int
+	mac     wire.MAC
+	flows   []*queue // to other guests, in the order of the scenario
+	others  []*queue // the first flow to each other guest, in the order of the flows
+	buf     []byte
+	pending wire.Body // the packet that was read last, until it has found room; type 0: none
+	to      []*queue  // queues that it still has to enter
+	offers  bool      // a flow has a packet of which its endpoint has no notice yet
+	gone    bool      // its device is no more
+	nic     *adapter  // nil: none
+	count   Counts
 }
 
 // port is a netns.Device, a Stack, or a test's substitute.
@@ -391,7 +391,7 @@ const mostAtOnce = 256
 // read reads a device, as far as the flows have room. The endpoint finds packets in the queue asked
 // without an offer.
 func (g *Guests) read(x *guest, asked *queue) error {
-	for some := 0; x.hand.Type == 0 && !x.gone; some++ {
+	for some := 0; x.pending.Type == 0 && !x.gone; some++ {
 		if some == mostAtOnce && x.nic != nil && x.stack == nil {
 			return nil // it is still ready
 		}
@@ -412,8 +412,8 @@ func (g *Guests) read(x *guest, asked *queue) error {
 	return nil
 }
 
-// sort takes a packet in hand and finds its flows. It counts a packet without a flow, and leaves
-// none in hand then.
+// sort takes a pending packet and finds its flows. It counts a packet without a flow, and leaves
+// none pending then.
 func (g *Guests) sort(x *guest, packet []byte) {
 	var dst int
 	known, all := false, false
@@ -429,9 +429,9 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		lid, ours := to.LID()
 		dst, all = int(lid)-1, to>>40&1 == 1
 		known = ours && g.of[dst] != nil
-		x.hand = wire.Body{Type: wholeFrame, Bytes: packet}
+		x.pending = wire.Body{Type: wholeFrame, Bytes: packet}
 		if known && macAt(packet[6:]) == x.mac && kind >= wire.LeastBodyType && kind != wholeFrame {
-			x.hand = wire.Body{Type: kind, Bytes: packet[ethernetSize:]}
+			x.pending = wire.Body{Type: kind, Bytes: packet[ethernetSize:]}
 		}
 		if g.bridged { // such a frame keeps its addresses
 			if at, learned := g.learned[to]; learned && !known {
@@ -449,11 +449,11 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		to := g.headers.to
 		dst, known = g.byIP[to]
 		all = to.Is6() && to.IsMulticast()
-		x.hand = wire.Body{Type: g.headers.kind, Bytes: packet}
+		x.pending = wire.Body{Type: g.headers.kind, Bytes: packet}
 	}
 	switch {
 	case x.scene.Strict && g.spoofed(x, packet):
-		x.hand.Type = 0
+		x.pending.Type = 0
 		return
 	case g.bridged && x.scene.Kind == scenario.Tap:
 		g.learn(x, macAt(packet[6:]))
@@ -469,13 +469,13 @@ func (g *Guests) sort(x *guest, packet []byte) {
 		}
 	}
 	if len(x.to) == 0 {
-		x.hand.Type = 0
+		x.pending.Type = 0
 		g.noFlow(x, packet, all)
 		return
 	}
 	for _, q := range x.to {
-		if !q.family.Carries(q.packet, x.hand) {
-			x.hand.Type = 0
+		if !q.family.Carries(q.packet, x.pending) {
+			x.pending.Type = 0
 			x.count.TooLong++
 			g.warnOnce("too-long."+x.name,
 				"guest %s has sent packets of %d bytes and more, and flow %s has room for %d: they are dropped",
@@ -485,7 +485,8 @@ func (g *Guests) sort(x *guest, packet []byte) {
 	}
 }
 
-// damaged reports whether the header of IP in hand is damaged, and counts it: it chooses no flow.
+// damaged reports whether the header of IP of the pending packet is damaged, and counts it: it
+// chooses no flow.
 func (g *Guests) damaged(x *guest) bool {
 	if !g.headers.damaged {
 		return false
@@ -513,16 +514,16 @@ func (g *Guests) noFlow(x *guest, packet []byte, all bool) {
 	}
 }
 
-// place puts the packet in hand, if there is one, into its queues, as far as they have room; asked
+// place puts the pending packet, if there is one, into its queues, as far as they have room; asked
 // as in read.
 func (x *guest) place(asked *queue) {
-	if x.hand.Type == 0 {
+	if x.pending.Type == 0 {
 		return
 	}
 	full := x.to[:0]
 	for _, q := range x.to {
 		if q.lane != nil {
-			q.lane.push(x.hand)
+			q.lane.push(x.pending)
 			x.offers = true
 			continue
 		}
@@ -531,14 +532,14 @@ func (x *guest) place(asked *queue) {
 			continue
 		}
 		x.offers = x.offers || q.count == 0 && q != asked
-		q.push(x.hand)
+		q.push(x.pending)
 	}
 	if x.to = full; len(full) == 0 {
-		x.hand.Type = 0
+		x.pending.Type = 0
 	}
 }
 
-// Wait returns when a device without a packet in hand can be read, or after this much wall time.
+// Wait returns when a device without a pending packet can be read, or after this much wall time.
 // With 0 it gives this processor away, if a program of a guest waits for it: the loop has a higher
 // priority, and does not sleep.
 func (g *Guests) Wait(most time.Duration) {
@@ -555,7 +556,7 @@ func (g *Guests) Wait(most time.Duration) {
 				most = min(most, time.Duration(max(0, since+x.card.join.Hold-g.clock())))
 			}
 		}
-		if x.ready && x.hand.Type == 0 && !x.gone {
+		if x.ready && x.pending.Type == 0 && !x.gone {
 			return
 		}
 	}

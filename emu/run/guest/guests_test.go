@@ -167,7 +167,7 @@ func TestDeviceIsReadAsFarAsThereIsRoom(t *testing.T) {
 	fakes["a"].sent = append(fakes["a"].sent, packet(t, [4]byte{10, 0, 0, 3}, 0, 300))
 	look(t, g)
 	if left := len(fakes["a"].sent); left != 3 {
-		t.Errorf("%d packets have not been read; of 6, queueRoom of %d and one in hand are", left, queueRoom)
+		t.Errorf("%d packets have not been read; of 6, queueRoom of %d and one pending are", left, queueRoom)
 	}
 	s := g.Source(flows["ab"])
 	for i := range 5 {

@@ -91,7 +91,7 @@ func appendMAC(b []byte, m wire.MAC) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(b, uint16(m>>32)), uint32(m))
 }
 
-// whither prints the destination of a guest's packet in hand, for people.
+// whither prints the destination of a guest's pending packet, for people.
 func (g *Guests) whither(x *guest) string {
 	if x.scene.Kind == scenario.Tap {
 		return macAt(g.headers.ethernet.DstMAC).String()

@@ -45,9 +45,9 @@ func (r *Result) page() *document.Page {
 	for i := range r.Loops {
 		all.Parts = append(all.Parts, folds(r.Loops[i].Loop+": ", r.Loops[i].Faults)...)
 	}
-	for _, part := range r.parts() {
-		for _, f := range part.faults {
-			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Block: document.Line("\n" + part.cells[0] + ": " + f.Around)})
+	for _, x := range r.entries() {
+		for _, f := range x.faults {
+			all.Parts = append(all.Parts, document.Only{In: document.Terminal, Block: document.Line("\n" + x.cells[0] + ": " + f.Around)})
 		}
 	}
 	for i := range r.Cases {

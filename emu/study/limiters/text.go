@@ -24,20 +24,20 @@ const headsDoc = "Rate error: over windows of 100 packets, else of 1000 or 10. G
 	"Burst: the most bytes that started above the rate; promised: the bytes that may. Withheld: the most bytes that the rate permitted and that did not start. " +
 	"Reaction: the longest wait of a packet after a change of the rate."
 
-// part is a case or a loop of a result.
-type part struct {
+// entry is a case or a loop of a result.
+type entry struct {
 	cells  []string // of its row
 	faults []Fault
 	timed  bool
 }
 
-// parts returns the cases and loops of a result.
-func (r *Result) parts() (all []part) {
+// entries returns the cases and loops of a result.
+func (r *Result) entries() (all []entry) {
 	for i := range r.Cases {
-		all = append(all, part{r.Cases[i].row(), r.Cases[i].Faults, r.Cases[i].timed()})
+		all = append(all, entry{r.Cases[i].row(), r.Cases[i].Faults, r.Cases[i].timed()})
 	}
 	for i := range r.Loops {
-		all = append(all, part{r.Loops[i].row(), r.Loops[i].Faults, true})
+		all = append(all, entry{r.Loops[i].row(), r.Loops[i].Faults, true})
 	}
 	return all
 }
@@ -50,13 +50,13 @@ func (r *Result) table() *document.Table {
 	}
 	outcome := len(t.Columns) - 1
 	t.Columns[outcome].Right = false
-	for i, part := range r.parts() {
-		t.Add(part.cells...)
+	for i, x := range r.entries() {
+		t.Add(x.cells...)
 		cell := &t.Rows[i][outcome]
 		switch {
-		case part.faults != nil:
+		case x.faults != nil:
 			cell.Color, cell.Mark = terminal.Red, "o o-fail"
-		case !part.timed:
+		case !x.timed:
 			cell.Color, cell.Mark = terminal.Yellow, "o o-differs"
 		default:
 			cell.Color, cell.Mark = terminal.Green, "o o-pass"
@@ -175,13 +175,13 @@ func causeText(c bench.Cause) string {
 
 // summary returns the result in a few sentences.
 func (r *Result) summary() string {
-	failed, parts := 0, r.parts()
-	for _, part := range parts {
-		if part.faults != nil {
+	failed, entries := 0, r.entries()
+	for _, x := range entries {
+		if x.faults != nil {
 			failed++
 		}
 	}
-	n := terminal.Count(len(parts), "case")
+	n := terminal.Count(len(entries), "case")
 	text := fmt.Sprintf("%d of %s failed.", failed, n)
 	if failed == 0 {
 		text = n + ", all passed."

@@ -287,9 +287,9 @@ func (m *MatrixResult) table() document.Block {
 // matrixHTML is a template of matrix.html for the matrices of figures: their table, each a part of
 // it, which sorts by column within the parts, or the commands that repeat the cells.
 func matrixHTML(name string, figures []*FigureResult) document.Block {
-	data := make([]matrixPart, len(figures))
+	data := make([]matrixFigure, len(figures))
 	for i, f := range figures {
-		data[i] = matrixPart{f, i}
+		data[i] = matrixFigure{f, i}
 	}
 	var b strings.Builder
 	if err := matrixTemplate().ExecuteTemplate(&b, name, data); err != nil {
@@ -298,8 +298,8 @@ func matrixHTML(name string, figures []*FigureResult) document.Block {
 	return document.HTML{Text: template.HTML(b.String())}
 }
 
-// matrixPart is a figure on the page.
-type matrixPart struct {
+// matrixFigure is a figure on the page.
+type matrixFigure struct {
 	*FigureResult
 	Number int
 }

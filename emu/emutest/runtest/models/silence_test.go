@@ -156,7 +156,7 @@ model: {duration: 2ms}
 defaults:
   link: {rate: 10Gb/s, flow-control: pfc}
   switch: {kind: output-queued, memory: 1MB, watchdog: {action: drop, detection: 100us, restoration: 500us, poll: 50us}}
-  flow: {packet: 1000B, control: {law: fixed}, priority: 3}
+  flow: {packet: 1000B, control: {algorithm: fixed}, priority: 3}
 switches: {S: {}, T: {}}
 endpoints: [A, B, C]
 links: [A - S, C - S, {name: trunk, between: S - T}, T - B]
