@@ -24,7 +24,8 @@ const (
 	tcpColumns
 )
 
-// ofTCP are these counters among the columns of a flow.
+// ofTCP are these counters among the columns of a flow. With them a flow has 32 columns, as many as
+// columns has bits: one more does not compile.
 const ofTCP = (1<<tcpColumns - 1) << flowColumns
 
 // streamCounts are the counts of flows with TCP or RoCEv2.
