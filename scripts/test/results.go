@@ -66,6 +66,9 @@ func (r *results) read(pass string, from io.Reader) error {
 
 var place = regexp.MustCompile(`\.go:[0-9]+: `)
 
+// scriptSkip is the line of a script that skips it, with the reason.
+var scriptSkip = regexp.MustCompile(`^\s*> .*\bskip '(.*)'`)
+
 func (r *results) line(pass string, line []byte) {
 	var fields map[string]any
 	var e event
@@ -91,6 +94,8 @@ func (r *results) count(pass string, e event) {
 	case "output":
 		if at := place.FindStringIndex(e.Output); at != nil && e.Test != "" {
 			r.said[test] = strings.TrimSuffix(e.Output[at[1]:], "\n")
+		} else if why := scriptSkip.FindStringSubmatch(e.Output); why != nil {
+			r.said[test] = why[1]
 		}
 		return
 	case "attr":

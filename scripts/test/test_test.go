@@ -19,6 +19,9 @@ func TestCounts(t *testing.T) {
 {"Action":"skip","Package":"m/a","Test":"TestRoot"}
 {"Action":"output","Package":"m/a","Test":"TestRight","Output":"    a_test.go:9: CAP_NET_ADMIN is missing\n"}
 {"Action":"skip","Package":"m/a","Test":"TestRight"}
+{"Action":"output","Package":"m/a","Test":"TestScripts/run","Output":"    testscript.go:584: WORK=$WORK\n"}
+{"Action":"output","Package":"m/a","Test":"TestScripts/run","Output":"        > [short] skip 'long: not with -short'\n"}
+{"Action":"skip","Package":"m/a","Test":"TestScripts/run"}
 {"Action":"pass","Package":"m/a","Test":"TestB/one"}
 {"Action":"pass","Package":"m/a","Test":"TestB"}
 {"Action":"attr","Package":"m/a","Test":"TestB/one","Key":"depends-on","Value":"privileges"}
@@ -35,10 +38,10 @@ func TestCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.passed != 2 || r.failed != 2 || r.skipped != 2 {
+	if r.passed != 2 || r.failed != 2 || r.skipped != 3 {
 		t.Errorf("%d passed, %d failed, %d skipped", r.passed, r.failed, r.skipped)
 	}
-	const why = "      1 tests  need root\n      1 tests  need tshark (Debian: tshark)"
+	const why = "      1 tests  long: not with -short\n      1 tests  need root\n      1 tests  need tshark (Debian: tshark)"
 	if got := r.skips(); got != why {
 		t.Errorf("got the reasons\n%s\nwant\n%s", got, why)
 	}
