@@ -70,7 +70,7 @@ type runner struct {
 	tmp       string // a folder
 	program   string // the command fabemu, for the tests that run it
 	begin     time.Time
-	failed    bool // something failed, of a test or not
+	failed    bool // something failed that is no test: results has those
 	results   *results
 }
 
@@ -118,10 +118,9 @@ func (r *runner) run() int {
 		return r.complain(err)
 	}
 	r.results = newResults(show)
-	checked := true
 	if r.all {
 		r.prepare()
-		checked = r.passes()
+		r.passes()
 	} else {
 		r.say("go test -short " + strings.Join(r.packages, " "))
 		r.check(r.goTest("short", append([]string{"-short"}, r.packages...)...))
@@ -131,7 +130,7 @@ func (r *runner) run() int {
 		fmt.Println("test: interrupted")
 		return 1
 	}
-	return r.report(checked)
+	return r.report()
 }
 
 // complain reports what hinders the runner itself.
@@ -168,15 +167,14 @@ func (r *runner) command(env []string, name string, args ...string) *exec.Cmd {
 }
 
 // report prints what was left out and the counts, and returns the exit status.
-func (r *runner) report(checked bool) int {
+func (r *runner) report() int {
 	n := r.results
 	if r.all {
 		for _, line := range n.slowest() {
 			fmt.Println("test: longer than " + line)
 		}
 	}
-	if n.failed > 0 && checked && r.again() {
-		r.failed = false
+	if n.failed > 0 && !r.failed && r.again() {
 		n.passed, n.failed = n.passed+n.failed, 0
 	}
 	skips := n.skips()
@@ -184,7 +182,7 @@ func (r *runner) report(checked bool) int {
 	case n.passed+n.failed+n.skipped == 0:
 		fmt.Println("test: nothing was tested")
 		r.failed = true
-	case r.failed:
+	case r.failed || n.failed > 0:
 		fmt.Println("test: something failed: see above")
 	}
 	if r.all && n.skipped > 0 {

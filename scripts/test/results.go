@@ -141,6 +141,18 @@ func (r *results) has(as func(failure) bool) bool {
 	return false
 }
 
+// failuresOf returns how many tests and packages have failed in a pass.
+func (r *results) failuresOf(pass string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for f := range r.failures {
+		if f.pass == pass {
+			n++
+		}
+	}
+	return n
+}
+
 func add(to map[string][]string, key, value string) {
 	if !slices.Contains(to[key], value) {
 		to[key] = append(to[key], value)

@@ -58,6 +58,28 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// A command that fails because a test does is no failure of its own, which a test that passes when
+// it runs once more would hide; one that fails for another reason is.
+func TestEvents(t *testing.T) {
+	r := &runner{ctx: t.Context(), results: newResults(new(show))}
+	for _, x := range []struct {
+		script string
+		fails  bool
+	}{
+		{`echo '{"Action":"fail","Package":"m/a","Test":"TestA"}'; exit 1`, false},
+		{`exit 1`, true},
+		{`echo '{"Action":"pass","Package":"m/a","Test":"TestB"}'; exit 1`, true},
+		{`echo '{"Action":"pass","Package":"m/a","Test":"TestB"}'`, false},
+	} {
+		if err := r.events("timing", r.command(nil, "sh", "-c", x.script)); (err != nil) != x.fails {
+			t.Errorf("%s: %v", x.script, err)
+		}
+	}
+	if r.results.failed != 1 || r.results.passed != 2 {
+		t.Errorf("%d failed, %d passed", r.results.failed, r.results.passed)
+	}
+}
+
 // The race detector tests the packages that start goroutines or share something.
 func TestConcurrent(t *testing.T) {
 	for src, want := range map[string]bool{

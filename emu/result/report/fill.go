@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"reflect"
 
 	"fabemu/emu/metrics"
@@ -38,6 +39,8 @@ func fill(object any, x metrics.At) {
 		case *[]Stall:
 			*field = []Stall{}
 			f.Each(x, func(part string, ps float64) { *field = append(*field, Stall{part, int64(ps)}) })
+		default:
+			panic(fmt.Sprintf("report: a figure cannot be a %T, as %s of %T is", field, f.JSON, object))
 		}
 	}
 }
