@@ -148,18 +148,12 @@ func NoCommand(name string) string {
 	return text
 }
 
-// NoUse says for what programs of u are missing, or nothing if none is.
+// NoUse says that none of the programs of u is there, of which one suffices (Any); nothing if one
+// is.
 func (u Use) NoUse() string {
-	var all []string
-	for _, name := range u.Missing() {
-		all = append(all, NoCommand(name))
-	}
-	switch {
-	case all == nil:
+	if u.Missing() == nil {
 		return ""
-	case u.Any:
-		return fmt.Sprintf("%s need one of %s, and this machine has none: Debian and Ubuntu have them in the packages %s",
-			u.Name, strings.Join(u.Programs, ", "), strings.Join(PackagesOf(u.Programs), ", "))
 	}
-	return u.Name + " need it: " + strings.Join(all, "; ")
+	return fmt.Sprintf("%s need one of %s, and this machine has none: Debian and Ubuntu have them in the packages %s",
+		u.Name, strings.Join(u.Programs, ", "), strings.Join(PackagesOf(u.Programs), ", "))
 }
