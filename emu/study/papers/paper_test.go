@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v4"
+
 	"fabemu/emu"
 	"fabemu/emu/scenario"
 )
@@ -292,5 +294,28 @@ func TestClaimsOfHPL2002(t *testing.T) {
 	}
 	if versions < 2 {
 		t.Errorf("%d claims of Fig. 3(d) name a version", versions)
+	}
+}
+
+// A figure is in the list of papers and in the words of its paper.
+func TestFiguresAreInBothFiles(t *testing.T) {
+	x := index{Name: "p"}
+	x.Figures = append(x.Figures, struct{ Name, Source, Title string }{Name: "a"})
+	for _, c := range []struct{ have, want string }{
+		{"figures: {a: {}}", ""},
+		{"figures: {}", "papers.yaml: figure a of p is not under figures in p.yaml"},
+		{"figures: {a: {}, b: {}}", "p.yaml: figure b is not listed in papers.yaml, under figures of p"},
+	} {
+		var w paperWords
+		if err := yaml.Load([]byte(c.have), &w); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := x.matches(&w); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", c.have, got, c.want)
+		}
 	}
 }

@@ -2,7 +2,10 @@ package papers
 
 import (
 	"embed"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -130,6 +133,9 @@ func papers() map[string]*Paper {
 		words := sync.OnceValue(func() *paperWords {
 			w := &paperWords{Queues: x.Queues}
 			load(x.Name+".yaml", w)
+			if err := x.matches(w); err != nil {
+				panic("reproduce: " + err.Error()) // a file of ours
+			}
 			w.language = newLanguage(w.Define)
 			return w
 		})
@@ -139,6 +145,23 @@ func papers() map[string]*Paper {
 		all[p.Name] = p
 	}
 	return all
+}
+
+// matches reports a figure that only one of papers.yaml and the words of the paper has.
+func (x *index) matches(w *paperWords) error {
+	listed := map[string]bool{}
+	for _, f := range x.Figures {
+		listed[f.Name] = true
+		if _, ok := w.Figures[f.Name]; !ok {
+			return fmt.Errorf("papers.yaml: figure %s of %s is not under figures in %[2]s.yaml", f.Name, x.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Figures)) {
+		if !listed[name] {
+			return fmt.Errorf("%s.yaml: figure %s is not listed in papers.yaml, under figures of %[1]s", x.Name, name)
+		}
+	}
+	return nil
 }
 
 // load reads a file of words.
