@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host"
 )
 
@@ -42,19 +43,25 @@ func TestUnknownArgument(t *testing.T) {
 	}
 }
 
-// bench.sh refuses a load or a share of the processors that cannot be before it builds anything.
+// Benchmarks refuse what cannot be before they build anything.
 func TestBenchOptions(t *testing.T) {
+	runtest.NeedTools(t, "python3")
 	for _, x := range []struct{ args, want string }{
-		{"wall --load x", "--load is a number of busy shells, not x"},
-		{"processes --load", "--load is a number of busy shells, not "},
-		{"repeats --cpus 0.0", "--cpus is a number of processors above 0, such as 0.5, not 0.0"},
-		{"--cpus half wall", "--cpus is a number of processors above 0, such as 0.5, not half"},
-		{"wire --load 2", "--load is for wall, processes and repeats"},
-		{"wall --cpus 0.5", "--cpus needs root: it makes a control group"},
+		{"bench.py -n 0", "-n takes a number from 1, not 0"},
+		{"bench.py fig4 HEAD", "fig4 compares no revisions"},
+		{"bench.py wrie", "wrie is no revision, and no group: wire, virtual, "},
+		{"bench.py loops HEAD HEAD HEAD", "at most two revisions are compared, not 3"},
+		{"bench.py pacing", "pacing wants root: "},
+		{"lab/wall.py wall --load x", "--load is a number of busy shells, not x"},
+		{"lab/wall.py processes --load", "argument --load: expected one argument"},
+		{"lab/wall.py repeats --cpus 0.0", "--cpus is a number of processors above 0, such as 0.5, not 0.0"},
+		{"lab/wall.py --cpus half wall", "--cpus is a number of processors above 0, such as 0.5, not half"},
+		{"lab/wall.py wall --doc load_test.go", "load_test.go has no lines <!-- wall --> and <!-- end of wall -->"},
+		{"lab/wall.py wall --cpus 0.5", "--cpus needs root: it makes a control group"},
 	} {
-		c := exec.Command("./bench.sh", strings.Fields(x.args)...)
+		c := exec.Command("python3", strings.Fields(x.args)...)
 		if strings.Contains(x.want, "root") && os.Getuid() == 0 {
-			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER} // another user, who may read Python
 		}
 		said, err := c.CombinedOutput()
 		var exit *exec.ExitError

@@ -2,7 +2,7 @@
 #
 # What a hop costs on the virtual clock, compared with other simulators that do the same work: CPU time
 # of pairs that take turns, start-up subtracted (each run is done short and long), as a ratio.
-# scripts/bench.sh peers calls this. With "rates": rates and queues over time of HPCC, Swift and
+# With "rates": rates and queues over time of HPCC, Swift and
 # DCTCP compared with htsim's. It prints all tables, and writes one and the pictures into
 # docs/notes/validation.md.
 #

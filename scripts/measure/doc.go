@@ -1,4 +1,4 @@
 // Package measure holds benchmarks and tests that need more than go test: root, tools of the
-// system, or an idle machine. scripts/bench.sh -g pacing and -g placement run the benchmarks,
+// system, or an idle machine. scripts/bench.py pacing and placement run the benchmarks,
 // scripts/lab/tcp-kernel.sh the long form of TestWallTCPBesideTheKernel.
 package measure

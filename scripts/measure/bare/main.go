@@ -1,5 +1,5 @@
 // Command bare does the least that an event-driven simulation can do: a heap of events, packets,
-// ports with a queue, and counters, of the dumbbell that scripts/bench.sh peers runs fabemu on.
+// ports with a queue, and counters, of the dumbbell that scripts/lab/peers.sh runs fabemu on.
 // It has no protocol, no checks and no results, so that it is a measure of the machine, not of
 // a program that does the work of one.
 //
