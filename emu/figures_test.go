@@ -81,7 +81,7 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 // live page and in Prometheus under both names.
 func TestAFigureIsARow(t *testing.T) {
 	lost := *metrics.Find(metrics.Link, "drops")
-	lost.Name, lost.JSON, lost.Live = "lost", "lost", metrics.Live{Key: "lost"}
+	lost.Name, lost.JSON, lost.Live = "lost", "lost", "lost"
 	lost.Meaning = "frames that were lost"
 	lost.Prometheus = []metrics.Exposed{{Name: "fabemu_port_lost", Far: true}, {Name: "node_network_lost", Help: "Network device statistic lost.", Far: true}}
 	s := runtest.Load(t, runtest.Text(t, "ethernet/incast-drops"))

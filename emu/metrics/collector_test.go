@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -57,12 +58,12 @@ func TestOnlyDataCountsAsRate(t *testing.T) {
 	p.start(3*us, "trunk", 0, wire.FlowControl, 0)
 	p.start(4*us, "trunk", 1, wire.Ack, 20)
 	p.c.Close(100 * ms)
-	ab, ba := p.c.Link(p.c.objects.all[p.c.objects.byName["trunk.A-B"]].hop), p.c.Link(p.c.objects.all[p.c.objects.byName["trunk.B-A"]].hop)
-	if ab.Bytes != 2068 || ab.Frames != 1 || ab.Acks != 1 || ab.Control != 1 {
-		t.Errorf("A to B: %+v", ab)
-	}
-	if ba.Bytes != 0 || ba.Acks != 1 {
-		t.Errorf("B to A: %+v", ba)
+	for name, want := range map[string][2]float64{"bytes": {2068, 0}, "frames": {1, 0}, "acks": {1, 1}, "flow-control": {1, 0}} {
+		for i, link := range []string{"trunk.A-B", "trunk.B-A"} {
+			if got := total(t, p.c, link, name); got != want[i] {
+				t.Errorf("%s.%s is %v, want %v", link, name, got, want[i])
+			}
+		}
 	}
 	if n := p.c.FrameHops(); n != 3 {
 		t.Errorf("%d frame-hops, want 3: a data frame and two ACKs", n)
@@ -102,12 +103,13 @@ func TestFlows(t *testing.T) {
 	if m, _ := Compile("local.rate", p.c.Fabric()); m.Why(p.c, 99*ms, 101*ms) != "the run ended at 100ms" {
 		t.Errorf("beyond the end: %s", m.Why(p.c, 99*ms, 101*ms))
 	}
-	got := p.c.Flow(0)
-	if got.Bytes != 4000 || got.Frames != 2 || got.Marked != 1 || got.Acks != 1 || got.MarkedAcks != 1 || got.Limit != 4e9 {
-		t.Errorf("%+v", got)
+	for name, want := range map[string]float64{"bytes": 4000, "frames": 2, "marked.frames": 1, "acks": 1, "marked.acks": 1, "limit.now": 4e9 / 8} {
+		if got := total(t, p.c, "local.B1", name); got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
 	}
-	if want := []Interval{{0, 50 * ms}}; !slices.Equal(got.Active, want) {
-		t.Errorf("active %v, want %v", got.Active, want)
+	if got, want := p.c.lives[0].active, []Interval{{0, 50 * ms}}; !slices.Equal(got, want) {
+		t.Errorf("active %v, want %v", got, want)
 	}
 }
 
@@ -150,13 +152,11 @@ func TestStallsAreClosedAtTheEnd(t *testing.T) {
 	source(60*ms, port.RateLimited, port.Window)
 	p.record(trace.Event{At: 61 * ms, Node: m, Port: out, Lane: 1, Kind: trace.Stall, A: int64(port.Idle)})
 	p.c.Close(100 * ms)
-	trunk := p.c.Link(p.c.objects.all[p.c.objects.byName["trunk.A-B"]].hop)
-	if trunk.Stalled[port.LinkBusy] != unit.Duration(ms) || trunk.Stalled[port.NoCredit] != unit.Duration(98*ms) {
-		t.Errorf("trunk stalled %v", trunk.Stalled)
+	if got, want := parts(t, p.c, "trunk.A-B", "stalled.time"), "line-busy 1e+09 no-credit 9.8e+10 "; got != want {
+		t.Errorf("trunk stalled %v, want %v", got, want)
 	}
-	flow := p.c.Flow(0)
-	if flow.Stalled[port.Window] != unit.Duration(10*ms) || flow.Stalled[port.RateLimited] != unit.Duration(40*ms) {
-		t.Errorf("flow stalled %v", flow.Stalled)
+	if got, want := parts(t, p.c, "local.B1", "stalled.time"), "rate-limited 4e+10 window 1e+10 "; got != want {
+		t.Errorf("flow stalled %v, want %v", got, want)
 	}
 	near(t, "share", over(t, p.c, "trunk.A-B.stalled.no-credit", 0, 4*ms), 0.5)
 	near(t, "share of a group", over(t, p.c, "local.stalled.window", 50*ms, 60*ms), 0.5) // one of two flows
@@ -178,9 +178,10 @@ func TestCountsByReason(t *testing.T) {
 	}
 	p.record(trace.Event{At: 100 * ms, Node: m, Kind: trace.Violation, A: int64(trace.Overrun)})
 	p.c.Close(100 * ms)
-	root := p.c.Link(p.c.objects.all[p.c.objects.byName["root.B-BC"]].hop)
-	if root.Marked != 2 || root.Marks[trace.FullBuffer] != 1 || root.Marks[trace.OverThreshold] != 1 || root.Triggers[trace.FullBuffer] != 1 {
-		t.Errorf("%+v", root)
+	marked, marks, triggers := total(t, p.c, "root.B-BC", "marked.frames"), parts(t, p.c, "root.B-BC", "marks"), parts(t, p.c, "root.B-BC", "triggers")
+	full, threshold := trace.FullBuffer.String(), trace.OverThreshold.String()
+	if marked != 2 || marks != full+" 1 "+threshold+" 1 " || triggers != full+" 1 " {
+		t.Errorf("%v marked, %s; triggers %s", marked, marks, triggers)
 	}
 	near(t, "marked", over(t, p.c, "root.B-BC.marked", 0, ms), 2.0/3)
 	if got := p.c.Drops(); !slices.Equal(got, []ReasonCount{{trace.NoRoute, 1}}) {
@@ -267,11 +268,11 @@ func TestARunThatEndsEarly(t *testing.T) {
 	}
 	near(t, "a check that was not reached", p.c.Check(0), math.NaN())
 	near(t, "up to the end", over(t, p.c, "root.B-BC.rate", 40*ms, p.c.End()), 10000/9.05e-3)
-	if got := p.c.Flow(0).Active; !slices.Equal(got, []Interval{{0, p.c.End()}}) {
+	if got := p.c.lives[0].active; !slices.Equal(got, []Interval{{0, p.c.End()}}) {
 		t.Errorf("active %v", got)
 	}
-	if got := p.c.Link(p.c.objects.all[p.c.objects.byName["root.B-BC"]].hop).Frames; got != 50 {
-		t.Errorf("%d frames, want 50", got)
+	if got := total(t, p.c, "root.B-BC", "frames"); got != 50 {
+		t.Errorf("%v frames, want 50", got)
 	}
 }
 
@@ -336,4 +337,32 @@ func TestLongRunsHaveWiderBins(t *testing.T) {
 		t.Errorf("%d edges, %d bins to a window, %v", len(edges), n, err)
 	}
 	_ = f
+}
+
+// rowOf returns the row of a figure of a link, or of a flow, and the object at the end of a run.
+func rowOf(t *testing.T, c *Collector, object, name string) (*Figure, At) {
+	t.Helper()
+	v := c.View()
+	for _, of := range Objects() {
+		for x := range v.Objects(of) {
+			if f := Find(of, name); f != nil && x.String() == object {
+				return f, x
+			}
+		}
+	}
+	t.Fatalf("%s has no %s", object, name)
+	return nil, At{}
+}
+
+// total returns a figure at the end of a run.
+func total(t *testing.T, c *Collector, object, name string) float64 {
+	f, x := rowOf(t, c, object, name)
+	return f.Read(x)
+}
+
+// parts returns the parts of a figure at the end of a run, as text.
+func parts(t *testing.T, c *Collector, object, name string) (text string) {
+	f, x := rowOf(t, c, object, name)
+	f.Each(x, func(part string, v float64) { text += fmt.Sprint(part, " ", v, " ") })
+	return text
 }

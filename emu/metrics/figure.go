@@ -56,20 +56,13 @@ type Figure struct {
 	// Where it appears.
 	JSON       string    // key in the objects of result.json, and attribute in Python; empty: none
 	Series     string    // kind in series.csv; empty: none
-	Live       Live      // where a moment of the live page has it
+	Live       string    // key in moments of the live page; a mean or a counter is that since the moment before; empty: none
 	Prometheus []Exposed // names
 	MAD        []Field   // fields of attributes of performance management
 }
 
 // PartFunc receives a part of a figure: of a stall the cause, of marks the reason.
 type PartFunc func(part string, value float64)
-
-// Live is where a moment of the live page has a figure. Of a counter it has how much came since the
-// moment before.
-type Live struct {
-	Key       string // empty: it has not
-	PerSecond bool
-}
 
 // Exposed is a metric of Prometheus, under our own names or, from "node_", those of node_exporter.
 type Exposed struct {
@@ -209,11 +202,23 @@ func (f *Figure) Read(x At) float64 {
 	case x.End() == 0 && f.Kind == Counter:
 		return 0
 	}
-	o := object{hop: x.Hop}
-	if f.Of == Flow {
-		o.flows = []int{x.Flow}
+	return f.Over(x, "", Interval{0, x.End()})
+}
+
+// Over returns the figure of an object over a time, as expressions do: that with an end of its
+// name, if it has several. It is not a number where expressions do not have it.
+func (f *Figure) Over(x At, end string, during Interval) float64 {
+	if f.over == nil {
+		return math.NaN()
 	}
-	return x.c.figure(&term{object: o, row: f, formula: f.over}, 0, x.End())
+	return x.c.figure(&term{object: x.object(), row: f, formula: f.over, end: end}, during.From, during.To)
+}
+
+func (x At) object() object {
+	if x.Of == Flow {
+		return object{flows: []int{x.Flow}}
+	}
+	return object{hop: x.Hop}
 }
 
 // Each passes on the parts of a figure of an object that has some.

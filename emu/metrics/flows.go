@@ -110,7 +110,7 @@ type life struct {
 	ended  []Transfer
 
 	acks              int64     // taken in by the source
-	logged            int64     // FlowCounts.Logged
+	logged            int64     // View.Logged
 	settled           unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here

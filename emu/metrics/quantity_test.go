@@ -22,13 +22,15 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s has no unit, or no meaning", f.Name)
 		case f.over == nil && f.read == nil && f.each == nil:
 			t.Errorf("%s has no reader", f.Name)
+		case f.Live != "" && f.over == nil && (f.Kind == Counter || f.Kind == Mean):
+			t.Errorf("moments have no %s: it cannot be taken over a time", f.Name)
 		case (f.each == nil) != (f.by == ""):
 			t.Errorf("%s has parts without a name", f.Name)
 		}
 		for _, end := range f.ends() {
 			once(fmt.Sprint(f.Of, " ", f.name(end)))
 		}
-		for _, place := range []string{"json " + f.JSON, "live " + f.Live.Key} {
+		for _, place := range []string{"json " + f.JSON, "live " + f.Live} {
 			if !strings.HasSuffix(place, " ") {
 				once(fmt.Sprint(f.Of, " ", place))
 			}

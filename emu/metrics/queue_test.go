@@ -147,8 +147,8 @@ func TestNotificationsAndWhatAReactionPointSays(t *testing.T) {
 	p.c.Close(100 * ms)
 	near(t, "notifications", over(t, p.c, "local.notifications", 0, 100*ms), 2)
 	near(t, "Fb", over(t, p.c, "local.B1.fb", 0, 100*ms), 15)
-	if got := p.c.Flow(0); got.Acks != 0 || got.Limit != 5e9 {
-		t.Errorf("%d ACKs, limit %v; want none and 5Gb/s", got.Acks, got.Limit)
+	if acks, limit := total(t, p.c, "local.B1", "acks"), total(t, p.c, "local.B1", "limit.now"); acks != 0 || limit != 5e9/8 {
+		t.Errorf("%v ACKs, limit %v; want none and 5Gb/s", acks, limit)
 	}
 	// 4 Gb/s from 100 µs on, 5 Gb/s from 300 µs on.
 	allowed(t, "limit", over(t, p.c, "local.B1.limit", ms, 2*ms), 5e9/8)

@@ -29,8 +29,8 @@ func TestAFrameThatStraddlesAnEdgeCountsForItsParts(t *testing.T) {
 	near(t, "flow, last", over(t, p.c, "local.B1.rate", 400*us, 500*us), (2000+4000)/100e-6)
 	near(t, "flow, after", over(t, p.c, "local.B1.rate", 500*us, 600*us), 0)
 	near(t, "the end of the run", over(t, p.c, "root.B-BC.rate", 99*ms, 100*ms), 1000/1e-3)
-	if got := p.c.Link(p.c.objects.all[p.c.objects.byName["root.B-BC"]].hop).Bytes; got != 4000 {
-		t.Errorf("%d bytes were put on the line, want all 4000", got)
+	if got := total(t, p.c, "root.B-BC", "bytes"); got != 4000 {
+		t.Errorf("%v bytes were put on the line, want all 4000", got)
 	}
 }
 

@@ -17,42 +17,6 @@ func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 // Scenario returns the scenario that is run.
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
 
-// Stalls is the time spent waiting, by its cause (port.Block). Open and Idle are not stalls; for
-// links they are 0.
-type Stalls [port.Blocks]unit.Duration
-
-// LinkTotals are the totals of one direction of a link in the whole run.
-type LinkTotals struct {
-	Bytes    int64                 // data on the link, headers included
-	Frames   int64                 // data frames
-	Marked   int64                 // data frames marked as they left by this line
-	Acks     int64                 // ACK frames
-	Control  int64                 // flow control packets
-	Marks    [reasonsOfMarks]int64 // Marked by trace.Reason
-	Triggers [reasonsOfMarks]int64 // how often congestion was detected on its behalf, by trace.Reason
-	Stalled  Stalls                // of the frames that wait for the link, lane 0
-}
-
-// Link returns the totals of a direction of a link.
-func (c *Collector) Link(h fabric.Hop) LinkTotals {
-	number := c.out(h) / portColumns
-	t := c.link(h)
-	t.Bytes = c.tallies[number].Bytes
-	if x := c.causes[number]; x != nil {
-		t.Marks, t.Triggers = x.marks, x.triggers
-	}
-	return t
-}
-
-// link returns those without reasons; of a frame that has not left whole at the end, its part.
-func (c *Collector) link(h fabric.Hop) LinkTotals {
-	out := c.out(h)
-	return LinkTotals{
-		Bytes: c.last(out + outBytes), Frames: c.last(out + outFrames), Marked: c.last(out + outMarked),
-		Acks: c.last(out + outAcks), Control: c.last(out + outControl), Stalled: c.stalls(out + outStall),
-	}
-}
-
 // Classes returns how many PFC frames came to a port, by priority.
 func (c *Collector) Classes(node int, p port.ID) (n [port.Priorities]int64) {
 	out := c.out(c.fabric.Nodes[node].Ports[p].Out())
@@ -62,67 +26,11 @@ func (c *Collector) Classes(node int, p port.ID) (n [port.Priorities]int64) {
 	return n
 }
 
-// stalls returns the stalls whose counters begin at a column.
-func (c *Collector) stalls(first int) (s Stalls) {
-	for b := range s {
-		s[b] = unit.Duration(c.last(first + b))
-	}
-	return s
-}
-
 // Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over
 // the time of the run, and the most.
 func (c *Collector) Buffer(node int, p port.ID) (mean float64, most int64) {
 	i := int(c.first[node]) + int(p)
 	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.tallies[i].Most
-}
-
-// FlowCounts are the counts of a flow up to an instant.
-type FlowCounts struct {
-	Bytes      int64 // data received whole, headers included
-	Frames     int64
-	Marked     int64 // of Frames, those that came marked
-	Notified   int64 // notifications and messages that the source took in
-	MarkedAcks int64 // ACKs that it took in and that carried the mark back
-	Logged     int64 // entries that its reaction point made in its log of congestion
-	Probes     int64
-	Drops      int64
-	Stalled    Stalls // of the source
-	Transfers  int    // that have ended
-
-	Retransmits, Timeouts int64 // of TCP
-}
-
-// counts returns the counts of the flow at an index of the fabric's flows.
-func (c *Collector) counts(i int) FlowCounts {
-	last := func(column int) int64 { return c.last(c.ofFlows + i*flowColumns + column) }
-	n := FlowCounts{
-		Bytes: last(flowBytes), Frames: last(flowFrames), Marked: last(flowMarked), Notified: last(flowNotified),
-		MarkedAcks: last(flowMarkedAcks), Logged: c.lives[i].logged, Probes: last(flowProbes), Drops: last(flowDrops),
-		Stalled: c.stalls(c.ofFlows + i*flowColumns + flowStall), Transfers: len(c.lives[i].ended),
-	}
-	if c.ofStreams > 0 {
-		at := c.ofStreams + i*tcpColumns
-		n.Retransmits, n.Timeouts = c.last(at+tcpRetransmits), c.last(at+tcpTimeouts)
-	}
-	return n
-}
-
-// FlowTotals are the totals of a flow in the whole run.
-type FlowTotals struct {
-	FlowCounts
-	Acks   int64      // taken in by the source
-	Limit  unit.Rate  // the rate of the limiter at the end; 0 if it has not reported one
-	Active []Interval // when the source had something to send
-}
-
-// Flow returns the totals of the flow at an index of the fabric's flows. The
-// caller must not change Active.
-func (c *Collector) Flow(i int) FlowTotals {
-	return FlowTotals{
-		FlowCounts: c.counts(i), Acks: c.lives[i].acks, Active: c.lives[i].active,
-		Limit: unit.Rate(c.last(c.ofFlows + i*flowColumns + flowLimit)),
-	}
 }
 
 // FrameHops returns how many data and ACK frames were put on a link, flow

@@ -187,34 +187,14 @@ func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	}
 }
 
-// PortTotals are the totals of a port from the start to View.End.
-type PortTotals struct {
-	Sent, Received LinkTotals
-	Paused         unit.Duration // time for which the far end had stopped it by PAUSE, for some priority
-	Pauses         int64         // PAUSE and PFC frames that came
-	Drops          int64         // frames that came and were discarded
-	Deadlocks      int64         // cycles of waiting that were found to go through it
-}
-
-// Totals returns the totals of a port. Marks and triggers have no reasons.
-func (v *View) Totals(node int, p port.ID) PortTotals {
-	at := v.c.fabric.Nodes[node].Ports[p]
-	out := v.c.out(at.Out())
-	return PortTotals{
-		Sent: v.c.link(at.Out()), Received: v.c.link(at.In()),
-		Paused: unit.Duration(v.c.last(out + outPaused)), Pauses: v.c.last(out + inPauses),
-		Drops: v.c.last(out + inDrops), Deadlocks: v.c.last(out + outDeadlocks),
-	}
-}
-
 // Classes is Collector.Classes, from the start to View.End.
 func (v *View) Classes(node int, p port.ID) [port.Priorities]int64 { return v.c.Classes(node, p) }
 
 // Drops returns how many frames were discarded, as Collector.Drops does.
 func (v *View) Drops() []ReasonCount { return v.c.Drops() }
 
-// Flow returns the counts of the flow at an index of the fabric's.
-func (v *View) Flow(i int) FlowCounts { return v.c.counts(i) }
+// Logged returns how many entries the reaction point of a flow has made in its log of congestion.
+func (v *View) Logged(flow int) int64 { return v.c.lives[flow].logged }
 
 // WorkCounts are the totals of a workload up to View.End.
 type WorkCounts struct {

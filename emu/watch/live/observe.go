@@ -23,7 +23,8 @@ const lastingShare = 0.25
 type Observer struct {
 	scene  *Scene
 	show   func(*Moment)
-	before totals // as of the moment before
+	before unit.Time // instant of the figures of the moment before
+	bytes  []int64   // that workloads had received by then
 	last   *Moment
 	ended  []ended // by workload
 }
@@ -32,16 +33,6 @@ type Observer struct {
 type ended struct {
 	WorkMoment
 	n int64
-}
-
-// totals are the counts of lines and flows up to an instant.
-type totals struct {
-	at    unit.Time
-	lines []metrics.PortTotals
-	flows []metrics.FlowCounts
-	works []metrics.WorkCounts
-
-	counted map[*metrics.Figure][]float64 // by line, or by flow
 }
 
 // NewObserver returns an observer of the run of a scene, that shows its moments.
@@ -86,117 +77,119 @@ func (o *Observer) moment(s *observe.Snapshot) *Moment {
 	return m
 }
 
-// count adds to a moment how much lines and flows did since the one before. Where there are no
-// newer figures, it adds the old ones again.
+// count adds to a moment how things are, and how much lines and flows did since the one before.
+// Where there are no newer figures, it adds the old ones again.
 func (o *Observer) count(m *Moment, s *observe.Snapshot) {
-	c, v, now := o.scene, s.Figures, totals{at: s.Figures.End(), counted: map[*metrics.Figure][]float64{}}
+	c, v := o.scene, s.Figures
+	since := metrics.Interval{From: o.before, To: v.End()}
+	fresh := since.To > since.From
+	line := func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Link, Hop: c.hops[i]} }
+	flow := func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Flow, Flow: i} }
+	o.columns(m, since, len(c.hops), line)
+	o.columns(m, since, len(c.Flows), flow)
 	for _, h := range c.hops {
-		end := s.Fabric.Wires[h.Wire].Ends[h.From]
-		state := s.Link(h)
 		stop := Goes
-		switch {
+		switch state := s.Link(h); {
 		case state.Down:
 			stop = Down
 		case state.Paused == 0xFF:
 			stop = Paused
 		}
 		m.Stop = append(m.Stop, stop)
-		now.lines = append(now.lines, v.Totals(end.Node, end.Port))
 	}
-	for i := range c.Flows {
-		now.flows = append(now.flows, v.Flow(i))
-	}
-	for k := range c.Works {
-		now.works = append(now.works, v.Work(k))
-	}
-	if o.before.lines == nil {
-		o.before.lines, o.before.flows = make([]metrics.PortTotals, len(now.lines)),
-			make([]metrics.FlowCounts, len(now.flows))
-		o.before.works, o.ended = make([]metrics.WorkCounts, len(now.works)), make([]ended, len(now.works))
-	}
-	span := now.at.Sub(o.before.at)
-	o.columns(m, v, &now, len(c.hops), func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Link, Hop: c.hops[i]} })
-	o.columns(m, v, &now, len(c.Flows), func(i int) metrics.At { return metrics.At{View: v, Of: metrics.Flow, Flow: i} })
-	if span <= 0 && o.last != nil {
-		m.Works = slices.Clone(o.last.Works)
-		for k := range m.Works {
-			x := o.endedOf(v, k, now.works[k].Ended, s.Last)
-			w := &m.Works[k]
-			w.Completion, w.Median, w.P99, w.Sizes = x.Completion, x.Median, x.P99, x.Sizes
+	m.Stopped = make([]Figure, len(c.hops))
+	if !fresh && o.last != nil {
+		m.Stopped = o.last.Stopped
+	} else if fresh {
+		for i := range c.hops {
+			m.Stopped[i] = Figure(max(kept.Over(line(i), flowControl, since), paused.Over(line(i), "", since)))
 		}
-		m.Used, m.Stopped = o.last.Used, o.last.Stopped
-		return
+		for i := range c.Flows {
+			first := c.Flows[i].Path[0] // the stops of a source are counted for its flows
+			m.Stopped[first] = max(m.Stopped[first], Figure(keptSource.Over(flow(i), flowControl, since)))
+		}
 	}
-	part := func(d unit.Duration) Figure { return Figure(d) / Figure(max(span, 1)) }
-	kept := func(now, before *metrics.Stalls) Figure {
-		return part(now[port.NoCredit] + now[port.Paused] - before[port.NoCredit] - before[port.Paused])
+	o.works(m, s, since)
+	o.before = since.To
+}
+
+// The figures by which flow control stops a line.
+var (
+	kept        = metrics.Find(metrics.Link, "stalled")
+	keptSource  = metrics.Find(metrics.Flow, "stalled")
+	paused      = metrics.Find(metrics.Link, "paused")
+	flowControl = "flow-control"
+)
+
+// works adds the figures of workloads to a moment.
+func (o *Observer) works(m *Moment, s *observe.Snapshot, since metrics.Interval) {
+	if o.bytes == nil {
+		o.bytes, o.ended = make([]int64, len(o.scene.Works)), make([]ended, len(o.scene.Works))
 	}
-	for i, h := range c.hops {
-		a, b := &o.before.lines[i], &now.lines[i]
-		room := s.Link(h).Capacity.BytesPerSecond() * max(span, 1).Seconds()
-		m.Used = append(m.Used, Figure(float64(b.Sent.Bytes-a.Sent.Bytes)/room))
-		m.Stopped = append(m.Stopped, max(kept(&b.Sent.Stalled, &a.Sent.Stalled), part(b.Paused-a.Paused)))
+	if o.last != nil {
+		m.Works = slices.Clone(o.last.Works)
+	} else {
+		m.Works = make([]WorkMoment, len(o.scene.Works))
 	}
-	for i := range c.Flows {
-		a, b := &o.before.flows[i], &now.flows[i]
-		first := c.Flows[i].Path[0] // the stops of a source are counted for its flows
-		m.Stopped[first] = max(m.Stopped[first], kept(&b.Stalled, &a.Stalled))
-	}
-	for k := range c.Works {
-		w, x := &now.works[k], o.endedOf(v, k, now.works[k].Ended, s.Last)
-		x.Rate = Figure(float64(w.Bytes-o.before.works[k].Bytes) / max(span, 1).Seconds())
+	for k := range m.Works {
+		w, before := s.Figures.Work(k), m.Works[k]
+		m.Works[k] = o.endedOf(s.Figures, k, w.Ended, s.Last)
+		x := &m.Works[k]
+		if span := since.To.Sub(since.From); span <= 0 && o.last != nil {
+			x.Rate = before.Rate
+		} else {
+			x.Rate = Figure(float64(w.Bytes-o.bytes[k]) / max(span, 1).Seconds())
+		}
+		o.bytes[k] = w.Bytes
 		x.Ended, x.Open, x.Waiting = Figure(w.Ended), Figure(w.Open), Figure(w.Waiting)
 		x.Rounds, x.Round = Figure(w.Rounds), Figure(w.Round.Seconds())
-		m.Works = append(m.Works, x)
 	}
-	o.before = now
 }
 
 // columns adds the figures of n lines or flows to a moment that the table of figures has for it:
-// how much counters have grown since the moment before, and the other figures as they are. Where
-// there is no newer count, a rate is the old one again.
-func (o *Observer) columns(m *Moment, v *metrics.View, now *totals, n int, at func(i int) metrics.At) {
+// means and counters over a time, and the others as they are. Where the time is empty, a mean is
+// the old one again.
+func (o *Observer) columns(m *Moment, since metrics.Interval, n int, at func(i int) metrics.At) {
 	if n == 0 {
 		return
 	}
-	fields, span := m.columns(), now.at.Sub(o.before.at)
-	for f := range v.Figures(at(0).Of) {
-		key := f.Live.Key
-		if key == "" {
+	for f := range at(0).Figures(at(0).Of) {
+		if f.Live == "" {
 			continue
 		}
-		column, values, before := make([]Figure, n), make([]float64, n), o.before.counted[f]
-		for i := range column {
-			values[i] = f.Read(at(i))
-			grown := values[i]
-			if f.Kind == metrics.Counter && before != nil {
-				grown -= before[i]
+		passes := f.Kind == metrics.Counter || f.Kind == metrics.Mean
+		column := make([]Figure, n)
+		switch {
+		case passes && since.To > since.From:
+			for i := range column {
+				column[i] = Figure(f.Over(at(i), "", since))
 			}
-			if f.Live.PerSecond {
-				grown /= max(span, 1).Seconds()
+		case !passes:
+			for i := range column {
+				column[i] = Figure(f.Read(at(i)))
 			}
-			column[i] = Figure(grown)
+		case f.Kind == metrics.Mean && o.last != nil:
+			column = o.last.column(f.Live)
 		}
-		now.counted[f] = values
-		if f.Kind == metrics.Counter && span <= 0 && o.last != nil {
-			if column = make([]Figure, n); f.Live.PerSecond {
-				column = o.last.column(key)
-			}
-		}
-		if to := fields[key]; to != nil {
-			*to = column
-		} else {
-			if m.Figures == nil {
-				m.Figures = map[string][]Figure{}
-			}
-			m.Figures[key] = column
-		}
+		m.setColumn(f.Live, column)
 	}
+}
+
+// setColumn sets the column with a key.
+func (m *Moment) setColumn(key string, column []Figure) {
+	if to := m.columns()[key]; to != nil {
+		*to = column
+		return
+	}
+	if m.Figures == nil {
+		m.Figures = map[string][]Figure{}
+	}
+	m.Figures[key] = column
 }
 
 // columns returns the columns of a moment by their keys.
 func (m *Moment) columns() map[string]*[]Figure {
-	return map[string]*[]Figure{"queue": &m.Queue, "held": &m.Held, "rate": &m.Rate, "limit": &m.Limit, "target": &m.Target, "feedback": &m.Feedback}
+	return map[string]*[]Figure{"used": &m.Used, "queue": &m.Queue, "held": &m.Held, "rate": &m.Rate, "limit": &m.Limit, "target": &m.Target, "feedback": &m.Feedback}
 }
 
 // column returns the column with a key.

@@ -205,15 +205,16 @@ func TestPrometheusReadsTheText(t *testing.T) {
 func TestCountersAreThoseOfTheRun(t *testing.T) {
 	var text bytes.Buffer
 	c := shown(t, fabrics(t)["ethernet"], observe.Func(func(s *observe.Snapshot) { Own.Write(&text, s) }))
-	f := c.Fabric()
-	for i := range f.Flows {
-		want := fmt.Sprintf("fabemu_flow_receive_bytes_total{flow=%q,group=%q} %s\n", f.Flows[i].Name, f.Flows[i].Group, number(float64(c.Flow(i).Bytes)))
+	f, v := c.Fabric(), c.View()
+	for x := range v.EachFlow {
+		flow := &f.Flows[x.Flow]
+		want := fmt.Sprintf("fabemu_flow_receive_bytes_total{flow=%q,group=%q} %s\n", flow.Name, flow.Group, number(metrics.Find(metrics.Flow, "bytes").Read(x)))
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no line %s", want)
 		}
 	}
 	for _, h := range f.DataLinks() {
-		want := fmt.Sprintf("link=%q} %d\n", f.LinkName(h), c.Link(h).Frames)
+		want := fmt.Sprintf("link=%q} %v\n", f.LinkName(h), metrics.Find(metrics.Link, "frames").Read(metrics.At{View: v, Hop: h}))
 		found := false
 		for l := range strings.Lines(text.String()) {
 			found = found || strings.HasPrefix(l, "fabemu_port_transmit_packets_total{") && strings.HasSuffix(l, want)

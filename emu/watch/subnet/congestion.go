@@ -369,7 +369,7 @@ func (s *Subnet) logCongestion(v *metrics.View) {
 		}
 	}
 	for k := range s.fabric.Flows {
-		c, logged := &s.nodes[s.fabric.Flows[k].Src].cc, v.Flow(k).Logged
+		c, logged := &s.nodes[s.fabric.Flows[k].Src].cc, v.Logged(k)
 		more := logged - c.logged[k]
 		if more == 0 {
 			continue
