@@ -99,10 +99,10 @@ const (
 type shared struct {
 	*recording
 	parts   []*part
-	merge   []head    // a heap of the parts that have notes which are not in their order yet
-	ordered bool      // all events are put into their order
-	most    int       // how many notes of a domain wait before they are put into order, about
-	met     unit.Time // when the domains met last
+	merge   trace.Merge // of the notes of the parts
+	ordered bool        // all events are put into their order
+	most    int         // how many notes of a domain wait before they are put into order, about
+	met     unit.Time   // when the domains met last
 }
 
 // part is the record of one domain.
@@ -112,12 +112,6 @@ type part struct {
 	notes []note
 	next  int      // of them, when they are merged
 	_     [64]byte // apart from the notes of other domains
-}
-
-// head is a part with the key of its next note.
-type head struct {
-	trace.Key
-	*part
 }
 
 // note is an event with its place in the order.
@@ -188,53 +182,31 @@ const orderEvery = 100 * unit.Microsecond
 // Meet puts the notes into the order of the run.
 func (s *shared) Meet(next unit.Time) {
 	s.met = next
-	for _, p := range s.parts {
+	for k, p := range s.parts {
 		p.batch.Flush()
 		if p.next = 0; len(p.notes) > 0 {
-			s.merge = append(s.merge, head{p.notes[0].key, p})
+			s.merge.Add(k, p.notes[0].key)
 		}
 	}
-	for i := len(s.merge)/2 - 1; i >= 0; i-- {
-		s.sift(i)
-	}
-	for len(s.merge) > 0 {
-		p := s.merge[0].part
+	for k, ok := s.merge.First(); ok; k, ok = s.merge.First() {
+		p := s.parts[k]
 		e := &p.notes[p.next].Event
 		if s.ordered {
 			s.events.Record(e)
 		} else {
 			s.collector.Record(e)
 		}
-		if p.next++; p.next == len(p.notes) {
-			p.notes = p.notes[:0]
-			last := len(s.merge) - 1
-			s.merge[0], s.merge = s.merge[last], s.merge[:last]
+		if p.next++; p.next < len(p.notes) {
+			s.merge.Next(p.notes[p.next].key)
 		} else {
-			s.merge[0].Key = p.notes[p.next].key
+			p.notes = p.notes[:0]
+			s.merge.End()
 		}
-		s.sift(0)
 	}
 	if !s.ordered {
 		s.collector.Advance(next)
 		for _, p := range s.parts {
 			p.batch.Flush() // for the next bin
 		}
-	}
-}
-
-// sift puts the part at i of the heap merge into its place below that.
-func (s *shared) sift(i int) {
-	for {
-		first := i
-		for k := 2*i + 1; k <= 2*i+2 && k < len(s.merge); k++ {
-			if x, y := &s.merge[k], &s.merge[first]; x.At < y.At || x.At == y.At && x.Place < y.Place {
-				first = k
-			}
-		}
-		if first == i {
-			return
-		}
-		s.merge[i], s.merge[first] = s.merge[first], s.merge[i]
-		i = first
 	}
 }

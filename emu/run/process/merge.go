@@ -59,31 +59,20 @@ func (r *conductor) tell(e *entry) {
 
 // record records the first entries of the queues in the order of the run; each queue is in order.
 func (r *conductor) record(ends []int) {
+	var m trace.Merge
 	next := make([]int, len(ends))
-	for {
-		first := -1 // the queue that is next, up to an entry of another queue
-		var least, second trace.Key
-		second.At = unit.Never
-		for k, s := range r.participants {
-			if next[k] == ends[k] {
-				continue
-			}
-			switch key := s.queue[next[k]].key(); {
-			case first < 0:
-				first, least = k, key
-			case key.Compare(least) < 0:
-				first, least, second = k, key, least
-			case key.Compare(second) < 0:
-				second = key
-			}
+	for k, s := range r.participants {
+		if ends[k] > 0 {
+			m.Add(k, s.queue[0].key())
 		}
-		if first < 0 {
-			break
-		}
-		s := r.participants[first]
-		for again := true; again; again = next[first] < ends[first] && s.queue[next[first]].key().Compare(second) < 0 {
-			r.tell(&s.queue[next[first]])
-			next[first]++
+	}
+	for k, ok := m.First(); ok; k, ok = m.First() {
+		queue := r.participants[k].queue
+		r.tell(&queue[next[k]])
+		if next[k]++; next[k] < ends[k] {
+			m.Next(queue[next[k]].key())
+		} else {
+			m.End()
 		}
 	}
 	for k, s := range r.participants {
