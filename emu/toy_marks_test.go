@@ -147,7 +147,7 @@ func toyTwins() scenario.Schemes {
 
 // TestALawThatHearsMarksGetsCNPs: each CNP comes to the algorithm, on both clocks, whose row says
 // that it hears marks; the fabric reckons with them, and nothing of them is dropped.
-func TestAAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
+func TestAnAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {
 		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()))
 		if err != nil {
