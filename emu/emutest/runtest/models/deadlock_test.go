@@ -138,7 +138,7 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 		t.Errorf("deadlocks: %+v, ended at %v; want one, and no end", r.Deadlocks, unit.Time(r.EndedPs))
 	}
 	// A packet of 1500 bytes takes 3 ms at 4 Mb/s.
-	if got := r.Metrics.Flow(0).Frames; got != 7 {
+	if got := r.Flows[0].Frames; got != 7 {
 		t.Errorf("%d packets came in 20 ms, want 7", got)
 	}
 }
