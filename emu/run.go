@@ -23,6 +23,7 @@ import (
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 )
 
 // Result is the result of a run.
@@ -289,7 +290,7 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metrics.Checker()))...)
+	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metrics.Checker()), scenario.Lint(lint.Check))...)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/lint"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -149,7 +150,7 @@ func toyTwins() scenario.Schemes {
 // that it hears marks; the fabric reckons with them, and nothing of them is dropped.
 func TestAnAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {
-		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()))
+		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()), scenario.Lint(lint.Check))
 		if err != nil {
 			t.Fatal(err)
 		}

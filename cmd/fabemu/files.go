@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 
 	"github.com/spf13/cobra"
 )
@@ -115,7 +116,7 @@ func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, e
 
 // fromText reads a scenario from its text, which has a name in messages.
 func fromText(name string, text []byte, sets ...scenario.Set) (*scenario.Scenario, error) {
-	s, err := scenario.Load(name, text, sets, scenario.CheckMetrics(metrics.Checker()))
+	s, err := scenario.Load(name, text, sets, scenario.CheckMetrics(metrics.Checker()), scenario.Lint(lint.Check))
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}

@@ -4,14 +4,12 @@ import (
 	"fmt"
 	"math/bits"
 
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
 // checkChannels refuses a link whose credits for virtual channels are too few for a frame, and one
-// whose messages about them come too rarely. It warns of credits that do not keep the link busy,
-// with the arithmetic.
+// whose messages about them come too rarely.
 func (r *resolver) checkChannels() {
 	for l, of := range each(r.s.Links, r.links) {
 		v := of.view.sub("cbfc")
@@ -28,13 +26,8 @@ func (r *resolver) checkChannels() {
 			r.add(at(key), "link %s: %v", l.Name, err)
 			continue
 		}
-		slowest, fastest := r.s.Rates(l)
-		frame := unit.Size(0)
-		for _, crossed := range r.crossed[of.index] {
-			if crossed.priorities&c.Lossless != 0 {
-				frame = max(frame, crossed.longest)
-			}
-		}
+		slowest, _ := r.s.Rates(l)
+		frame := r.channelFrame(of.index)
 		switch need, most := c.Credits(frame), c.Most(); {
 		case need > most:
 			r.add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has at most %d",
@@ -45,28 +38,19 @@ func (r *resolver) checkChannels() {
 		case slowest.Serialise(c.CFMin) > c.CCTimer:
 			r.add(at("cf-min"), "link %s: %v between CF_Updates take %v at %v, longer than the timer of CC_Updates, %v: the credits that these give back would wait for the next one",
 				l.Name, c.CFMin, slowest.Serialise(c.CFMin), slowest, c.CCTimer)
-		default:
-			r.warnOfIdle(l, at(key), most, frame, fastest)
 		}
 	}
 }
 
-// warnOfIdle warns of a link on which one channel cannot keep the link busy.
-func (r *resolver) warnOfIdle(l *Link, at spot, most int, frame unit.Size, rate unit.Rate) {
-	if frame == 0 {
-		return
+// channelFrame returns the length of the longest frame that crosses a link in a virtual channel; 0:
+// none does.
+func (r *resolver) channelFrame(link int) (frame unit.Size) {
+	for _, crossed := range r.crossed[link] {
+		if crossed.priorities&r.s.Links[link].CBFC.Lossless != 0 {
+			frame = max(frame, crossed.longest)
+		}
 	}
-	gap, took := rate.Serialise(l.CBFC.CFMin), rate.Serialise(frame)
-	round := 2*l.Propagation + gap + took + rate.Serialise(wire.OrderedSetSize)
-	hi, lo := bits.Mul64(uint64(round), uint64(rate))
-	need, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // bytes that leave in the round
-	each := l.CBFC.Credits(frame)
-	frames := (unit.Size(need) + frame - 1) / frame
-	if have := unit.Size(most / each); have < frames {
-		share := 100 * float64(have) * float64(took) / float64(round)
-		r.warn(at, "link %s: the credits of a channel do not keep the link busy: %d credits are %d frames of %v, and in a round of %v the link sends %d: %v there, %v back, %v between CF_Updates, %v for the frame. A channel gets at most %.3g %% of the link; %d credits keep it busy",
-			l.Name, most, have, frame, round, frames, l.Propagation, l.Propagation, gap, took, share, int(frames)*each)
-	}
+	return frame
 }
 
 // setChannels computes which priorities a switch with links of virtual channels never drops, and

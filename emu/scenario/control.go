@@ -7,10 +7,8 @@ import (
 	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
-	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -58,7 +56,7 @@ func (r *resolver) checkPoints() {
 // keeps from loss.
 func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 	control := r.control(s)
-	if !control.Pauses() || !s.stops(control) {
+	if !control.Pauses() || !s.Stops(control) {
 		return
 	}
 	for _, i := range r.nodes[s.Name].links {
@@ -202,77 +200,6 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	if _, err := checker.CheckSite(s); err != nil {
 		r.add(item.spotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
-}
-
-// lintAlgorithms warns of parameters of algorithms that make little sense on their flows' links, or
-// do not agree with the congestion points on the path.
-func (r *resolver) lintAlgorithms() {
-	var busy map[output]int
-	for f, of := range each(r.s.Flows, r.flows) {
-		c, traits := scheme{of.view.sub("control"), "algorithm", of.spot}, rp.TraitsOf(f.Control.Params)
-		if traits.Warns != nil {
-			frame := r.s.Frame(f, r.family(f.From))
-			site := rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}
-			if busy == nil {
-				busy = r.busy()
-			}
-			r.bottleneck(r.key(of), busy, &site)
-			for _, d := range traits.Warns(site) {
-				r.warn(c.spotOf(d.Key), "flow %s: %s", f.Name, d.Why)
-			}
-		}
-		if len(traits.Assumes) > 0 {
-			r.lintAssumed(r.key(of), f, traits.Assumes, c)
-		}
-	}
-}
-
-// busy counts the greedy flows that cross each link in each direction.
-func (r *resolver) busy() map[output]int {
-	flows := map[output]int{}
-	for f, of := range each(r.s.Flows, r.flows) {
-		if f.Traffic == traffic.Greedy {
-			r.paths.Visit(r.key(of), func(at int, step paths.Step) { flows[output{at, step.Link}]++ })
-		}
-	}
-	return flows
-}
-
-// bottleneck sets the busiest link of a path, and the share of frames that the path marks in
-// congestion.
-func (r *resolver) bottleneck(k Key, flows map[output]int, s *rp.Site) {
-	r.paths.Visit(k, func(at int, step paths.Step) {
-		n, rate := flows[output{at, step.Link}], r.s.Links[step.Link].Rate
-		if float64(n)*float64(s.Capacity) > float64(s.Flows)*float64(rate) || s.Capacity == 0 {
-			s.Flows, s.Capacity = n, rate
-		}
-		if step.To < len(r.s.Switches) {
-			s.Marked = max(s.Marked, cp.TraitsOf(r.s.Switches[step.To].Marking.Params).Share)
-		}
-	})
-}
-
-// lintAssumed warns of parameters of a flow's algorithm whose values the congestion points on
-// the path do not have.
-func (r *resolver) lintAssumed(k Key, f *Flow, keys []string, control scheme) {
-	r.passes(k, func(s *Switch, _ paths.Step) {
-		for _, key := range keys {
-			here := textOf(r.tables.algorithms.find(f.Control.Algorithm), f.Control.Params, key)
-			there := textOf(r.tables.points.find(s.Marking.Scheme), s.Marking.Params, key)
-			if there != "" && there != here {
-				r.warn(control.spotOf(key), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
-					f.Name, key, here, s.Name, there)
-			}
-		}
-	})
-}
-
-// textOf returns a parameter as a scenario writes it; empty if the scheme does not have the key.
-func textOf(of *param.Struct, params any, key string) string {
-	if p := of.Find(key); p != nil {
-		return p.Text(params)
-	}
-	return ""
 }
 
 // nameless reports whether the notifications of a switch do not name a flow.

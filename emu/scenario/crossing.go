@@ -98,6 +98,9 @@ func (r *resolver) roots(nodes []int) (roots []int) {
 	return slices.Compact(roots)
 }
 
+// output is a link in the direction from a node.
+type output struct{ node, link int }
+
 // sender is a flow, or a workload, of which each member may send to each other.
 type sender struct {
 	*resolver

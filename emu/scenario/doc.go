@@ -6,8 +6,9 @@
 // [Load] turns the text of a file, and the changes of --set ([ParseSet]), into a [Scenario] in
 // which every default is filled in and every range expanded, or into [Errors]: mistakes, each with
 // its place, an excerpt and a remedy. Values that are right but probably not intended are in
-// Scenario.Warnings. [Scenario.Resolved] prints a Scenario as a file that Load reads back to the
-// same Scenario. [New] and its like begin a Scenario that is built in Go.
+// Scenario.Warnings, if Load is given a linter ([Lint]; package lint). [Scenario.Resolved] prints a
+// Scenario as a file that Load reads back to the same Scenario. [New] and its like begin a Scenario
+// that is built in Go.
 //
 // # Stages
 //
@@ -26,7 +27,7 @@
 //     cbfc.go, control.go)
 //   - metrics: what is measured (expect.go)
 //
-// Warnings follow (warnings.go, acts.go).
+// A linter follows, which reads the scenario and its fabric as a [Site].
 //
 // # Buffers
 //

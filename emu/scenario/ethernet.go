@@ -87,7 +87,7 @@ func (r *resolver) checkLimits() {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
-		case control == port.PauseFrames && s.stops(control):
+		case control == port.PauseFrames && s.Stops(control):
 			r.add(n.spot,
 				"switch %s would drop frames beyond %v at one output, but flow-control: pause promises that no frame is lost: leave the limit out, or give flow-control: none, or lossless: [], with which the switch stops no sender",
 				s.Name, s.OutputLimit)

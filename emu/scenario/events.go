@@ -355,6 +355,20 @@ func (f *LinkFault) text() string {
 	return text
 }
 
+// Loses returns why frames on a link may be lost by an event: "link trunk goes down at 2ms"; empty
+// if none are.
+func (e *Event) Loses(l *Link) string {
+	switch {
+	case e.State == Down && e.Link == l.Name:
+		return fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
+	case e.Loss+e.Corruption > 0 && e.Link == l.Name:
+		return fmt.Sprintf("link %s has a %s", l.Name, e.LinkFault.text())
+	case e.Restart > 0 && (e.Switch == l.A || e.Switch == l.B):
+		return fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
+	}
+	return ""
+}
+
 // Happen adds an event to a scenario that is running, and returns the scenario with the event. The
 // text is an item of events without its time, "link: trunk, rate: 5Gb/s", in braces or not; at is
 // an instant within the run. Happen checks the event like one in the file. It also refuses an event

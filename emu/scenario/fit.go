@@ -43,8 +43,8 @@ func (r *resolver) fit() {
 	r.checkWindow()
 }
 
-// blocksOf returns the blocks of credit that a packet with a payload takes.
-func blocksOf(payload unit.Size) int {
+// BlocksOf returns the blocks of credit that a packet with a payload takes.
+func BlocksOf(payload unit.Size) int {
 	return (&wire.Frame{Kind: wire.Data, Payload: uint32(payload)}).Blocks()
 }
 
@@ -55,7 +55,7 @@ func (r *resolver) checkBuffers() {
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
 		}
-		need, have := blocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
+		need, have := BlocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
 			r.add(n.spot,
 				"the buffer of link %s cannot hold a packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, but %v are %d blocks",
@@ -83,7 +83,7 @@ func (r *resolver) checkFull() {
 			if f := r.largest(i); f != nil {
 				payload = f.Packet
 			}
-			reached = reached || blocksIn(full, payload) <= blocksIn(room, payload)
+			reached = reached || BlocksIn(full, payload) <= BlocksIn(room, payload)
 		}
 		if !reached {
 			r.add(n.spot, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
@@ -91,10 +91,10 @@ func (r *resolver) checkFull() {
 	}
 }
 
-// blocksIn returns the blocks of a room for packets with a payload.
-func blocksIn(b unit.Room, payload unit.Size) int {
+// BlocksIn returns the blocks of a room for packets with a payload.
+func BlocksIn(b unit.Room, payload unit.Size) int {
 	if b.Packets > 0 {
-		return b.Packets * blocksOf(payload)
+		return b.Packets * BlocksOf(payload)
 	}
 	return int(b.Bytes / wire.BlockSize)
 }

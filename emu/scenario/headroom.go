@@ -54,7 +54,7 @@ func (r *resolver) checkMemories() {
 			r.setChannels(s, m)
 			continue
 		}
-		if !s.stops(r.control(s)) {
+		if !s.Stops(r.control(s)) {
 			s.High, s.Low = 0, 0
 			continue
 		}
@@ -112,7 +112,7 @@ func (r *resolver) checkSettings() {
 			}, nil)
 			dogs[s.Name] = e.Watchdog
 			r.checkWatchdog(s, &e.Watchdog, c.node.get("watchdog").spot)
-		case !control.Pauses() || !s.stops(control):
+		case !control.Pauses() || !s.Stops(control):
 			r.add(at, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 				s.Name, control, s.Lossless)
 		default:
@@ -167,10 +167,10 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 		for i := range r.s.Flows {
 			payload = max(payload, r.s.Flows[i].Packet)
 		}
-		whole := blocksIn(l.Buffer, payload)
+		whole := BlocksIn(l.Buffer, payload)
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
-		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < blocksOf(f.Packet) {
-			need := blocksOf(f.Packet)
+		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
+			need := BlocksOf(f.Packet)
 			r.add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
 		}
@@ -236,9 +236,9 @@ func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at spot) {
 	}
 }
 
-// stops reports whether a switch stops senders on links with this flow control, given its
+// Stops reports whether a switch stops senders on links with this flow control, given its
 // lossless priorities.
-func (s *Switch) stops(control port.FlowControl) bool {
+func (s *Switch) Stops(control port.FlowControl) bool {
 	return s.Lossless > 0 || control != port.PauseFrames
 }
 

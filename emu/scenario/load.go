@@ -23,6 +23,7 @@ type options struct {
 	metrics MetricChecker
 	short   bool
 	schemes *Schemes // nil: BuiltIn
+	lint    Linter   // nil: there are no warnings but those of Load itself
 }
 
 // CheckMetrics has Load check the metrics under expect if nodes, links and flows are right. An
@@ -35,8 +36,8 @@ func CheckMetrics(check MetricChecker) Option {
 // one field the last counts. The name of the file is for messages. Load works in stages: syntax;
 // values and names; links; flows and events; paths; and how all of that fits together. A stage that
 // finds mistakes is the last one, and returns an error of type *Errors with all of them. Values
-// that are right but probably not intended are in Scenario.Warnings. Load also checks the short run
-// of a scenario, unless there are sets.
+// that are right but probably not intended are in Scenario.Warnings, most of them with Lint only.
+// Load also checks the short run of a scenario, unless there are sets.
 //
 // A set of model.duration asks for a shorter run of the same scenario: flows, events and checks
 // beyond the new end are left out, with a warning. In a file they are mistakes.
@@ -62,7 +63,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if short == nil {
 		return res.scenario(), nil
 	}
-	o.short = true
+	o.short, o.lint = true, nil
 	if _, err := newReports(r.file, text).load(short, nil, o); err != nil {
 		return nil, err
 	}
@@ -121,7 +122,9 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
 	})
-	res.lint()
+	if o.lint != nil {
+		res.lint(o.lint)
+	}
 	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
 	s.Warnings = r.warnings
 	s.loaded.programs, s.loaded.manageable = res.programs, res.manageable

@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
 	"fabemu/switchd/cp"
@@ -56,7 +57,7 @@ func load(t testing.TB, src string, sets ...string) *scenario.Scenario {
 
 func loadErr(t testing.TB, src string, sets ...string) (*scenario.Scenario, error) {
 	t.Helper()
-	return scenario.Load("small.yaml", []byte(src), setsOf(t, sets))
+	return scenario.Load("small.yaml", []byte(src), setsOf(t, sets), scenario.Lint(lint.Check))
 }
 
 func setsOf(t testing.TB, texts []string) (sets []scenario.Set) {

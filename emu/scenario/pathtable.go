@@ -185,6 +185,13 @@ func (w *PathTable) Next(state, at int, k Key) (s paths.Step, ok bool) {
 // choose.
 func (w *PathTable) Shared() bool { return !w.ecmp }
 
+// ECMP returns the paths as they would be with routing: ecmp.
+func (w *PathTable) ECMP() *PathTable {
+	equal := *w
+	equal.ecmp = true
+	return &equal
+}
+
 // Leap is the distance of the hops at which paths are remembered. Short paths are not remembered,
 // and long ones take little memory.
 const Leap = 16

@@ -151,8 +151,8 @@ func (p *printer) endpoints(s *Scenario) {
 		without := map[string][]string{} // the keys that an endpoint on InfiniBand does not have
 		for _, l := range s.Links {
 			if l.Family() == wire.InfiniBand {
-				without[l.A] = adapterKeys()
-				without[l.B] = adapterKeys()
+				without[l.A] = AdapterKeys()
+				without[l.B] = AdapterKeys()
 			}
 		}
 		for _, e := range s.Endpoints {
@@ -173,8 +173,8 @@ func (p *printer) endpoints(s *Scenario) {
 	p.line("  [%s", strings.Join(terminal.Wrap(strings.Join(names, ", ")+"]", width), "\n   "))
 }
 
-// adapterKeys returns the keys that count only for an endpoint on Ethernet.
-func adapterKeys() []string { return []string{"egress", "ingress", "high", "low", "limiters"} }
+// AdapterKeys returns the keys that count only for an endpoint on Ethernet.
+func AdapterKeys() []string { return []string{"egress", "ingress", "high", "low", "limiters"} }
 
 // lowOf returns a low watermark for printing; without a high one there is none.
 func lowOf(high, low unit.Size) unit.Size {

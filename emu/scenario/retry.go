@@ -29,37 +29,52 @@ func newRetry(v view) (r Retry) {
 	return r
 }
 
+// RetryTimes are what the profile of a link with retry depends on.
+type RetryTimes struct {
+	Rate    unit.Rate     // the lowest of the link in the run
+	Flight  unit.Duration // of a frame, with delays by faults
+	Largest unit.Size     // frame that may cross the link
+	Spacing unit.Size     // of ACKs
+	ACK     unit.Duration // until the ACK of a frame arrives, at most
+}
+
+// String explains how long an ACK takes.
+func (t RetryTimes) String() string {
+	return fmt.Sprintf("An ACK takes up to %v: %v in each direction, and at %v %v for its spacing of %v, a frame of %v that has just started, and the ordered set",
+		t.ACK, t.Flight, t.Rate, t.Rate.Serialise(t.Spacing+t.Largest+wire.OrderedSetSize), t.Spacing, t.Largest)
+}
+
+// retryTimes returns what the profile of a link with retry depends on.
+func (r *resolver) retryTimes(link int) RetryTimes {
+	l := &r.s.Links[link]
+	t := RetryTimes{Flight: l.Propagation + r.s.Latest(l)}
+	t.Largest = r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: l.Family(), Payload: wire.MinMSDU})
+	for side := range r.crossed[link] {
+		t.Largest = max(t.Largest, r.crossed[link][side].longest)
+	}
+	t.Rate, _ = r.s.Rates(l)
+	t.Spacing, t.ACK = l.Retry.Spacing, l.Retry.AckTime(t.Rate, t.Flight, t.Largest)
+	return t
+}
+
 // checkRetries computes the profiles of links with retry, and refuses those that cannot work.
 func (r *resolver) checkRetries() {
 	for l, of := range each(r.s.Links, r.links) {
 		if !l.Retry.On() {
 			continue
 		}
-		p, v, at := &l.Retry.Profile, of.view.sub("retry"), of.view.spot("retry", of.spot)
-		largest := r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: l.Family(), Payload: wire.MinMSDU})
-		for side := range r.crossed[of.index] {
-			largest = max(largest, r.crossed[of.index][side].longest)
-		}
-		rate, _ := r.s.Rates(l)
-		flight := l.Propagation + r.s.Latest(l)
-		p.Complete(rate, flight, largest)
-		ack := p.AckTime(rate, flight, largest)
-		sum := fmt.Sprintf("An ACK takes up to %v: %v in each direction, and at %v %v for its spacing of %v, a frame of %v that has just started, and the ordered set",
-			ack, flight, rate, rate.Serialise(p.Spacing+largest+wire.OrderedSetSize), p.Spacing, largest)
-		busy := retry.BytesIn(rate, ack) + largest
+		p, v, at, t := &l.Retry.Profile, of.view.sub("retry"), of.spot, r.retryTimes(of.index)
+		p.Complete(t.Rate, t.Flight, t.Largest)
 		switch {
-		case p.Bytes < largest:
+		case p.Bytes < t.Largest:
 			r.add(v.spot("bytes", at), "the retry of link %s may hold %v, and a frame has %v: none could leave; give it at least %v, or leave bytes out",
-				l.Name, p.Bytes, largest, busy)
-		case p.Timer <= ack:
+				l.Name, p.Bytes, t.Largest, retry.BytesIn(t.Rate, t.ACK)+t.Largest)
+		case p.Timer <= t.ACK:
 			r.add(v.spot("timer", at), "the replay timer of link %s, %v, expires before an ACK can arrive, and frames would be retransmitted for nothing. %s; give it more than that, or leave timer out",
-				l.Name, p.Timer, sum)
+				l.Name, p.Timer, t)
 		case p.DataAge > 0 && p.DataAge <= p.Timer:
 			r.add(v.spot("data-age", at), "the retry of link %s abandons a frame after %v, before its replay timer, %v, has started a single replay: data-age must be above it",
 				l.Name, p.DataAge, p.Timer)
-		case min(p.Bytes, unit.Size(p.Frames)*largest) < busy:
-			r.warn(at, "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can arrive. %s",
-				l.Name, p.Frames, largest, p.Bytes, busy, sum)
 		}
 	}
 }

@@ -275,29 +275,6 @@ func (t tables) marking(v view) (m Marking) {
 	return m
 }
 
-// selection is an object with the scheme that it chooses. Many flows share one, and it is checked
-// once.
-type selection struct {
-	view
-	chosen any
-}
-
-// lookParams enters the parameters of all choices. Parameters of other choices have no effect.
-func (u *uses) lookParams(v view, t *table, chosen string) {
-	once := selection{v, chosen}
-	if u.met[once] {
-		return
-	}
-	u.met[once] = true
-	for _, key := range t.keys {
-		if !v.given(key) {
-			continue
-		}
-		with := param.Condition{Key: t.by, Values: t.having[key]}
-		u.look(v, key, t.by, slices.Contains(with.Values, chosen), with.String())
-	}
-}
-
 // checkChoices reports values that another algorithm, scheme or transport may have, but not the
 // chosen one.
 func (r *resolver) checkChoices() {

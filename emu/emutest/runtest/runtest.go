@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -58,7 +59,7 @@ func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
 // Load reads a scenario from its text.
 func Load(t testing.TB, yaml string, sets ...scenario.Set) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load("text.yaml", []byte(yaml), sets)
+	s, err := scenario.Load("text.yaml", []byte(yaml), sets, scenario.Lint(lint.Check))
 	if err != nil {
 		t.Fatal(err)
 	}

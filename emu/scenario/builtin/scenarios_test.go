@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"
@@ -23,7 +24,7 @@ func load(t *testing.T, name string) *scenario.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(name+".yaml", src, nil)
+	s, err := scenario.Load(name+".yaml", src, nil, scenario.Lint(lint.Check))
 	if err != nil {
 		t.Fatal(err)
 	}

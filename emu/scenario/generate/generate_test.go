@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/lint"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -27,7 +28,7 @@ func load(t testing.TB, kind string, o generate.Options) *scenario.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(kind+".yaml", text, nil, scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {
+	s, err := scenario.Load(kind+".yaml", text, nil, scenario.Lint(lint.Check), scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {
 		f, err := fabric.Build(s)
 		if err != nil {
 			return err

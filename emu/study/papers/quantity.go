@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/lint"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -81,7 +82,7 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 		}
 		all = append(all, set)
 	}
-	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...), options...)
+	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...), append(options, scenario.Lint(lint.Check))...)
 }
 
 // Quantity is a number that is taken of runs.

@@ -1,4 +1,4 @@
-package scenario_test
+package lint_test
 
 import (
 	"fmt"

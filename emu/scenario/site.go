@@ -1,0 +1,207 @@
+package scenario
+
+import (
+	"slices"
+
+	"fabemu/emu/scenario/paths"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/port"
+	"fabemu/wire/unit"
+)
+
+// Warning reports a value of a scenario that is right but probably not intended. It has the
+// fields of Error.
+type Warning Error
+
+// String prints the warning without its excerpt, on one line.
+func (w Warning) String() string { return Error(w).Error() }
+
+// Problem is something that a rule about several values has found. Load finds its place.
+type Problem struct {
+	Path string // of the value in the file, such as "links[3].buffer" or "defaults.link.buffer" (Item.Mention)
+	Text string
+
+	// Manageable is true if a subnet manager may take the problem away during the run.
+	Manageable bool
+}
+
+// Linter returns what is right in a scenario, but probably not intended. Package
+// emu/scenario/lint has one.
+type Linter func(*Site) []Problem
+
+// Lint has Load warn of what a linter finds.
+func Lint(check Linter) Option {
+	return func(o *options) { o.lint = check }
+}
+
+// Site is a scenario that Load found right, with the fabric that follows from it, and with where
+// its values are given. Nodes are numbered as in Paths.
+type Site struct {
+	*Scenario     // behind its flows there are those that stand for workloads
+	Own       int // how many flows are the scenario's
+	Paths     *PathTable
+	Shortened bool // a --set of model.duration leaves flows out
+	r         *resolver
+}
+
+// lint adds the warnings of a linter.
+func (r *resolver) lint(check Linter) {
+	r.standIn()
+	defer r.withdraw()
+	problems := check(&Site{&r.s, r.own, r.paths, len(r.left.flows) > 0, r})
+	if len(problems) == 0 {
+		return
+	}
+	spots := map[string]spot{}
+	for _, p := range problems {
+		spots[p.Path] = spot{path: p.Path}
+	}
+	r.root.locate(spots)
+	for _, p := range problems {
+		w := Warning(r.entry(spots[p.Path], p.Text))
+		r.warnings = append(r.warnings, w)
+		if p.Manageable {
+			r.manageable = append(r.manageable, w)
+		}
+	}
+}
+
+// locate fills in the places of paths.
+func (n *node) locate(spots map[string]spot) {
+	for _, e := range n.entries {
+		e.value.locate(spots)
+	}
+	for _, item := range n.items {
+		item.locate(spots)
+	}
+	if _, asked := spots[n.path]; asked { // after what is in it: its short form has the same path
+		spots[n.path] = n.spot
+	}
+}
+
+// Mention is where a file or a --set gives a value of a scenario. A value under defaults, or of an
+// item that stands for several objects, has one mention for all of them.
+type Mention struct {
+	Path  string // in the file, such as "links[3].buffer"; empty: the value is not given
+	BySet bool   // a --set gives it
+	Usual bool   // it is the built-in default, written out
+}
+
+// Given reports whether the file or a --set has the value.
+func (m Mention) Given() bool { return m.Path != "" }
+
+// Item is an object of a scenario as its file gives it, with the defaults of its kind. Two items
+// are equal if they are the same part of the file.
+type Item struct {
+	view view
+	at   *node
+}
+
+// Path returns the path of the item in the file.
+func (i Item) Path() string { return i.at.path }
+
+// Fields returns the fields that the item can have.
+func (i Item) Fields() *param.Struct { return i.view.of }
+
+// Mention returns the mention of a field.
+func (i Item) Mention(key string) Mention {
+	n := i.view.node(key)
+	if n == nil {
+		return Mention{}
+	}
+	usual := i.view.of.Find(key).Usual()
+	return Mention{n.path, n.at.set != nil, usual != nil && usual == n.value}
+}
+
+// In returns an object in the item, such as the control of a flow.
+func (i Item) In(key string) Item { return Item{i.view.sub(key), i.at} }
+
+// Link returns the item of a link.
+func (s *Site) Link(i int) Item { return Item{s.r.links[i].view, s.r.links[i].node} }
+
+// Flow returns the item of a flow; of one that stands for a workload that of the workload.
+func (s *Site) Flow(i int) Item { return Item{s.r.flows[i].view, s.r.flows[i].node} }
+
+// Workload returns the item of a workload.
+func (s *Site) Workload(i int) Item { return Item{s.r.workloads[i].view, s.r.workloads[i].node} }
+
+// Switch returns the item of a switch.
+func (s *Site) Switch(i int) Item { return s.node(s.r.switches[i]) }
+
+// Endpoint returns the item of an endpoint.
+func (s *Site) Endpoint(i int) Item { return s.node(s.r.endpoints[i]) }
+
+func (s *Site) node(m *nodeRef) Item { return Item{m.view, m.view.chain[0]} }
+
+// Choices returns what an object such as a marking can choose: the key of the choice, and in their
+// order the further keys, each with the choices that have it.
+func (s *Site) Choices(of Item) (by string, keys []string, having map[string][]string) {
+	t := s.r.tables.chosen[of.view.of]
+	return t.by, t.keys, t.having
+}
+
+// Key returns the key by which the paths of a flow are chosen.
+func (s *Site) Key(flow int) Key { return s.r.key(s.r.flows[flow]) }
+
+// LinksOf returns the links of a node.
+func (s *Site) LinksOf(node string) []int { return s.r.nodes[node].links }
+
+// FamilyOf returns the family of the links of a node.
+func (s *Site) FamilyOf(node string) wire.Family { return s.r.family(node) }
+
+// FlowControlOf returns the flow control of the links of a switch.
+func (s *Site) FlowControlOf(w *Switch) port.FlowControl { return s.r.control(w) }
+
+// LineRate returns the rate of the link of a flow's sender.
+func (s *Site) LineRate(f *Flow) unit.Rate { return s.r.lineRate(f) }
+
+// Length returns the length of a flow's packet on the link.
+func (s *Site) Length(f *Flow) unit.Size { return s.r.length(f) }
+
+// Largest returns the flow with the largest packet that may cross a link in either direction; nil
+// if none does.
+func (s *Site) Largest(link int) *Flow { return s.r.largest(link) }
+
+// LargestFrom returns the same of those that may cross a link from its A (0) or its B (1).
+func (s *Site) LargestFrom(link, side int) *Flow { return s.r.largestOf(&s.r.crossed[link][side]) }
+
+// Longest returns the length of the longest frame that may cross a link from its A (0) or its B
+// (1); 0: there is none.
+func (s *Site) Longest(link, side int) unit.Size { return s.r.crossed[link][side].longest }
+
+// Headroom returns the headroom of a link for frames that cross it from its A (0) or its B (1).
+func (s *Site) Headroom(link, side int) port.Headroom { return s.r.headroom(link, side) }
+
+// RetryTimes returns what the profile of a link with retry depends on.
+func (s *Site) RetryTimes(link int) RetryTimes { return s.r.retryTimes(link) }
+
+// LongestOfChannels returns the length of the longest frame that may cross a link in a virtual
+// channel; 0: none does.
+func (s *Site) LongestOfChannels(link int) unit.Size { return s.r.channelFrame(link) }
+
+// Passes visits the switches that frames of a flow may reach.
+func (s *Site) Passes(flow int, visit func(*Switch)) {
+	s.r.passes(s.Key(flow), func(w *Switch, _ paths.Step) { visit(w) })
+}
+
+// IsGuest reports whether an endpoint is a guest.
+func (s *Site) IsGuest(endpoint string) bool { return s.r.guestKind(endpoint) != "" }
+
+// EndpointOf returns the endpoint of a name, or nil.
+func (s *Site) EndpointOf(name string) *Endpoint { return s.r.endpoint(name) }
+
+// SwitchOf returns the index of a switch, and whether there is one of that name.
+func (s *Site) SwitchOf(name string) (index int, ok bool) {
+	m := s.r.nodes[name]
+	if m == nil || !m.isSwitch {
+		return 0, false
+	}
+	return m.index, true
+}
+
+// UnderManager returns the warnings about s that also hold with a subnet manager, which may turn
+// congestion control on during the run.
+func (s *Scenario) UnderManager() []Warning {
+	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.manageable, w) })
+}
