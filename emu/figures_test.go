@@ -147,7 +147,7 @@ func TestAFigureIsARow(t *testing.T) {
 func TestCurvesAreOfRows(t *testing.T) {
 	rows := map[string]bool{}
 	for _, f := range metrics.AllFigures() {
-		rows[f.Series] = f.Series != ""
+		rows[f.Series.Kind], rows[f.Series.Groups] = f.Series.Kind != "", f.Series.Groups != ""
 	}
 	for _, name := range []string{"ethernet/pfc-hol", "tcp/ecn", "dcqcn/incast-pfc"} {
 		sc := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=3ms")...)
@@ -156,7 +156,7 @@ func TestCurvesAreOfRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range r.Metrics.Outline() {
-			kind := strings.Replace(s.Kind, "group.", "flow.", 1)
+			kind := s.Kind
 			for _, stalled := range []string{metrics.LinkStalled, metrics.FlowStalled} {
 				if strings.HasPrefix(kind, stalled) { // and the cause
 					kind = stalled

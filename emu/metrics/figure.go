@@ -55,7 +55,7 @@ type Figure struct {
 
 	// Where it appears.
 	JSON       string    // key in the objects of result.json, and attribute in Python; empty: none
-	Series     string    // kind in series.csv; empty: none
+	Series     Curve     // in series.csv
 	Live       string    // key in moments of the live page; a mean or a counter is that since the moment before; empty: none
 	Prometheus []Exposed // names
 	MAD        []Field   // fields of attributes of performance management
@@ -375,8 +375,8 @@ func reasonsOf(of func(*causes) []int64) func(At, PartFunc) {
 	}
 }
 
-// known is a reader of a state that is not known where it is 0.
-func known(of func(At) float64) func(At) float64 {
+// positive is a reader of a state that is not known where it is 0.
+func positive(of func(At) float64) func(At) float64 {
 	return func(x At) float64 {
 		if v := of(x); v > 0 {
 			return v
@@ -395,6 +395,41 @@ func stalledBy(first func(At) int) func(At, PartFunc) {
 		}
 	}
 }
+
+// Counters of ports and flows that are drawn.
+func outColumn(column int) func(At, string) int {
+	return func(x At, _ string) int { return x.c.out(x.Hop) + column }
+}
+
+func inColumn(column int) func(At, string) int {
+	return func(x At, _ string) int { return x.c.in(x.Hop) + column }
+}
+
+func flowColumn(column int) func(At, string) int {
+	return func(x At, _ string) int { return x.c.ofFlows + x.Flow*flowColumns + column }
+}
+
+func windowColumn(x At, _ string) int { return x.c.ofStreams + x.Flow*tcpColumns + tcpWindow }
+
+// stallColumn is the counter of a cause that occurred, behind the first of them.
+func stallColumn(first func(At, string) int) func(At, string) int {
+	return func(x At, cause string) int {
+		if b := causesOf(cause); len(b) == 1 {
+			if column := first(x, "") + int(b[0]); x.c.last(column) > 0 {
+				return column
+			}
+		}
+		return -1
+	}
+}
+
+// hasQueue reports whether frames have waited at the output to a link of Ethernet, hasTarget
+// whether a reaction point had a target, and hasWindow whether a flow has a congestion window.
+func hasQueue(x At) bool { return x.Ethernet() && x.c.last(x.c.out(x.Hop)+outQueue) > 0 }
+
+func hasTarget(x At) bool { return ofFlow(flowTarget)(x) > 0 }
+
+func hasWindow(x At) bool { return x.c.hasWindow(x.Flow) }
 
 // truth is 1 or 0.
 func truth(is bool) float64 {

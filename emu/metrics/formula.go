@@ -89,6 +89,9 @@ func linkUtilisation(t taken) float64 {
 }
 
 func flowUtilisation(t taken) float64 {
+	if t.object.work > 0 {
+		return workUtilisation(t)
+	}
 	return used(t.sum(flowBytes), t.share()*t.seconds(), len(t.object.flows))
 }
 

@@ -1,11 +1,9 @@
 package metrics
 
 import (
+	"math"
 	"slices"
 
-	"math"
-
-	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -103,88 +101,146 @@ func (c *Collector) smoothStep() int64 {
 // three pixels of its width.
 const OutlinePoints = 250
 
-// series returns all series with each point that is a multiple of step.
+// Curve is how a figure is drawn over model time.
+type Curve struct {
+	Kind   string // of its series, in front of the end of its name if it has several; empty: it is not drawn
+	Groups string // of those of groups and workloads; empty: they have none
+
+	how    drawing
+	column func(x At, end string) int // of the counter that is drawn; negative: there is nothing to draw
+	scale  float64                    // what one of the counter is
+	where  func(At) bool              // nil: everywhere
+}
+
+// drawing is what the points of a curve are.
+type drawing uint8
+
+const (
+	sliding drawing = iota // the figure over measure.window around a point
+	states                 // a counter that is a state, at an edge
+	known                  // the same, from the first edge on at which it is not 0
+	means                  // the mean of a counter of time, from an edge to the next
+)
+
+// curves are series in the making.
+type curves struct {
+	c        *Collector
+	all      []Series
+	chosen   func(string) bool
+	step     int64
+	points   []unit.Time
+	times    []unit.Time // of sliding figures
+	edges    []int
+	instants []unit.Time // of the others
+}
+
+// series returns all series with each point that is a multiple of step: by the table of figures,
+// those that are means from point to point behind the others.
 func (c *Collector) series(step int64) []Series {
-	var all []Series
-	points, edges := c.points(), c.every(step)
-	times, instants := make([]unit.Time, 0, int64(len(points))/step+1), make([]unit.Time, len(edges))
-	for i := int64(0); i < int64(len(points)); i += step {
-		times = append(times, points[i])
+	w := &curves{c: c, chosen: c.scenario.Measure.Curves.Choose(), step: step, points: c.points(), edges: c.every(step)}
+	for i := int64(0); i < int64(len(w.points)); i += step {
+		w.times = append(w.times, w.points[i])
 	}
-	for i, k := range edges {
-		instants[i] = c.edges[k]
+	for _, k := range w.edges {
+		w.instants = append(w.instants, c.edges[k])
 	}
-	chosen := c.scenario.Measure.Curves.Choose()
-	add := func(kind, name string, times []unit.Time, values []float64) {
-		all = append(all, Series{kind, name, times[:len(values)], values})
-	}
-	windowed := func(kind string, x object, of formula) {
-		if !chosen(x.name) {
-			return
-		}
-		add(kind, x.name, times, c.windowed(points, step, &term{object: x, formula: of}))
-	}
-	used := c.fabric.DataLinks()
-	for _, h := range used {
-		x := object{name: c.fabric.LinkName(h), hop: h}
-		windowed(LinkRate, x, linkRate)
-		windowed(LinkUtilisation, x, linkUtilisation)
+	v := &View{c: *c}
+	links := c.fabric.DataLinks()
+	for _, h := range links {
+		w.object(At{View: v, Hop: h}, false)
 	}
 	for _, g := range c.fabric.Groups() {
-		windowed(GroupRate, flowsObject(c.fabric, g.Name, g.Flows), flowRate)
-		windowed(GroupUtilisation, flowsObject(c.fabric, g.Name, g.Flows), flowUtilisation)
+		w.group(flowsObject(c.fabric, g.Name, g.Flows))
 	}
-	for k, w := range c.works {
-		x := object{name: w.workload.Name, work: k + 1}
-		windowed(GroupRate, x, flowRate)
-		windowed(GroupUtilisation, x, workUtilisation)
+	for k, p := range c.workloads {
+		w.group(object{name: p.Name, work: k + 1})
 	}
-	for i := range c.fabric.Flows {
-		x := flowsObject(c.fabric, c.fabric.Flows[i].Name, []int{i})
-		if !chosen(x.name) {
+	for x := range v.EachFlow {
+		w.object(x, false)
+	}
+	for _, h := range links {
+		w.object(At{View: v, Hop: h}, true)
+	}
+	for x := range v.EachFlow {
+		w.object(x, true)
+	}
+	return w.all
+}
+
+// object adds the curves of a link or a flow: the means from point to point, or the others.
+func (w *curves) object(x At, between bool) {
+	name := x.String()
+	if !w.chosen(name) {
+		return
+	}
+	for f := range x.Figures(x.Of) {
+		if c := &f.Series; c.Kind == "" || (c.how == means) != between || c.where != nil && !c.where(x) {
+			continue
+		} else if c.how == sliding {
+			o := x.object()
+			o.name = name
+			w.slide(c.Kind, o, f.over)
 			continue
 		}
-		windowed(FlowRate, x, flowRate)
-		windowed(FlowUtilisation, x, flowUtilisation)
-		at := c.ofFlows + i*flowColumns
-		add(FlowLimit, x.name, instants, c.states(at+flowLimit, edges, bytesPerSecond))
-		if c.last(at+flowTarget) > 0 {
-			target := c.states(at+flowTarget, edges, bytesPerSecond)
-			// Before its reaction point reports one, a flow has no target: none, and not zero.
-			if first := slices.IndexFunc(target, func(v float64) bool { return v > 0 }); first >= 0 {
-				add(FlowTarget, x.name, instants[first:], target[first:])
-			}
-			windowed(FlowFb, x, meanFeedback)
-		}
-		if c.hasWindow(i) {
-			add(FlowWindow, x.name, instants, c.states(c.ofStreams+i*tcpColumns+tcpWindow, edges, func(v int64) float64 { return float64(v) }))
+		for _, end := range f.ends() {
+			w.draw(f, x, name, end)
 		}
 	}
-	stalls := func(kind, name string, first int) {
-		if !chosen(name) {
+}
+
+// group adds the curves of a group, or of a workload.
+func (w *curves) group(o object) {
+	if !w.chosen(o.name) {
+		return
+	}
+	for _, f := range w.c.objects.rows {
+		if f.Series.Groups != "" {
+			w.slide(f.Series.Groups, o, f.over)
+		}
+	}
+}
+
+// slide adds a figure over the window around each point.
+func (w *curves) slide(kind string, o object, of formula) {
+	values := make([]float64, 0, len(w.times))
+	g, half := &term{object: o, formula: of}, w.c.perWindow/2
+	for i := int64(0); i < int64(len(w.points)); i += w.step {
+		to := w.c.End()
+		if k := i + half; k < int64(len(w.points)) {
+			to = w.points[k]
+		}
+		values = append(values, w.c.figure(g, w.points[max(0, i-half)], to))
+	}
+	w.all = append(w.all, Series{kind, o.name, w.times, values})
+}
+
+// draw adds a counter.
+func (w *curves) draw(f *Figure, x At, name, end string) {
+	c, rows := &f.Series, &w.c.rows
+	column := c.column(x, end)
+	if column < 0 {
+		return
+	}
+	s := Series{c.Kind + end, name, w.instants, make([]float64, len(w.edges))}
+	for i, k := range w.edges {
+		s.Values[i] = float64(rows.at(k, column)) * c.scale
+	}
+	switch c.how {
+	case means:
+		for i, k := range w.edges[1:] {
+			from := w.edges[i]
+			s.Values[i] = float64(rows.at(k, column)-rows.at(from, column)) / float64(w.c.edges[k]-w.c.edges[from]) * c.scale
+		}
+		s.Values = s.Values[:len(w.edges)-1]
+	case known:
+		first := slices.IndexFunc(s.Values, func(v float64) bool { return v > 0 })
+		if first < 0 {
 			return
 		}
-		for b := port.LinkBusy; b < port.Blocks; b++ {
-			if column := first + int(b); c.last(column) > 0 {
-				add(kind+b.String(), name, instants, c.binned(column, edges, 1))
-			}
-		}
+		s.Times, s.Values = s.Times[first:], s.Values[first:]
 	}
-	for _, h := range used {
-		name := c.fabric.LinkName(h)
-		if !chosen(name) {
-			continue
-		}
-		add(BufferOccupancy, name, instants, c.binned(c.in(h)+inOccupancy, edges, 1))
-		if column := c.out(h) + outQueue; InBytes(c.fabric, h.Wire) && c.last(column) > 0 {
-			add(LinkQueue, name, instants, c.binned(column, edges, 1<<queueShift))
-		}
-		stalls(LinkStalled, name, c.out(h)+outStall)
-	}
-	for i := range c.fabric.Flows {
-		stalls(FlowStalled, c.fabric.Flows[i].Name, c.ofFlows+i*flowColumns+flowStall)
-	}
-	return all
+	s.Times = s.Times[:len(s.Values)]
+	w.all = append(w.all, s)
 }
 
 // regular returns the i-th regular edge.
@@ -214,38 +270,3 @@ func (c *Collector) every(step int64) (edges []int) {
 	}
 	return edges
 }
-
-// windowed takes a figure over the window around each point that is a multiple of step.
-func (c *Collector) windowed(points []unit.Time, step int64, g *term) []float64 {
-	values := make([]float64, 0, int64(len(points))/step+1)
-	half := c.perWindow / 2
-	for i := int64(0); i < int64(len(points)); i += step {
-		to := c.End()
-		if k := i + half; k < int64(len(points)) {
-			to = points[k]
-		}
-		values = append(values, c.figure(g, points[max(0, i-half)], to))
-	}
-	return values
-}
-
-// binned takes the mean of a counter of time, scaled, from each of some edges to the next.
-func (c *Collector) binned(column int, edges []int, scale float64) []float64 {
-	values := make([]float64, len(edges)-1)
-	for i, k := range edges[1:] {
-		from := edges[i]
-		values[i] = float64(c.rows.at(k, column)-c.rows.at(from, column)) / float64(c.edges[k]-c.edges[from]) * scale
-	}
-	return values
-}
-
-// states reads a state at each of some edges.
-func (c *Collector) states(column int, edges []int, read func(int64) float64) []float64 {
-	values := make([]float64, len(edges))
-	for i, k := range edges {
-		values[i] = read(c.rows.at(k, column))
-	}
-	return values
-}
-
-func bytesPerSecond(rate int64) float64 { return unit.Rate(rate).BytesPerSecond() }

@@ -88,20 +88,11 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 func (r *results) moment(t unit.Time) *Moment {
 	c, m := r.scene, &Moment{State: newState(r.changes, r.dir.Storms, r.dir.Deadlocks, &r.dir.Verdict, t)}
 	m.WallMs = int64(t) / 1e9 * c.Dilation
+	r.columns(m, metrics.Link, len(c.Lines), func(i int) string { return c.Lines[i].Name })
+	r.columns(m, metrics.Flow, len(c.Flows), func(i int) string { return c.Flows[i].Name })
 	for i := range c.Lines {
-		l := &c.Lines[i]
-		m.Used = append(m.Used, r.at(metrics.LinkUtilisation, l.Name, t))
-		m.Queue = append(m.Queue, r.at(metrics.LinkQueue, l.Name, t))
-		m.Held = append(m.Held, r.at(metrics.BufferOccupancy, l.Name, t))
 		stop, share := r.stopped(i, t)
 		m.Stop, m.Stopped = append(m.Stop, stop), append(m.Stopped, share)
-	}
-	for i := range c.Flows {
-		name := c.Flows[i].Name
-		m.Rate = append(m.Rate, r.at(metrics.FlowRate, name, t))
-		m.Limit = append(m.Limit, r.at(metrics.FlowLimit, name, t))
-		m.Target = append(m.Target, r.at(metrics.FlowTarget, name, t))
-		m.Feedback = append(m.Feedback, Figure(math.NaN()))
 	}
 	for i := range r.dir.Workloads {
 		none := Figure(math.NaN())
@@ -124,6 +115,21 @@ func (r *results) moment(t unit.Time) *Moment {
 		m.decide(k, k.DuringPs[1] <= int64(t))
 	}
 	return m
+}
+
+// columns adds the figures of n lines or flows to a moment that the table of figures has for it, by
+// their curves.
+func (r *results) columns(m *Moment, of metrics.Object, n int, name func(i int) string) {
+	for f := range metrics.Figures(of) {
+		if f.Live == "" {
+			continue
+		}
+		column := make([]Figure, n)
+		for i := range column {
+			column[i] = r.at(f.Series.Kind, name(i), unit.Time(m.ModelPs))
+		}
+		m.setColumn(f.Live, column)
+	}
 }
 
 // stopped returns the cause that keeps a line at t, and the share of the time in which flow control
