@@ -41,7 +41,7 @@ func stateOf(v *metrics.View) map[string]float64 {
 
 // What observers last saw of a run is what its result is made of: each figure, by each name.
 func TestTheLastStateIsThatOfTheResult(t *testing.T) {
-	for _, name := range []string{"hpl2002/fig3b", "ethernet/pfc-hol", "ethernet/pause-storm", "cbfc/retry", "llr/replay", "tcp/ecn", "roce/go-back-n"} {
+	for _, name := range []string{"hpl2002/fig3b", "ethernet/pfc-hol", "ethernet/pause-storm", "cbfc/retry", "llr/replay", "tcp/ecn", "roce/go-back-n", "workload/hadoop", "workload/all-reduce"} {
 		t.Run(name, func(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name))
 			if end := unit.Duration(44 * unit.Millisecond); s.Model.Duration > end {

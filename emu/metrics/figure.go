@@ -16,12 +16,14 @@ type Object uint8
 
 // The objects.
 const (
-	Link Object = iota // a direction of a link, with the port that sends into it and the port at its end
-	Flow               // a flow, or all flows of a group together
+	Link       Object = iota // a direction of a link, with the port that sends into it and the port at its end
+	Flow                     // a flow, or all flows of a group together
+	Workload                 // a workload, with its flows that arrive after the warm-up
+	Collective               // the collective operation of a workload
 )
 
 // Objects returns all objects.
-func Objects() []Object { return []Object{Link, Flow} }
+func Objects() []Object { return []Object{Link, Flow, Workload, Collective} }
 
 // Kind says how a figure changes with time.
 type Kind uint8
@@ -45,7 +47,7 @@ type Figure struct {
 	Kind    Kind
 	Meaning string
 	None    string // why it is undefined, where it is; empty: nothing was there to measure
-	Works   bool   // a workload has it, as flows do
+	Works   bool   // a workload has it, as flows do; expressions have figures of workloads of flows, too
 	Whole   bool   // it is of transfers or rounds that end: Metric.OverRun takes the whole run
 
 	over formula            // takes it over a time; nil: expressions do not have it
@@ -56,7 +58,7 @@ type Figure struct {
 	// Where it appears.
 	JSON       string    // key in the objects of result.json, and attribute in Python; empty: none
 	Series     Curve     // in series.csv
-	Live       string    // key in moments of the live page; a mean or a counter is that since the moment before; empty: none
+	Live       string    // key in moments of the live page; a mean, or a counter of a link or a flow, is that since the moment before; empty: none
 	Prometheus []Exposed // names
 	MAD        []Field   // fields of attributes of performance management
 }
@@ -88,12 +90,16 @@ type At struct {
 	Of   Object
 	Hop  fabric.Hop // of a link
 	Flow int        // of a flow its index in Fabric.Flows
+	Work int        // of a workload, or its collective operation, its index in Fabric.Workloads
 }
 
 // String names the object.
 func (x At) String() string {
-	if x.Of == Flow {
+	switch x.Of {
+	case Flow:
 		return x.c.fabric.Flows[x.Flow].Name
+	case Workload, Collective:
+		return x.c.works[x.Work].workload.Name
 	}
 	return x.c.fabric.LinkName(x.Hop)
 }
@@ -102,7 +108,7 @@ func (x At) String() string {
 func Figures(of Object) func(yield func(*Figure) bool) {
 	return func(yield func(*Figure) bool) {
 		for _, f := range table {
-			if f.Of == of && !yield(f) {
+			if f.isOf(of) && !yield(f) {
 				return
 			}
 		}
@@ -111,6 +117,9 @@ func Figures(of Object) func(yield func(*Figure) bool) {
 
 // AllFigures returns all rows of the table, in the order of documents.
 func AllFigures() []*Figure { return slices.Clone(table) }
+
+// isOf reports whether objects of a kind have the figure.
+func (f *Figure) isOf(of Object) bool { return f.Of == of || f.Works && of == Workload }
 
 // Find returns the row of a figure; nil: there is none.
 func Find(of Object, name string) *Figure {
@@ -126,7 +135,7 @@ func Find(of Object, name string) *Figure {
 func (v *View) Figures(of Object) func(yield func(*Figure) bool) {
 	return func(yield func(*Figure) bool) {
 		for _, f := range v.c.objects.rows {
-			if f.Of == of && !yield(f) {
+			if f.isOf(of) && !yield(f) {
 				return
 			}
 		}
@@ -168,12 +177,9 @@ func names(yield func(string, *Figure) bool) {
 // figures yields what expressions have of an object.
 func (o *objects) figures(x *object) func(yield func(term) bool) {
 	return func(yield func(term) bool) {
-		of := Flow
-		if x.work == 0 && x.flows == nil {
-			of = Link
-		}
+		link := x.work == 0 && x.flows == nil
 		for _, f := range o.rows {
-			if f.Of != of || f.over == nil || x.work > 0 && !f.Works {
+			if f.over == nil || link != (f.Of == Link) || x.work > 0 && f.Of == Flow && !f.Works {
 				continue
 			}
 			for _, end := range f.ends() {
@@ -202,6 +208,11 @@ func (f *Figure) Read(x At) float64 {
 	case x.End() == 0 && f.Kind == Counter:
 		return 0
 	}
+	if f.Whole {
+		t := x.all()
+		t.row, t.formula = f, f.over
+		return f.over(t)
+	}
 	return f.Over(x, "", Interval{0, x.End()})
 }
 
@@ -214,9 +225,16 @@ func (f *Figure) Over(x At, end string, during Interval) float64 {
 	return x.c.figure(&term{object: x.object(), row: f, formula: f.over, end: end}, during.From, during.To)
 }
 
+// all is an object over the whole run.
+func (x At) all() taken { return taken{&term{object: x.object()}, &x.c, 0, unit.Never} }
+
+// object is the object of expressions.
 func (x At) object() object {
-	if x.Of == Flow {
+	switch x.Of {
+	case Flow:
 		return object{flows: []int{x.Flow}}
+	case Workload, Collective:
+		return object{work: x.Work + 1}
 	}
 	return object{hop: x.Hop}
 }
@@ -256,8 +274,20 @@ func (v *View) EachFlow(yield func(At) bool) {
 
 // Objects yields all objects of a kind.
 func (v *View) Objects(of Object) func(yield func(At) bool) {
-	if of == Flow {
+	switch of {
+	case Flow:
 		return v.EachFlow
+	case Workload, Collective:
+		return func(yield func(At) bool) {
+			for k := range v.c.works {
+				if p := v.c.works[k].workload; of == Collective && p.Collective == "" {
+					continue
+				}
+				if !yield(At{View: v, Of: of, Work: k}) {
+					return
+				}
+			}
+		}
 	}
 	return v.Links
 }

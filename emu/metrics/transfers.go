@@ -58,8 +58,8 @@ func (c *Collector) Transfers(flow int) []Transfer { return c.lives[flow].ended 
 // spread is the ends of the names of quantities that many transfers have.
 var spread = func() (all []string) {
 	for _, size := range []string{"", ".small", ".medium", ".large"} {
-		for _, end := range []string{"mean", "p50", "p95", "p99", "p999", "max"} {
-			all = append(all, end+size)
+		for _, x := range statistics {
+			all = append(all, x.name+size)
 		}
 	}
 	return all
@@ -140,14 +140,22 @@ func (t taken) rounds() (all []float64) {
 	return all
 }
 
-// busBandwidth returns the bus bandwidth of those rounds, in bytes per second.
-func (t taken) busBandwidth() float64 {
-	all := t.rounds()
-	if len(all) == 0 {
+// algorithmBandwidth returns the size of the operation over the mean duration of those rounds, in
+// bytes per second.
+func (t taken) algorithmBandwidth() float64 {
+	all, size := t.rounds(), t.c.works[t.object.work-1].workload.Operation().Size
+	if slices.Sort(all); len(all) == 0 || size == 0 {
 		return math.NaN()
 	}
-	c := t.c.works[t.object.work-1].workload.Operation()
-	return float64(c.Size) * c.BusFactor() / unit.Mean(all)
+	return float64(size) / unit.Mean(all)
+}
+
+// busBandwidth returns their bus bandwidth, in bytes per second.
+func (t taken) busBandwidth() float64 {
+	if t.object.work == 0 || t.c.works[t.object.work-1].workload.Collective == "" {
+		return math.NaN()
+	}
+	return t.algorithmBandwidth() * t.c.works[t.object.work-1].workload.Operation().BusFactor()
 }
 
 // Rank returns the value that a share of sorted values does not exceed, the nearest rank, or NaN if
@@ -183,16 +191,49 @@ func (m Metric) Thin(c *Collector, from, to unit.Time) string {
 	return ""
 }
 
+// statistic is the name of the parts of a figure of many values.
+const statistic = "statistic"
+
+// statistics are these parts, and the share of the values that each of them is not below; the mean
+// has none.
+var statistics = []struct {
+	name  string
+	share float64
+}{{"mean", 0}, {"p50", 0.5}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1}}
+
+// Spread passes on the mean of values, percentiles by nearest rank, and the greatest: not a number
+// where there is none, or the values do not support it (Supports). It sorts them.
+func Spread(values []float64, part PartFunc) {
+	slices.Sort(values)
+	for _, x := range statistics {
+		v := math.NaN()
+		switch {
+		case x.share == 0:
+			v = unit.Mean(values)
+		case x.share == 1 || Supports(len(values), x.share):
+			v = Rank(values, x.share)
+		}
+		part(x.name, v)
+	}
+}
+
+// spreadParts is the Spread of values over the run.
+func spreadParts(of func(taken) []float64) func(At, PartFunc) {
+	return func(x At, part PartFunc) { Spread(of(x.all()), part) }
+}
+
 // spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them
 // does not exceed, by the end of the name; not a number where there are none.
 func spreadOf(of func(taken) []float64) formula {
 	return func(t taken) float64 {
 		all := of(t)
 		word, _, _ := strings.Cut(t.end, ".")
-		if word == "mean" {
-			return unit.Mean(all)
+		for _, x := range statistics[1:] {
+			if x.name == word {
+				slices.Sort(all)
+				return Rank(all, x.share)
+			}
 		}
-		slices.Sort(all)
-		return Rank(all, map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999, "max": 1}[word])
+		return unit.Mean(all)
 	}
 }

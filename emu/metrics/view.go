@@ -196,25 +196,8 @@ func (v *View) Drops() []ReasonCount { return v.c.Drops() }
 // Logged returns how many entries the reaction point of a flow has made in its log of congestion.
 func (v *View) Logged(flow int) int64 { return v.c.lives[flow].logged }
 
-// WorkCounts are the totals of a workload up to View.End.
-type WorkCounts struct {
-	Bytes                int64         // of data received whole, headers included
-	Ended, Open, Waiting int64         // transfers; those that wait have no source
-	Rounds               int           // of a collective operation, that all ranks have ended
-	Round                unit.Duration // how long the last of them took
-}
-
-// Work returns the totals of a workload.
-func (v *View) Work(k int) (n WorkCounts) {
-	at := v.c.ofWorks + k*workColumns
-	n.Bytes, n.Ended, n.Waiting = v.c.last(at+workBytes), v.c.last(at+workEnded), v.c.last(at+workWaiting)
-	n.Open = v.c.last(at+workBegun) - n.Ended
-	if rounds := v.c.Rounds(k); len(rounds) > 0 {
-		last := rounds[len(rounds)-1]
-		n.Rounds, n.Round = len(rounds), last.Ended.Sub(last.Begun)
-	}
-	return n
-}
+// CountsFrom is Collector.CountsFrom.
+func (v *View) CountsFrom(k int) unit.Time { return v.c.CountsFrom(k) }
 
 // Counted is Collector.Counted of the transfers up to View.End, or a little later.
 func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }

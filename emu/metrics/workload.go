@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 
 	"fabemu/emu/fabric"
@@ -60,7 +61,13 @@ type workload struct {
 	wait     map[int32]int64 // by source, its transfers that wait
 	rounds   []RoundOf       // of a collective operation
 	waits    []RankWait
+
+	from    unit.Time // arrivals before, in the warm-up, do not count
+	counted counted
 }
+
+// counted are the transfers of a workload that count, and the payload of those that have ended.
+type counted struct{ begun, ended, lost, payload int64 }
 
 // copyWorks copies works for another goroutine, which has no use for the transfers in flight. The
 // memory of the copies is used again.
@@ -69,7 +76,8 @@ func copyWorks(to, from []workload) []workload {
 		to = make([]workload, len(from))
 	}
 	for k := range from {
-		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...)}
+		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...),
+			from: from[k].from, counted: from[k].counted}
 	}
 	return to
 }
@@ -96,6 +104,9 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		d.Ideal = c.ideal.Time(src, int(d.Dst), e.Flow, &w.workload.Flow, unit.Size(e.B))
 		w.open[transferKey{e.Flow, e.PSN}] = d
 		now[workBegun]++
+		if d.Arrived >= w.from {
+			w.counted.begun++
+		}
 	case trace.TransferEnd:
 		key := transferKey{e.Flow, e.PSN}
 		if d := w.open[key]; d != nil {
@@ -103,6 +114,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 			w.ended.add(d)
 			now[workEnded]++
 			delete(w.open, key)
+			w.count(d)
 		}
 	case trace.Retransmit, trace.Timeout:
 		n, stream := e.B, w.workload.Flow.Transport.Streams()
@@ -133,6 +145,18 @@ func (c *Collector) countTransfer(e *trace.Event) {
 	case trace.Wait:
 		w.waits = append(w.waits, RankWait{Rank: slices.Index(w.workload.Members, src), For: slices.Index(w.workload.Members, int(e.Bytes)-1),
 			Reason: trace.Reason(e.B & 0xff), Tag: e.PSN, Line: int(e.B >> 8), Since: unit.Time(e.A)})
+	}
+}
+
+// count counts a transfer that has ended.
+func (w *workload) count(d *Done) {
+	if d.Arrived < w.from {
+		return
+	}
+	w.counted.ended++
+	w.counted.payload += d.Bytes
+	if d.Missing > 0 {
+		w.counted.lost++
 	}
 }
 
@@ -169,7 +193,11 @@ func (c *Collector) Rounds(workload int) (whole []RoundOf) {
 func (c *workCounts) begin(f *fabric.Fabric, columns int) int {
 	c.ofWorks, c.workloads, c.ideal = columns, f.Workloads(), fabric.NewIdeal(f)
 	for _, p := range c.workloads {
-		c.works = append(c.works, workload{workload: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}})
+		w := workload{workload: p, open: map[transferKey]*Done{}, wait: map[int32]int64{}}
+		if p.WarmUp > 0 {
+			w.from = unit.Time(p.Start + p.WarmUp)
+		}
+		c.works = append(c.works, w)
 	}
 	return columns + len(c.workloads)*workColumns
 }
@@ -191,13 +219,7 @@ func (c *Collector) Counted(workload int) iter.Seq[*Done] {
 }
 
 // CountsFrom returns from when on arrivals of a workload count; 0: all do.
-func (c *Collector) CountsFrom(workload int) unit.Time {
-	w := &c.scenario.Workloads[workload]
-	if w.WarmUp == 0 {
-		return 0
-	}
-	return unit.Time(w.Start + w.WarmUp)
-}
+func (c *Collector) CountsFrom(workload int) unit.Time { return c.works[workload].from }
 
 func (c *Collector) EndedTransfers(workload int) int { return c.works[workload].ended.n }
 
@@ -226,4 +248,55 @@ func (c *Collector) OpenTransfers(workload int) (open []Done) {
 		return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Bytes, b.Bytes))
 	})
 	return open
+}
+
+// ofWorkColumn is a counter of a workload over intervals, and ofCounted one of its transfers.
+func ofWorkColumn(column int) func(At) float64 {
+	return func(x At) float64 { return float64(x.c.last(x.c.ofWorks + x.Work*workColumns + column)) }
+}
+
+func ofCounted(of func(*counted) int64) func(At) float64 {
+	return func(x At) float64 { return float64(of(&x.c.works[x.Work].counted)) }
+}
+
+// leastSlowdown passes on the slowdown of transfers with the open ones, as if they had ended with
+// the run. A view of a run that runs does not have them.
+func leastSlowdown(x At, part PartFunc) {
+	w := &x.c.works[x.Work]
+	if w.workload.Ranked() {
+		return
+	}
+	all := x.all().slowdowns()
+	ended := len(all)
+	for _, d := range x.c.OpenTransfers(x.Work) {
+		if d.Arrived >= w.from {
+			d.Ended = x.End()
+			all = append(all, d.Slowdown())
+		}
+	}
+	if len(all) > ended {
+		Spread(all, part)
+	}
+}
+
+// leastRound is the least time of a round, by its bytes on a link.
+func leastRound(x At) float64 {
+	f, p := x.c.fabric, x.c.works[x.Work].workload
+	frame := f.Frame(&p.Flow)
+	line := f.Wires[f.Nodes[p.Members[0]].Ports[0].Wire].Link.Rate
+	payload := float64(line) * float64(p.Packet) / float64(f.Framing().Length(&frame))
+	return p.Operation().LeastTime(unit.Rate(payload)).Seconds()
+}
+
+// stragglers passes on how often an endpoint was the last of a round, the most frequent first.
+func stragglers(x At, part PartFunc) {
+	last := map[string]int{}
+	for _, r := range x.c.Rounds(x.Work) {
+		last[x.c.fabric.Nodes[r.Last].Name]++
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(last), func(a, b string) int {
+		return cmp.Or(cmp.Compare(last[b], last[a]), cmp.Compare(a, b))
+	}) {
+		part(name, float64(last[name]))
+	}
 }

@@ -3,13 +3,14 @@ package compare
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 )
 
-// Figure is a figure of a workload in both runs. Its name is the metric of a scenario:
-// "web.slowdown.p99".
+// Figure is a figure of a workload in both runs. Its name has the key of result.json, without a
+// unit: "web.slowdown.p99".
 type Figure struct {
 	Name string        `json:"name"`
 	Unit string        `json:"unit,omitempty"` // of both values
@@ -34,37 +35,22 @@ func (f *Figure) apart() float64 {
 // workloads compares the figures of the workloads that both have.
 func (c *Comparison) workloads(a, b []report.Workload) {
 	pairs(a, b, func(w *report.Workload) string { return w.Name }, func(x, y *report.Workload) {
-		of := figuresOf(y)
-		for i, f := range figuresOf(x) {
-			if i < len(of) {
-				f.B = of[i].A
-				c.Workloads = append(c.Workloads, f)
-			}
-		}
+		pairs(figuresOf(x), figuresOf(y), func(f *Figure) string { return f.Name }, func(f, g *Figure) {
+			f.B = g.A
+			c.Workloads = append(c.Workloads, *f)
+		}, func(*Figure, string) {})
 	}, func(w *report.Workload, of string) { c.Alone = append(c.Alone, "workload "+w.Name+" of "+of) })
 }
 
 // figuresOf returns the figures of a workload; a collective operation has some more, at the end.
 func figuresOf(w *report.Workload) (all []Figure) {
-	add := func(name string, u metrics.Unit, v report.Number) {
-		all = append(all, Figure{Name: w.Name + "." + name, Unit: u.Symbol, A: v, scales: u})
+	values := report.Values(metrics.Workload, w)
+	if w.Collective != nil {
+		values = append(values, report.Values(metrics.Collective, w.Collective)...)
 	}
-	spread := func(name string, u metrics.Unit, s *report.Spread) {
-		for _, x := range []struct {
-			end   string
-			value report.Number
-		}{{"mean", s.Mean}, {"p50", s.P50}, {"p95", s.P95}, {"p99", s.P99}, {"p999", s.P999}} {
-			add(name+"."+x.end, u, x.value)
-		}
-	}
-	add("transfers", metrics.Unit{}, report.Number(w.Transfers))
-	add("open", metrics.Unit{}, report.Number(w.Open))
-	spread("slowdown", metrics.Unit{}, &w.Slowdown)
-	spread("completion", metrics.Seconds(), &w.Completion)
-	if c := w.Collective; c != nil {
-		add("rounds", metrics.Unit{}, report.Number(c.Rounds))
-		spread("round", metrics.Seconds(), &c.Round)
-		add("busbw", metrics.Rates(), c.BusBandwidth)
+	for _, v := range values {
+		u := v.Figure.Unit
+		all = append(all, Figure{Name: w.Name + "." + v.Name(strings.TrimSuffix(v.Figure.JSON, "_s")), Unit: u.Symbol, A: v.Number, scales: u})
 	}
 	return all
 }

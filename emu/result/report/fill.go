@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"fabemu/emu/metrics"
 )
@@ -13,7 +14,7 @@ func fill(object any, x metrics.At) {
 	to := reflect.ValueOf(object).Elem()
 	fields := map[string]int{}
 	for i := range to.NumField() {
-		fields[to.Type().Field(i).Tag.Get("json")] = i
+		fields[jsonKey(to.Type().Field(i))] = i
 	}
 	for f := range x.Figures(x.Of) {
 		if f.JSON == "" {
@@ -29,6 +30,8 @@ func fill(object any, x metrics.At) {
 			continue
 		}
 		switch field := to.Field(i).Addr().Interface().(type) {
+		case *int:
+			*field = int(f.Read(x))
 		case *int64:
 			*field = int64(f.Read(x))
 		case *Number:
@@ -39,8 +42,75 @@ func fill(object any, x metrics.At) {
 		case *[]Stall:
 			*field = []Stall{}
 			f.Each(x, func(part string, ps float64) { *field = append(*field, Stall{part, int64(ps)}) })
+		case *Spread:
+			f.Each(x, field.set)
+		case **Spread:
+			f.Each(x, func(part string, v float64) {
+				if *field == nil {
+					*field = new(Spread)
+				}
+				(*field).set(part, v)
+			})
+		case *[]Straggler:
+			f.Each(x, func(part string, n float64) { *field = append(*field, Straggler{part, int(n)}) })
 		default:
 			panic(fmt.Sprintf("report: a figure cannot be a %T, as %s of %T is", field, f.JSON, object))
 		}
 	}
+}
+
+// A Value is a figure of an object of result.json, or a part of one.
+type Value struct {
+	Figure *metrics.Figure
+	Part   string // of a figure that has parts
+	Number Number
+}
+
+// Name is a name of the figure with the part: "slowdown.p99".
+func (v *Value) Name(figure string) string {
+	if v.Part == "" {
+		return figure
+	}
+	return figure + "." + v.Part
+}
+
+// Values returns the figures of an object of result.json, a struct, in the order of the table.
+func Values(of metrics.Object, object any) (all []Value) {
+	from := reflect.ValueOf(object).Elem()
+	fields := map[string]any{}
+	for i := range from.NumField() {
+		fields[jsonKey(from.Type().Field(i))] = from.Field(i).Interface()
+	}
+	for f := range metrics.Figures(of) {
+		add := func(part string, n Number) { all = append(all, Value{f, part, n}) }
+		switch v := fields[f.JSON].(type) {
+		case int:
+			add("", Number(v))
+		case int64:
+			add("", Number(v))
+		case Number:
+			add("", v)
+		case []Count:
+			for _, x := range v {
+				add(x.Reason, Number(x.Count))
+			}
+		case []Stall:
+			for _, x := range v {
+				add(x.Cause, Number(x.TimePs))
+			}
+		case Spread:
+			v.each(add)
+		case *Spread:
+			if v != nil {
+				v.each(add)
+			}
+		}
+	}
+	return all
+}
+
+// jsonKey is the key of a field in JSON.
+func jsonKey(f reflect.StructField) string {
+	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return key
 }

@@ -321,7 +321,7 @@ func New(c *metrics.Collector) *Result {
 		Events:      eventsOf(c),
 		Phases:      phasesOf(c),
 		Flows:       flowsOf(v),
-		Workloads:   workloadsOf(c),
+		Workloads:   workloadsOf(v),
 		Links:       linksOf(v),
 		Buffers:     buffersOf(c),
 		Drops:       counts(c.Drops()),

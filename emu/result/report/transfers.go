@@ -31,6 +31,8 @@ type Workload struct {
 	Sizes      []SizeBand `json:"sizes"`                       // of equal numbers of flows, from the smallest on
 
 	Collective *Collective `json:"collective,omitempty"`
+
+	Figures map[string]Number `json:"figures,omitempty"` // as in Flow
 }
 
 // Collective has the figures of a collective operation.
@@ -45,6 +47,8 @@ type Collective struct {
 	AlgorithmBandwidth Number      `json:"algbw"`      // bytes per second, of the mean round
 	BusBandwidth       Number      `json:"busbw"`      // the same, as nccl-tests define it
 	Stragglers         []Straggler `json:"stragglers"` // the endpoints that ended a round last, the most frequent first
+
+	Figures map[string]Number `json:"figures,omitempty"` // as in Flow
 }
 
 // Straggler is how often an endpoint was the last of a round.
@@ -53,36 +57,15 @@ type Straggler struct {
 	Rounds   int    `json:"rounds"`
 }
 
-// collectiveOf returns the figures of the collective operation of a workload.
-func collectiveOf(c *metrics.Collector, k int) *Collective {
-	p := c.Fabric().Workloads()[k]
+// collectiveOf returns the figures of the collective operation of a workload; nil: it has none.
+func collectiveOf(v *metrics.View, k int) *Collective {
+	p := v.Fabric().Workloads()[k]
 	if p.Collective == "" {
 		return nil
 	}
 	op := p.Operation()
-	out := &Collective{Operation: p.Collective, Algorithm: op.Chosen().String(), Bytes: int64(op.Size), Steps: op.Steps(),
-		AlgorithmBandwidth: Missing(), BusBandwidth: Missing()}
-	var times []float64
-	last := map[int32]int{}
-	for _, r := range c.Rounds(k) {
-		times = append(times, r.Ended.Sub(r.Begun).Seconds())
-		last[r.Last]++
-	}
-	out.Rounds, out.Round = len(times), spreadOf(times)
-	frame := c.Fabric().Frame(&p.Flow)
-	line := c.Fabric().Wires[c.Fabric().Nodes[p.Members[0]].Ports[0].Wire].Link.Rate
-	payload := float64(line) * float64(p.Packet) / float64(c.Fabric().Framing().Length(&frame))
-	out.LeastSeconds = Number(op.LeastTime(unit.Rate(payload)).Seconds())
-	if mean := float64(out.Round.Mean); len(times) > 0 && op.Size > 0 {
-		out.AlgorithmBandwidth = Number(float64(op.Size) / mean)
-		out.BusBandwidth = Number(float64(op.Size) / mean * op.BusFactor())
-	}
-	for m, n := range last {
-		out.Stragglers = append(out.Stragglers, Straggler{c.Fabric().Nodes[m].Name, n})
-	}
-	slices.SortFunc(out.Stragglers, func(a, b Straggler) int {
-		return cmp.Or(cmp.Compare(b.Rounds, a.Rounds), cmp.Compare(a.Endpoint, b.Endpoint))
-	})
+	out := &Collective{Operation: p.Collective, Algorithm: op.Chosen().String(), Bytes: int64(op.Size), Steps: op.Steps()}
+	fill(out, metrics.At{View: v, Of: metrics.Collective, Work: k})
 	return out
 }
 
@@ -125,66 +108,38 @@ func Bands(n int) int {
 	return min(max(n/each, 1), bands, n)
 }
 
-// spreadOf returns the figures of values, by nearest rank. It sorts them.
-func spreadOf(values []float64) Spread {
-	slices.Sort(values)
-	at := func(share float64) Number {
-		if share < 1 && !metrics.Supports(len(values), share) {
-			return Missing()
-		}
-		return Number(metrics.Rank(values, share))
-	}
-	return Spread{Number(unit.Mean(values)), at(0.5), at(0.95), at(0.99), at(0.999), at(1)}
+// set sets the part of a spread, a word of metrics.Spread.
+func (s *Spread) set(part string, v float64) { *s.part(part) = Number(v) }
+
+func (s *Spread) part(name string) *Number {
+	return map[string]*Number{"mean": &s.Mean, "p50": &s.P50, "p95": &s.P95, "p99": &s.P99, "p999": &s.P999, "max": &s.Max}[name]
 }
 
-func workloadsOf(c *metrics.Collector) (all []Workload) {
-	for k := range c.Scenario().Workloads {
-		of := &c.Scenario().Workloads[k]
-		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members()), Waiting: c.WaitingTransfers(k),
-			FromPs: int64(c.CountsFrom(k))}
-		w.Collective = collectiveOf(c, k)
-		for d := range c.Counted(k) {
-			w.Transfers++
-			w.Bytes += d.Bytes
-			if d.Missing > 0 {
-				w.Lost++
-			}
-		}
-		open := slices.DeleteFunc(c.OpenTransfers(k), func(d metrics.Done) bool { return int64(d.Arrived) < w.FromPs })
-		w.Open = len(open)
-		w.Completion, w.Slowdown, w.Sizes = Transfers(c.Counted(k), w.Transfers-w.Lost)
-		if w.Open > 0 && !of.Ranked() {
-			all := wholeOf(c.Counted(k), w.Transfers, (*metrics.Done).Slowdown)
-			for _, d := range open {
-				d.Ended = c.End()
-				all = append(all, d.Slowdown())
-			}
-			least := spreadOf(all)
-			w.AtLeast = &least
-		}
+// each passes on the parts.
+func (s *Spread) each(part func(string, Number)) {
+	metrics.Spread(nil, func(name string, _ float64) { part(name, *s.part(name)) })
+}
+
+func workloadsOf(v *metrics.View) (all []Workload) {
+	for x := range v.Objects(metrics.Workload) {
+		of := v.Fabric().Workloads()[x.Work]
+		w := Workload{Name: of.Name, Pattern: of.Pattern.String(), Endpoints: len(of.Members), FromPs: int64(v.CountsFrom(x.Work)),
+			Collective: collectiveOf(v, x.Work), Sizes: Sizes(v.Counted(x.Work))}
+		fill(&w, x)
 		all = append(all, w)
 	}
 	return all
 }
 
-// Transfers returns the figures of the flows that have ended completely, about n of them: the times
-// that they took, in seconds, their slowdown, and that by size.
-func Transfers(ended iter.Seq[*metrics.Done], n int) (completion, slowdown Spread, sizes []SizeBand) {
-	return spreadOf(wholeOf(ended, n, func(d *metrics.Done) float64 { return d.Ended.Sub(d.Arrived).Seconds() })),
-		spreadOf(wholeOf(ended, n, (*metrics.Done).Slowdown)),
-		bandsOf(wholeOf(ended, n, func(d *metrics.Done) sized { return sized{d.Bytes, d.Slowdown()} }))
-}
-
-// wholeOf returns a figure of each of the transfers that have ended whole. One figure at a time is
-// in memory.
-func wholeOf[T any](ended iter.Seq[*metrics.Done], n int, of func(*metrics.Done) T) []T {
-	all := make([]T, 0, n)
+// Sizes returns the slowdown by size of flows that have ended, of those that ended completely.
+func Sizes(ended iter.Seq[*metrics.Done]) []SizeBand {
+	var all []sized
 	for d := range ended {
 		if d.Missing == 0 {
-			all = append(all, of(d))
+			all = append(all, sized{d.Bytes, d.Slowdown()})
 		}
 	}
-	return all
+	return bandsOf(all)
 }
 
 // sized is the slowdown of a transfer of a size.
@@ -204,7 +159,8 @@ func bandsOf(all []sized) []SizeBand {
 		for _, d := range part {
 			slowdowns = append(slowdowns, d.slowdown)
 		}
-		s := spreadOf(slowdowns)
+		var s Spread
+		metrics.Spread(slowdowns, s.set)
 		out = append(out, SizeBand{len(part), part[0].bytes, part[len(part)-1].bytes, s.P50, s.P95, s.P99})
 	}
 	return out

@@ -288,6 +288,8 @@ func quantitiesTable() string {
 		name := "`" + f.Name
 		switch {
 		case len(f.Ends) > 0 && f.Ends[0] == "": // the name alone is one of them
+		case f.By() != "":
+			name += "." + strings.ToUpper(f.By())
 		case len(f.Ends) > 3:
 			name += ".CAUSE"
 		case f.Ends != nil:
@@ -297,7 +299,11 @@ func quantitiesTable() string {
 			name = ""
 		}
 		before = f.Name
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, map[metrics.Object]string{metrics.Link: "links", metrics.Flow: "flows"}[f.Of], f.Meaning, f.Unit.Word)
+		of := "flows"
+		if f.Of == metrics.Link {
+			of = "links"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, of, f.Meaning, f.Unit.Word)
 	}
 	return strings.ReplaceAll(b.String(), "|  |", "| |")
 }

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -24,15 +25,15 @@ type Observer struct {
 	scene  *Scene
 	show   func(*Moment)
 	before unit.Time // instant of the figures of the moment before
-	bytes  []int64   // that workloads had received by then
 	last   *Moment
 	ended  []ended // by workload
 }
 
-// ended are the figures of the flows of a workload that have ended, of n of them.
+// ended are the figures of the flows of a workload that have ended, of n of them, that want all of
+// these flows.
 type ended struct {
 	WorkMoment
-	n int64
+	n float64
 }
 
 // NewObserver returns an observer of the run of a scene, that shows its moments.
@@ -109,7 +110,12 @@ func (o *Observer) count(m *Moment, s *observe.Snapshot) {
 			m.Stopped[first] = max(m.Stopped[first], Figure(keptSource.Over(flow(i), flowControl, since)))
 		}
 	}
-	o.works(m, s, since)
+	if o.ended == nil {
+		o.ended = make([]ended, len(c.Works))
+	}
+	for k := range c.Works {
+		m.Works = append(m.Works, o.work(s, k, since))
+	}
 	o.before = since.To
 }
 
@@ -121,30 +127,42 @@ var (
 	flowControl = "flow-control"
 )
 
-// works adds the figures of workloads to a moment.
-func (o *Observer) works(m *Moment, s *observe.Snapshot, since metrics.Interval) {
-	if o.bytes == nil {
-		o.bytes, o.ended = make([]int64, len(o.scene.Works)), make([]ended, len(o.scene.Works))
+// work returns the moment of a workload. Percentiles want all flows that have ended, so they are
+// computed again when there are a twentieth more, and at the end of the run.
+func (o *Observer) work(s *observe.Snapshot, k int, since metrics.Interval) WorkMoment {
+	w, x, v := WorkMoment{Figures: map[string]Figure{}}, &o.ended[k], s.Figures
+	n := endedFlows.Read(metrics.At{View: v, Of: metrics.Workload, Work: k})
+	again := x.Figures == nil || n == 0 || s.Last && n > x.n || n > x.n+x.n/20
+	if again {
+		*x = ended{WorkMoment{map[string]Figure{}, sizesOf(report.Sizes(v.Counted(k)))}, n}
 	}
-	if o.last != nil {
-		m.Works = slices.Clone(o.last.Works)
-	} else {
-		m.Works = make([]WorkMoment, len(o.scene.Works))
-	}
-	for k := range m.Works {
-		w, before := s.Figures.Work(k), m.Works[k]
-		m.Works[k] = o.endedOf(s.Figures, k, w.Ended, s.Last)
-		x := &m.Works[k]
-		if span := since.To.Sub(since.From); span <= 0 && o.last != nil {
-			x.Rate = before.Rate
-		} else {
-			x.Rate = Figure(float64(w.Bytes-o.bytes[k]) / max(span, 1).Seconds())
+	for _, of := range [...]metrics.Object{metrics.Workload, metrics.Collective} {
+		if of == metrics.Collective && !o.scene.Works[k].Collective {
+			continue
 		}
-		o.bytes[k] = w.Bytes
-		x.Ended, x.Open, x.Waiting = Figure(w.Ended), Figure(w.Open), Figure(w.Waiting)
-		x.Rounds, x.Round = Figure(w.Rounds), Figure(w.Round.Seconds())
+		at := metrics.At{View: v, Of: of, Work: k}
+		for f := range v.Figures(of) {
+			switch key := f.Live; {
+			case key == "":
+			case f.By() != "" && again:
+				f.Each(at, func(part string, value float64) { x.Figures[key+"."+part] = Figure(value) })
+			case f.By() != "":
+			case f.Kind != metrics.Mean:
+				w.Figures[key] = Figure(f.Read(at))
+			case since.To > since.From:
+				w.Figures[key] = Figure(f.Over(at, "", since))
+			case o.last != nil:
+				w.Figures[key] = o.last.Works[k].Figures[key]
+			}
+		}
 	}
+	maps.Copy(w.Figures, x.Figures)
+	w.Sizes = x.Sizes
+	return w
 }
+
+// endedFlows is how many flows of a workload have ended.
+var endedFlows = metrics.Find(metrics.Workload, "transfers.ended")
 
 // columns adds the figures of n lines or flows to a moment that the table of figures has for it:
 // means and counters over a time, and the others as they are. Where the time is empty, a mean is
@@ -198,17 +216,4 @@ func (m *Moment) column(key string) []Figure {
 		return *x
 	}
 	return m.Figures[key]
-}
-
-// endedOf returns the figures of the flows of a workload that have ended, of which there are n.
-// Percentiles want all of them, so they are computed again when there are a twentieth more, and at
-// the end of the run.
-func (o *Observer) endedOf(v *metrics.View, k int, n int64, last bool) WorkMoment {
-	x := &o.ended[k]
-	if n == 0 || last && n > x.n || n > x.n+x.n/20 {
-		completion, slowdown, sizes := report.Transfers(v.Counted(k), int(n))
-		*x = ended{n: n}
-		x.setTransfers(&completion, &slowdown, sizes)
-	}
-	return x.WorkMoment
 }

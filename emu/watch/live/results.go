@@ -95,17 +95,7 @@ func (r *results) moment(t unit.Time) *Moment {
 		m.Stop, m.Stopped = append(m.Stop, stop), append(m.Stopped, share)
 	}
 	for i := range r.dir.Workloads {
-		none := Figure(math.NaN())
-		w, x := &r.dir.Workloads[i], WorkMoment{Rate: none, Ended: none, Open: none, Waiting: none,
-			Completion: none, Median: none, P99: none, Rounds: none, Round: none}
-		if x.Rate = r.at(metrics.GroupRate, w.Name, t); int64(t) >= r.dir.DurationPs-r.dir.WindowPs {
-			x.Ended, x.Open, x.Waiting = Figure(w.Transfers), Figure(w.Open), Figure(w.Waiting)
-			x.setTransfers(&w.Completion, &w.Slowdown, w.Sizes)
-			if w.Collective != nil {
-				x.Rounds, x.Round = Figure(w.Collective.Rounds), Figure(w.Collective.Round.Mean)
-			}
-		}
-		m.Works = append(m.Works, x)
+		m.Works = append(m.Works, r.work(&r.dir.Workloads[i], t))
 	}
 	r.conclude(m)
 	c.findRoots(m)
@@ -130,6 +120,25 @@ func (r *results) columns(m *Moment, of metrics.Object, n int, name func(i int) 
 		}
 		m.setColumn(f.Live, column)
 	}
+}
+
+// work returns the moment of a workload: its rate, and at the end what result.json has.
+func (r *results) work(w *report.Workload, t unit.Time) WorkMoment {
+	x := WorkMoment{Figures: map[string]Figure{"rate": r.at(metrics.GroupRate, w.Name, t)}}
+	if int64(t) < r.dir.DurationPs-r.dir.WindowPs {
+		return x
+	}
+	values := report.Values(metrics.Workload, w)
+	if w.Collective != nil {
+		values = append(values, report.Values(metrics.Collective, w.Collective)...)
+	}
+	for _, v := range values {
+		if key := v.Figure.Live; key != "" {
+			x.Figures[v.Name(key)] = Figure(v.Number)
+		}
+	}
+	x.Sizes = sizesOf(w.Sizes)
+	return x
 }
 
 // stopped returns the cause that keeps a line at t, and the share of the time in which flow control

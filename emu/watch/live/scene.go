@@ -79,19 +79,11 @@ type Work struct {
 	Collective bool   `json:"collective,omitempty"` // it has rounds
 }
 
-// WorkMoment is the state of a workload: numbers of flows, and of the ended ones the completion in
-// seconds and the slowdown. Null is not known.
+// WorkMoment is the state of a workload: the figures that the table of figures has for it, a part
+// such as "slowdown.p99" under its own key. Null is not known.
 type WorkMoment struct {
-	Rate       Figure `json:"rate"` // bytes per second since the moment before
-	Ended      Figure `json:"ended"`
-	Open       Figure `json:"open"`
-	Waiting    Figure `json:"waiting"`
-	Completion Figure `json:"completion"` // the median
-	Median     Figure `json:"median"`     // slowdown
-	P99        Figure `json:"p99"`        // slowdown
-	Sizes      *Sizes `json:"sizes,omitempty"`
-	Rounds     Figure `json:"rounds"`
-	Round      Figure `json:"round"` // seconds, of the last one
+	Figures map[string]Figure `json:"figures"`
+	Sizes   *Sizes            `json:"sizes,omitempty"`
 }
 
 // Sizes is the slowdown of the flows of a workload by their sizes, in bands of equal numbers of
@@ -102,21 +94,20 @@ type Sizes struct {
 	Curves  [3][]Figure `json:"curves"`  // the median and the 95th and 99th percentile of each band
 }
 
-// setTransfers adds the figures of flows that have ended. Flows of one size have no picture by
-// size.
-func (x *WorkMoment) setTransfers(completion, slowdown *report.Spread, bands []report.SizeBand) {
-	x.Completion, x.Median, x.P99 = Figure(completion.P50), Figure(slowdown.P50), Figure(slowdown.P99)
+// sizesOf returns the picture of bands of sizes; nil of flows of one size.
+func sizesOf(bands []report.SizeBand) *Sizes {
 	if n := len(bands); n == 0 || bands[0].From == bands[n-1].To {
-		return
+		return nil
 	}
-	x.Sizes = &Sizes{Each: bands[0].Transfers, Borders: []Figure{Figure(bands[0].From)}}
+	x := &Sizes{Each: bands[0].Transfers, Borders: []Figure{Figure(bands[0].From)}}
 	for i := range bands {
 		b := &bands[i]
-		x.Sizes.Borders = append(x.Sizes.Borders, Figure(b.To))
+		x.Borders = append(x.Borders, Figure(b.To))
 		for k, y := range [...]report.Number{b.P50, b.P95, b.P99} {
-			x.Sizes.Curves[k] = append(x.Sizes.Curves[k], Figure(y))
+			x.Curves[k] = append(x.Curves[k], Figure(y))
 		}
 	}
+	return x
 }
 
 // Check is an expectation.

@@ -33,16 +33,17 @@ workload:
 	if len(c.Works) != 2 || c.Works[0].Collective || !c.Works[1].Collective || len(last) != 2 {
 		t.Fatalf("%+v: %+v", c.Works, last)
 	}
-	if w := last[0]; w.Ended < 200 || w.Open < 1 || !(w.Median >= 1) || !(w.P99 > w.Median) || !(w.Completion > 0) {
+	web, sum := last[0].Figures, last[1].Figures
+	if w := web; w["ended"] < 200 || w["open"] < 1 || !(w["slowdown.p50"] >= 1) || !(w["slowdown.p99"] > w["slowdown.p50"]) || !(w["completion.p50"] > 0) {
 		t.Errorf("%+v", w)
 	}
-	if w := last[1]; w.Rounds < 2 || !(w.Round > 100e-6) {
+	if w := sum; w["rounds"] < 2 || !(w["round.mean"] > 100e-6) {
 		t.Errorf("%+v", w)
 	}
-	n := report.Bands(int(last[0].Ended))
-	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*n > int(last[0].Ended) || (w.Each+1)*n <= int(last[0].Ended) ||
-		len(w.Borders) != n+1 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != n || slices.Max(w.Curves[2]) < last[0].P99 {
-		t.Errorf("by size: %+v, of one size: %+v; %v ended, p99 %v", w, last[1].Sizes, last[0].Ended, last[0].P99)
+	n := report.Bands(int(web["ended"]))
+	if w := last[0].Sizes; w == nil || last[1].Sizes != nil || w.Each*n > int(web["ended"]) || (w.Each+1)*n <= int(web["ended"]) ||
+		len(w.Borders) != n+1 || !slices.IsSorted(w.Borders) || len(w.Curves[0]) != n || slices.Max(w.Curves[2]) < web["slowdown.p99"] {
+		t.Errorf("by size: %+v, of one size: %+v; %v ended, p99 %v", w, last[1].Sizes, web["ended"], web["slowdown.p99"])
 	}
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1500, false)
@@ -50,8 +51,8 @@ workload:
 	b.until(fmt.Sprintf("fabemu.view === %d && fabemu.settled", len(moments)-1))
 	keep(t, "workloads", b.shot())
 	text := value[string](b, `document.getElementById("works").innerText.replace(/\s+/g, " ")`)
-	for _, want := range []string{"Workloads", fmt.Sprintf("ended %d", int(last[0].Ended)), fmt.Sprintf("open flows %d", int(last[0].Open)), "waiting for a source",
-		fmt.Sprintf("rounds %d", int(last[1].Rounds)), "slowdown, 99 %"} {
+	for _, want := range []string{"Workloads", fmt.Sprintf("ended %d", int(web["ended"])), fmt.Sprintf("open flows %d", int(web["open"])), "waiting for a source",
+		fmt.Sprintf("rounds %d", int(sum["rounds"])), "slowdown, 99 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q: %s", want, text)
 		}

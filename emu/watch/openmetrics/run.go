@@ -39,6 +39,7 @@ func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 		w.links(s, n)
 		w.stops(s)
 		w.flows(s)
+		w.works(s)
 		w.adapters(s)
 		w.checks(s)
 	}
@@ -187,12 +188,26 @@ func (w *writer) links(s *observe.Snapshot, n Names) {
 
 // flows writes the figures of flows.
 func (w *writer) flows(s *observe.Snapshot) {
-	for f := range s.Figures.Figures(metrics.Flow) {
+	w.objects(s, metrics.Flow, func(x metrics.At) []label {
+		flow := &s.Fabric.Flows[x.Flow]
+		return []label{{"flow", flow.Name}, {"group", flow.Group}}
+	})
+}
+
+// works writes the figures of workloads.
+func (w *writer) works(s *observe.Snapshot) {
+	for _, of := range [...]metrics.Object{metrics.Workload, metrics.Collective} {
+		w.objects(s, of, func(x metrics.At) []label { return []label{{"workload", x.String()}} })
+	}
+}
+
+// objects writes the figures of the objects of a kind.
+func (w *writer) objects(s *observe.Snapshot, of metrics.Object, labels func(metrics.At) []label) {
+	for f := range s.Figures.Figures(of) {
 		for k := range f.Prometheus {
-			w.begin(f.Prometheus[k].Name)
-			for x := range s.Figures.EachFlow {
-				flow := &s.Fabric.Flows[x.Flow]
-				w.figure(f, &f.Prometheus[k], x, []label{{"flow", flow.Name}, {"group", flow.Group}})
+			for x := range s.Figures.Objects(of) {
+				w.begin(f.Prometheus[k].Name)
+				w.figure(f, &f.Prometheus[k], x, labels(x))
 			}
 		}
 	}

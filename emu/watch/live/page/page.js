@@ -378,8 +378,8 @@ function showChecks(m) {
 const seconds = v => scaled(v, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
 const number = v => known(v) ? String(v) : "–";
 const WORK = [["open flows", w => number(w.open)], ["waiting for a source", w => number(w.waiting)], ["ended", w => number(w.ended)], ["rate", w => rate(w.rate)],
-  ["FCT, median", w => seconds(w.completion)], ["slowdown, median", w => known(w.median) ? digits(w.median) : "–"], ["slowdown, 99 %", w => known(w.p99) ? digits(w.p99) : "–"]];
-const ROUNDS = [["rounds", w => number(w.rounds)], ["last round", w => w.rounds ? seconds(w.round) : "–"]];
+  ["FCT, median", w => seconds(w["completion.p50"])], ["slowdown, median", w => known(w["slowdown.p50"]) ? digits(w["slowdown.p50"]) : "–"], ["slowdown, 99 %", w => known(w["slowdown.p99"]) ? digits(w["slowdown.p99"]) : "–"]];
+const ROUNDS = [["rounds", w => number(w.rounds)], ["round, mean", w => w.rounds ? seconds(w["round.mean"]) : "–"]];
 const rowsOf = w => w.collective ? [...ROUNDS, ...WORK.filter(r => r[0] !== "waiting for a source")] : WORK;
 function drawWorks() {
   const box = $("works"), works = scene.works || [];
@@ -389,7 +389,7 @@ function drawWorks() {
 }
 function showWorks(m) {
   document.querySelectorAll("#works table").forEach((t, i) => {
-    if (m.works[i]) t.querySelectorAll("td").forEach((td, k) => put(td, rowsOf(scene.works[i])[k][1](m.works[i])));
+    if (m.works[i]) t.querySelectorAll("td").forEach((td, k) => put(td, rowsOf(scene.works[i])[k][1](m.works[i].figures)));
   });
 }
 let flowRows = [];
@@ -445,8 +445,8 @@ async function copy(text) {
 // The charts.
 let charts = [], chartsStale = true, x = [], groups = [], absent = [], zoomed = false; // zoomed: into a part of the time
 const CHARTS = [
-  {title: "Rate", get unit() { return rateUnit[1]; }, always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => toBits(sum(name, m.rate))})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? toBits(m.works[i].rate) : null})))},
-  {title: "Open flows", unit: "flows", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i] ? m.works[i].open : null}))},
+  {title: "Rate", get unit() { return rateUnit[1]; }, always: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => toBits(sum(name, m.rate))})).concat((scene.works || []).map((w, i) => ({label: w.name, colour: tint(groups.length + i), of: m => m.works[i] ? toBits(m.works[i].figures.rate ?? null) : null})))},
+  {title: "Open flows", unit: "flows", series: () => (scene.works || []).map((w, i) => ({label: w.name, colour: tint(i), of: m => m.works[i]?.figures.open ?? null}))},
   {title: "Queue", unit: "KB", levels: true, series: () => { const k = port(); return k < 0 ? [] : [{label: scene.lines[k].name, colour: tint(0), fill: true, of: m => scale(m.queue[k], 1e3)}]; }},
   {title: "Feedback", unit: "frames", steps: true, series: () => shown.map(name => ({label: name, colour: colourOf(name), of: m => sum(name, m.feedback)}))},
   {title: "Rate limiter", get unit() { return rateUnit[1]; }, series: () => { const k = limiter(); return k < 0 ? [] : [{label: scene.flows[k].name + ": limit", colour: tint(0), of: m => toBits(m.limit[k])}, {label: "target", colour: tint(1), dash: [5, 4], of: m => toBits(m.target[k])}]; }},
