@@ -20,10 +20,11 @@ const (
 	Flow                     // a flow, or all flows of a group together
 	Workload                 // a workload, with its flows that arrive after the warm-up
 	Collective               // the collective operation of a workload
+	Buffer                   // the receive buffer of a switch behind a port, by the link that fills it
 )
 
 // Objects returns all objects.
-func Objects() []Object { return []Object{Link, Flow, Workload, Collective} }
+func Objects() []Object { return []Object{Link, Flow, Workload, Collective, Buffer} }
 
 // Kind says how a figure changes with time.
 type Kind uint8
@@ -88,7 +89,7 @@ type Field struct {
 type At struct {
 	*View
 	Of   Object
-	Hop  fabric.Hop // of a link
+	Hop  fabric.Hop // of a link, or a buffer
 	Flow int        // of a flow its index in Fabric.Flows
 	Work int        // of a workload, or its collective operation, its index in Fabric.Workloads
 }
@@ -289,7 +290,24 @@ func (v *View) Objects(of Object) func(yield func(At) bool) {
 			}
 		}
 	}
+	if of == Buffer {
+		return v.buffers
+	}
 	return v.Links
+}
+
+// buffers yields the buffers, by the number of the switch and of its port.
+func (v *View) buffers(yield func(At) bool) {
+	for i := range v.c.fabric.Nodes {
+		if v.c.fabric.Nodes[i].Switch == nil {
+			return
+		}
+		for _, p := range v.c.fabric.Nodes[i].Ports {
+			if !yield(At{View: v, Of: Buffer, Hop: p.In()}) {
+				return
+			}
+		}
+	}
 }
 
 // Ethernet reports whether a link is one of Ethernet.
@@ -382,6 +400,27 @@ func resent(column int) func(At) float64 {
 		return float64(x.c.last(x.c.ofStreams + x.Flow*tcpColumns + column))
 	}
 }
+
+// inBytes and inBlocks are figures of buffers that are counted so; not a number of others.
+func inBytes(of func(At) float64) func(At) float64 { return where(At.Ethernet, of) }
+
+func inBlocks(of func(At) float64) func(At) float64 { return where(At.infiniBand, of) }
+
+func where(is func(At) bool, of func(At) float64) func(At) float64 {
+	return func(x At) float64 {
+		if is(x) {
+			return of(x)
+		}
+		return math.NaN()
+	}
+}
+
+// meanHeld and mostHeld are how full the buffer at the end of a link was over the run.
+func meanHeld(x At) float64 {
+	return ratio(float64(x.c.last(x.c.in(x.Hop)+inOccupancy)), float64(x.End()))
+}
+
+func mostHeld(x At) float64 { return float64(x.c.tallies[x.c.in(x.Hop)/portColumns].Most) }
 
 // Conversions to the units of Prometheus.
 func inSeconds(ps float64) float64 { return unit.Duration(ps).Seconds() }

@@ -73,6 +73,7 @@ var (
 	sizes       = Unit{Word: "bytes", Symbol: "bytes", Scales: []Scale{{1e6, "MB"}, {1e3, "KB"}, {1, "B"}}}
 	picoseconds = Unit{Word: "picoseconds", Whole: true, Time: 1}
 	seconds     = Unit{Word: "seconds", Symbol: "s", Scales: []Scale{{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}, Time: 1}
+	cells       = Unit{Word: "blocks of 64 bytes", Symbol: "blocks"}
 	blocks      = Unit{Word: "blocks; bytes", Symbol: "blocks"}
 )
 

@@ -26,13 +26,6 @@ func (c *Collector) Classes(node int, p port.ID) (n [port.Priorities]int64) {
 	return n
 }
 
-// Buffer returns how full the data lane of the buffer behind a port was, in blocks: the mean over
-// the time of the run, and the most.
-func (c *Collector) Buffer(node int, p port.ID) (mean float64, most int64) {
-	i := int(c.first[node]) + int(p)
-	return ratio(float64(c.last(i*portColumns+inOccupancy)), float64(c.End())), c.tallies[i].Most
-}
-
 // FrameHops returns how many data and ACK frames were put on a link, flow
 // control packets not counted.
 func (c *Collector) FrameHops() int64 {

@@ -33,9 +33,13 @@ func fill(object any, x metrics.At) {
 		case *int:
 			*field = int(f.Read(x))
 		case *int64:
-			*field = int64(f.Read(x))
+			if v := Number(f.Read(x)); v.Known() {
+				*field = int64(v)
+			}
 		case *Number:
-			*field = Number(f.Read(x))
+			if v := Number(f.Read(x)); v.Known() || !strings.HasSuffix(to.Type().Field(i).Tag.Get("json"), ",omitempty") {
+				*field = v
+			}
 		case *[]Count:
 			*field = []Count{}
 			f.Each(x, func(part string, n float64) { *field = append(*field, Count{part, int64(n)}) })

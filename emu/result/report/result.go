@@ -253,6 +253,8 @@ type Buffer struct {
 	MaxBlocks  int64  `json:"max_blocks"`
 	MeanBytes  Number `json:"mean_bytes,omitempty"`
 	MaxBytes   int64  `json:"max_bytes,omitempty"`
+
+	Figures map[string]Number `json:"figures,omitempty"` // as in Flow
 }
 
 // Storm is a PFC storm at a queue.
@@ -323,7 +325,7 @@ func New(c *metrics.Collector) *Result {
 		Flows:       flowsOf(v),
 		Workloads:   workloadsOf(v),
 		Links:       linksOf(v),
-		Buffers:     buffersOf(c),
+		Buffers:     buffersOf(v),
 		Drops:       counts(c.Drops()),
 		Losses:      lossesOf(c),
 		Retries:     countsOf(c.Fabric(), c.Retries()),
@@ -523,21 +525,13 @@ func linksOf(v *metrics.View) []Link {
 	return links
 }
 
-func buffersOf(c *metrics.Collector) []Buffer {
-	f := c.Fabric()
-	buffers := []Buffer{}
-	for m := range f.Nodes {
-		if f.Nodes[m].Switch == nil {
-			continue
-		}
-		for p, end := range f.Nodes[m].Ports {
-			mean, most := c.Buffer(m, port.ID(p))
-			b := Buffer{Node: f.Nodes[m].Name, Port: p, Link: f.LinkName(end.In()), MeanBlocks: Number(mean), MaxBlocks: most}
-			if metrics.InBytes(f, end.Wire) {
-				b.MeanBlocks, b.MaxBlocks, b.MeanBytes, b.MaxBytes = Missing(), 0, Number(mean), most
-			}
-			buffers = append(buffers, b)
-		}
+func buffersOf(v *metrics.View) []Buffer {
+	f, buffers := v.Fabric(), []Buffer{}
+	for x := range v.Objects(metrics.Buffer) {
+		end := f.Wires[x.Hop.Wire].Ends[1-x.Hop.From]
+		b := Buffer{Node: f.Nodes[end.Node].Name, Port: int(end.Port), Link: f.LinkName(x.Hop)}
+		fill(&b, x)
+		buffers = append(buffers, b)
 	}
 	return buffers
 }
