@@ -22,7 +22,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s has no unit, or no meaning", f.Name)
 		case f.over == nil && f.read == nil && f.each == nil:
 			t.Errorf("%s has no reader", f.Name)
-		case f.Live != "" && f.over == nil && (f.Kind == Counter || f.Kind == Mean):
+		case f.Live != "" && f.over == nil && (f.Kind == Mean || f.Kind == Counter && (f.Of == Link || f.Of == Flow)):
 			t.Errorf("moments have no %s: it cannot be taken over a time", f.Name)
 		case (f.each == nil) != (f.by == ""):
 			t.Errorf("%s has parts without a name", f.Name)
