@@ -416,7 +416,7 @@ func TestSlowReceiverPausesTheSwitch(t *testing.T) {
 		t.Errorf("%d frames were delivered, %d violations", len(delivered), len(b.reported(trace.Violation)))
 	}
 	// The service rate changes, as the scenario says.
-	b.e.Apply(b.now, port.Event{Kind: port.ServiceRate})
+	b.e.Apply(b.now, 0, port.ServiceRate{})
 	b.hand(data)
 	b.step(b.now.Add(us))
 	if got := len(b.reported(trace.Deliver)); got != 6 {
@@ -481,12 +481,12 @@ func TestPausedPriorityKeepsNoOtherBack(t *testing.T) {
 func TestEndpointWaitsForItsLink(t *testing.T) {
 	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{}, greedy(t, 2, gigabyte))
 	b.step(at(5500 * ns))
-	b.e.Apply(b.now, port.Event{Kind: port.LinkDown})
+	b.e.Apply(b.now, 0, port.LinkDown{})
 	b.step(at(50 * us))
 	if got := len(b.starts(2)); got != 6 {
 		t.Errorf("%d packets started before the link was down", got)
 	}
-	b.e.Apply(b.now, port.Event{Kind: port.LinkUp})
+	b.e.Apply(b.now, 0, port.LinkUp{})
 	b.step(at(53500 * ns))
 	if s := b.starts(2); len(s) != 10 || s[6] != at(50*us) {
 		t.Errorf("packets started at %v", s)
@@ -608,9 +608,9 @@ func (d dropLog) countDrops(why trace.Reason) int { return d[why] }
 func TestPauseIsRefreshedAtAHigherRate(t *testing.T) {
 	b := newAdapter(t, port.PauseFrames, node.AdapterConfig{})
 	const quanta = port.MaxQuanta // 4.2 ms
-	b.e.Apply(0, port.Event{Kind: port.StormStart})
+	b.e.Apply(0, 0, port.StormStart{})
 	b.step(unit.Time(100_000 * ns))
-	b.e.Apply(b.now, port.Event{Kind: port.RateChange, Rate: 10 * gigabyte})
+	b.e.Apply(b.now, 0, port.RateChange{Rate: 10 * gigabyte})
 	b.step(unit.Time(10_000_000 * ns))
 	over := unit.Never
 	for i, tr := range b.sent {

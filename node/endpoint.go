@@ -466,37 +466,45 @@ func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 }
 
 // Apply makes a change from outside.
-func (e *Endpoint) Apply(now unit.Time, ev port.Event) {
-	if ev.Kind == port.Offer {
+func (e *Endpoint) Apply(now unit.Time, _ port.ID, change port.Change) {
+	switch c := change.(type) {
+	case port.Offer:
 		e.askBodies(now)
 		return
-	}
-	if k := ev.Kind; k == port.ServiceRate || k == port.SinkStopped || k == port.SinkStarted {
-		if e.ingress == nil {
-			e.ingress = newIngress(AdapterConfig{}, port.Credits)
+	case port.ServiceRate:
+		e.needIngress().service = c.Rate
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(c.Kind()), B: int64(c.Rate)})
+	case port.SinkStopped:
+		e.needIngress().stopped = true
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(c.Kind())})
+	case port.SinkStarted:
+		in := e.needIngress()
+		was := in.stopped
+		in.stopped = false
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(c.Kind())})
+		if was && !in.frames.empty() && !in.over && e.agenda.Due(serviceSlot) == unit.Never {
+			e.begin(now)
 		}
-		if k == port.ServiceRate {
-			e.ingress.service = ev.Rate
-			e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.ServiceRate), B: int64(ev.Rate)})
-		} else {
-			in := e.ingress
-			was := in.stopped
-			in.stopped = k == port.SinkStopped
-			e.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(k)})
-			if was && !in.stopped && !in.frames.empty() && !in.over && e.agenda.Due(serviceSlot) == unit.Never {
-				e.begin(now)
-			}
+	case port.SLToVLChange:
+		e.changeLanes(c.Table)
+	case port.ArbitrationChange:
+		if e.lanes != nil {
+			e.lanes.arbiter = port.NewArbiter(c.Arbitration, e.lanes.data)
 		}
+	case port.ControlChange:
+		e.setControllers(now, c.Controllers.(map[uint32]rp.Controller))
 	}
-	if ev.Kind == port.SLToVLChange || ev.Kind == port.ArbitrationChange {
-		e.changeLanes(&ev)
-	}
-	if ev.Kind == port.ControlChange {
-		e.setControllers(now, ev.Setting.(map[uint32]rp.Controller))
-	}
-	e.port.Apply(now, ev)
+	e.port.Apply(now, change)
 	e.soon = now
 	e.resend(now) // at a higher rate a PAUSE is over sooner
+}
+
+// needIngress returns the ingress, and makes one if there is none yet.
+func (e *Endpoint) needIngress() *ingress {
+	if e.ingress == nil {
+		e.ingress = newIngress(AdapterConfig{}, port.Credits)
+	}
+	return e.ingress
 }
 
 // Poll takes the next frame for the link.

@@ -225,7 +225,7 @@ func TestApplyRateChange(t *testing.T) {
 	flow.Transport = acked(10)
 	b := newBench(t, flow).open()
 	b.run(at(us))
-	b.e.Apply(b.now, port.Event{Kind: port.RateChange, Rate: gigabyte / 2})
+	b.e.Apply(b.now, 0, port.RateChange{Rate: gigabyte / 2})
 	if d := b.e.Deadline(); d != b.now {
 		t.Errorf("after Apply the deadline is %v, want now", d)
 	}

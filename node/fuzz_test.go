@@ -102,7 +102,8 @@ func FuzzEndpoint(f *testing.F) {
 			case 5: // anything
 				b.fuzzReceive(s.frame())
 			case 6:
-				b.e.Apply(b.now, port.Event{Kind: []port.EventKind{0, port.RateChange, port.ServiceRate}[s.byte()%3], Rate: unit.Rate(1 + s.next(4))})
+				rate := unit.Rate(1 + s.next(4))
+				b.e.Apply(b.now, 0, []port.Change{port.LinkUp{}, port.RateChange{Rate: rate}, port.ServiceRate{Rate: rate}}[s.byte()%3])
 				b.fuzzAdvance()
 			case 7:
 				b.fuzzAdvance()

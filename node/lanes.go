@@ -83,36 +83,28 @@ func (e *Endpoint) arbitrated(f *wire.Frame) {
 	}
 }
 
-// changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if there is one
-// data lane. It ignores a setting of another type. Waiting packets move to their new lanes; ACKs
-// keep theirs.
-func (e *Endpoint) changeLanes(ev *port.Event) {
-	switch t := ev.Setting.(type) {
-	case port.Arbitration:
-		if e.lanes != nil {
-			e.lanes.arbiter = port.NewArbiter(t, e.lanes.data)
+// changeLanes gives the service levels other lanes, if there are several data lanes. Waiting
+// packets move to their new lanes; ACKs keep theirs.
+func (e *Endpoint) changeLanes(t port.SLToVL) {
+	if e.lanes == nil {
+		return
+	}
+	e.lanes.slToVL = t
+	var moved chain
+	for lane := range e.ready {
+		for !e.ready[lane].empty() {
+			moved.push(e.ready[lane].pop())
 		}
-	case port.SLToVL:
-		if e.lanes == nil {
-			return
-		}
-		e.lanes.slToVL = t
-		var moved chain
-		for lane := range e.ready {
-			for !e.ready[lane].empty() {
-				moved.push(e.ready[lane].pop())
-			}
-		}
-		e.waiting = 0
-		for i := range e.sources {
-			s := &e.sources[i]
-			s.Lane = t.Of(s.SL)
-			s.frame.Lane = s.Lane
-		}
-		for !moved.empty() {
-			s := moved.pop()
-			e.ready[s.Lane].push(s)
-			e.waiting |= 1 << (s.Lane % 16)
-		}
+	}
+	e.waiting = 0
+	for i := range e.sources {
+		s := &e.sources[i]
+		s.Lane = t.Of(s.SL)
+		s.frame.Lane = s.Lane
+	}
+	for !moved.empty() {
+		s := moved.pop()
+		e.ready[s.Lane].push(s)
+		e.waiting |= 1 << (s.Lane % 16)
 	}
 }

@@ -86,9 +86,9 @@ func TestCCAAfterARestart(t *testing.T) {
 		r.send(0, input, data(uint32(flow+1), 5))
 	}
 	r.run(2 * t1)
-	r.sw.Apply(2*t1, port.Event{Kind: port.Restart})
+	r.sw.Apply(2*t1, 0, port.Restart{})
 	for p := range r.ports {
-		r.sw.Apply(3*t1, port.Event{Port: port.ID(p), Kind: port.LinkUp})
+		r.sw.Apply(3*t1, port.ID(p), port.LinkUp{})
 	}
 	r.grant(4*t1, 5, port.DataLane, roomy)
 	r.sent = nil
@@ -165,9 +165,9 @@ func TestCCAStarvedNeighbourAfterARestart(t *testing.T) {
 		r.send(0, input, data(uint32(flow+1), 5))
 	}
 	r.run(5 * t1)
-	r.sw.Apply(5*t1, port.Event{Kind: port.Restart})
+	r.sw.Apply(5*t1, 0, port.Restart{})
 	for p := range r.ports {
-		r.sw.Apply(6*t1, port.Event{Port: port.ID(p), Kind: port.LinkUp})
+		r.sw.Apply(6*t1, port.ID(p), port.LinkUp{})
 	}
 	r.run(300 * t1)
 }

@@ -134,7 +134,7 @@ func (c *chassis) forward(f *wire.Frame) (output int, ok bool) { return c.routes
 // reroute puts another table of routes into use.
 func (c *chassis) reroute(now unit.Time, table int) {
 	c.routes = &c.tables[table]
-	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange), B: int64(table)})
+	c.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.RoutesChange{}.Kind()), B: int64(table)})
 }
 
 // detour returns the output for a frame that waits for an output whose link is down: another one,
@@ -159,29 +159,29 @@ type changing interface {
 }
 
 // apply makes a change from outside to a switch.
-func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
-	switch e.Kind {
+func (c *chassis) apply(now unit.Time, p port.ID, change port.Change, s changing) {
+	switch x := change.(type) {
 	case port.Restart:
 		s.lose(now)
 		c.agenda.Clear()
 		s.empty(now)
 		c.restart(now)
 	case port.RoutesChange:
-		if given, ok := e.Setting.(Routes); ok {
+		if given, ok := x.Routes.(Routes); ok {
 			if given.Check(len(c.ports)) != nil {
 				return
 			}
-			for len(c.tables) <= e.Table {
+			for len(c.tables) <= x.Table {
 				c.tables = append(c.tables, routes{})
 			}
-			c.tables[e.Table] = newRoutes(given, len(c.ports))
+			c.tables[x.Table] = newRoutes(given, len(c.ports))
 		}
-		s.reroute(now, e.Table)
-	default:
-		c.ports[e.Port].Apply(now, e)
-		if e.Kind != port.RateChange { // a waiting frame may now go, or may not go any more
-			c.wake(now, int(e.Port))
-		}
+		s.reroute(now, x.Table)
+	case port.RateChange:
+		c.ports[p].Apply(now, x)
+	default: // a waiting frame may now go, or may not go any more
+		c.ports[p].Apply(now, x)
+		c.wake(now, int(p))
 	}
 }
 
@@ -189,7 +189,7 @@ func (c *chassis) apply(now unit.Time, e port.Event, s changing) {
 func (c *chassis) restart(now unit.Time) {
 	c.rest()
 	for p := range c.ports {
-		c.ports[p].Apply(now, port.Event{Port: port.ID(p), Kind: port.Restart})
+		c.ports[p].Apply(now, port.Restart{})
 	}
 }
 

@@ -120,7 +120,7 @@ func (r *fuzzed) step(what, where, size, gap byte) {
 		r.hand(r.now, p, port.Arrival{Frame: wire.Frame{Kind: wire.FlowControl, Lane: where % 3, Extension: wire.ExtensionOf(wire.CreditExtension{Op: wire.Op(where >> 6), FCTBS: uint16(size) << 4, FCCL: uint16(gap) << 4})}})
 		r.run(r.now)
 	case what >= 145:
-		r.sw.Apply(r.now, port.Event{Port: port.ID(p), Kind: port.RateChange, Rate: gbyte * unit.Rate(1+where%4) / 2})
+		r.sw.Apply(r.now, port.ID(p), port.RateChange{Rate: gbyte * unit.Rate(1+where%4) / 2})
 	case what >= 140:
 		mine := &r.peers[p].mine[where%port.Lanes]
 		if mine.limit-mine.sent+int(size) <= roomy && r.peers[p].closed && r.polite {

@@ -50,18 +50,18 @@ func (s *Switch) makeLanes(c *Config) {
 }
 
 // changeLanes applies an SLToVLChange or an ArbitrationChange, which change nothing if all links
-// have one data lane. It ignores a setting of another type.
-func (s *Switch) changeLanes(e port.Event) {
-	switch t := e.Setting.(type) {
-	case port.SLToVL:
+// have one data lane.
+func (s *Switch) changeLanes(e port.PortChange) {
+	switch c := e.Change.(type) {
+	case port.SLToVLChange:
 		for in := range len(s.ports) {
-			if s.slToVL != nil && (e.In == port.AnyPort || int(e.In) == in) {
-				s.slToVL[in*len(s.ports)+int(e.Port)] = t
+			if s.slToVL != nil && (c.In == port.AnyPort || int(c.In) == in) {
+				s.slToVL[in*len(s.ports)+int(e.Port)] = c.Table
 			}
 		}
-	case port.Arbitration:
+	case port.ArbitrationChange:
 		if out := &s.egress[e.Port]; out.arbiter != nil {
-			out.arbiter = port.NewArbiter(t, out.dataLanes())
+			out.arbiter = port.NewArbiter(c.Arbitration, out.dataLanes())
 		}
 	}
 }

@@ -7,23 +7,23 @@ import (
 )
 
 // Apply makes a change from outside.
-func (s *OutputQueued) Apply(now unit.Time, e port.Event) {
-	switch e.Kind {
+func (s *OutputQueued) Apply(now unit.Time, p port.ID, change port.Change) {
+	switch c := change.(type) {
 	case port.WatermarksChange:
-		s.setWatermarks(now, e.Buffer.High, e.Buffer.Low)
+		s.setWatermarks(now, c)
 		return
 	case port.WatchdogChange:
-		s.setWatchdog(now, e.Setting.(Watchdog))
+		s.setWatchdog(now, c.Watchdog.(Watchdog))
 		return
 	}
-	s.apply(now, e, s)
-	s.outputs[e.Port].owesControl = true
-	if e.Kind == port.RateChange { // a PAUSE must be repeated, because its quanta have another length
-		s.wake(now, int(e.Port))
-	}
-	if e.Kind == port.BufferChange {
-		stop, resume := s.memory.cut(int(e.Port), e.Buffer)
-		s.control(now, int(e.Port), stop, resume)
+	s.apply(now, p, change, s)
+	s.outputs[p].owesControl = true
+	switch c := change.(type) {
+	case port.RateChange: // a PAUSE must be repeated, because its quanta have another length
+		s.wake(now, int(p))
+	case port.BufferChange:
+		stop, resume := s.memory.cut(int(p), c.Left)
+		s.control(now, int(p), stop, resume)
 	}
 }
 
@@ -40,10 +40,10 @@ func (s *OutputQueued) control(now unit.Time, p int, stop, resume uint8) {
 }
 
 // setWatermarks gives all inputs other watermarks, and compares these with what they have taken.
-func (s *OutputQueued) setWatermarks(now unit.Time, high, low unit.Size) {
-	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatermarksChange), B: int64(high)})
-	s.config.High, s.config.Low = high, low
-	s.memory.high, s.memory.low = high, low
+func (s *OutputQueued) setWatermarks(now unit.Time, c port.WatermarksChange) {
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(c.Kind()), B: int64(c.High)})
+	s.config.High, s.config.Low = c.High, c.Low
+	s.memory.high, s.memory.low = c.High, c.Low
 	for p := range s.ports {
 		if stop, resume := s.memory.compare(p); stop|resume != 0 {
 			s.control(now, p, stop, resume)

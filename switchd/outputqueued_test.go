@@ -64,8 +64,8 @@ func TestCutThroughToALineThatBecomesFaster(t *testing.T) {
 	begun := p.now
 	p.offer(0, ether(2, 1, 0), 1)
 	p.run(6 * t1500)
-	faster := port.Event{Port: 1, Kind: port.RateChange, Rate: tenGig}
-	p.sw.Apply(p.now, faster)
+	faster := port.RateChange{Rate: tenGig}
+	p.sw.Apply(p.now, 1, faster)
 	p.stations[1].port.Apply(p.now, faster)
 	p.run(100 * t1500)
 	want := begun + 10*t1500 + 2*100*ns // the tail comes, and has left at that instant
@@ -87,8 +87,8 @@ func TestCutThroughBehindALowerPriority(t *testing.T) {
 	p.offer(0, ether(2, 1, 5), 1) // it may leave from 14.1 times t1500 on, once the link is faster
 	p.offer(3, ether(3, 1, 0), 1)
 	p.run(6 * t1500)
-	faster := port.Event{Port: 1, Kind: port.RateChange, Rate: tenGig}
-	p.sw.Apply(p.now, faster)
+	faster := port.RateChange{Rate: tenGig}
+	p.sw.Apply(p.now, 1, faster)
 	p.stations[1].port.Apply(p.now, faster)
 	p.run(100 * t1500)
 	got := p.stations[1].came
@@ -284,7 +284,7 @@ func TestPauseIsSaidAgainAtAnotherRate(t *testing.T) {
 	p.run(60 * t1500) // both are stopped
 	at := p.now
 	before := p.count(trace.Start)
-	p.sw.Apply(at, port.Event{Port: 0, Kind: port.RateChange, Rate: tenGig})
+	p.sw.Apply(at, 0, port.RateChange{Rate: tenGig})
 	p.sw.Advance(at)
 	said := 0
 	for _, e := range p.events {

@@ -21,7 +21,7 @@ func TestRestart(t *testing.T) {
 	}
 	r.send(0, 1, data(9, 2))
 	r.run(10 * t1)
-	r.sw.Apply(r.now, port.Event{Kind: port.Restart})
+	r.sw.Apply(r.now, 0, port.Restart{})
 	r.advance()
 	want(t, "lost", r.reported(trace.Drop, reason), "p0@20680:restarted p0@20680:restarted p0@20680:restarted p1@20680:restarted")
 	if r.sw.Waiting(2) != 0 || r.sw.Sending(2) {
@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 	// The links come up: both ends begin again.
 	for p := range r.peers {
 		r.peers[p] = peer{free: r.peers[p].free, due: r.peers[p].due, busy: r.peers[p].busy}
-		r.sw.Apply(r.now, port.Event{Port: port.ID(p), Kind: port.LinkUp})
+		r.sw.Apply(r.now, port.ID(p), port.LinkUp{})
 	}
 	r.advance()
 	for p := range r.peers {
@@ -67,9 +67,9 @@ func TestRestartOfAnOutputQueue(t *testing.T) {
 	p.offer(0, ether(1, 2, 0), 100)
 	p.run(100 * t1500)
 	before := len(p.stations[2].came)
-	p.sw.Apply(p.now, port.Event{Kind: port.Restart})
+	p.sw.Apply(p.now, 0, port.Restart{})
 	for i := range p.stations {
-		p.stations[i].port.Apply(p.now, port.Event{Kind: port.LinkDown})
+		p.stations[i].port.Apply(p.now, port.LinkDown{})
 	}
 	lost := p.count(trace.Drop, trace.Restarted)
 	if lost < 10 || lost > 20 {
@@ -78,8 +78,8 @@ func TestRestartOfAnOutputQueue(t *testing.T) {
 	p.run(110 * t1500)
 	p.stations[2].port.Resume(p.now, 0)
 	for i := range p.stations {
-		p.stations[i].port.Apply(p.now, port.Event{Kind: port.LinkUp})
-		p.sw.Apply(p.now, port.Event{Port: port.ID(i), Kind: port.LinkUp})
+		p.stations[i].port.Apply(p.now, port.LinkUp{})
+		p.sw.Apply(p.now, port.ID(i), port.LinkUp{})
 	}
 	p.run(400 * t1500)
 	came := len(p.stations[2].came)
@@ -104,7 +104,7 @@ func TestRestartLosesItsOwnNotifications(t *testing.T) {
 	p.run(20 * t1500)
 	p.offer(0, ether(2, 2, 0), 30)
 	p.run(60 * t1500)
-	p.sw.Apply(p.now, port.Event{Kind: port.Restart})
+	p.sw.Apply(p.now, 0, port.Restart{})
 	var lost []uint16
 	for _, e := range p.events {
 		if e.Kind == trace.Drop && trace.Reason(e.A) == trace.Restarted && e.Flow == 2 {

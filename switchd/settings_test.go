@@ -11,8 +11,8 @@ import (
 )
 
 // watermarks is a change of the watermarks of all inputs.
-func watermarks(high, low unit.Size) port.Event {
-	return port.Event{Kind: port.WatermarksChange, Buffer: port.BufferConfig{High: high, Low: low}}
+func watermarks(high, low unit.Size) port.Change {
+	return port.WatermarksChange{High: high, Low: low}
 }
 
 // fullest returns the most that an input has had from an instant to another.
@@ -38,7 +38,7 @@ func TestWatermarksChange(t *testing.T) {
 	}
 	lower, told := p.now, len(p.stations[0].told)
 	raised := lower + 300*t1500
-	p.sw.Apply(p.now, watermarks(8000, 4000))
+	p.sw.Apply(p.now, 0, watermarks(8000, 4000))
 	p.run(lower + 2*t1500) // what the link has begun comes first
 	if got := p.stations[0].told; len(got) == told || got[told] == 0 {
 		t.Errorf("told %v: above the new high watermark the sender is stopped at once", got[told:])
@@ -51,7 +51,7 @@ func TestWatermarksChange(t *testing.T) {
 		p.run(p.now + t1500/4)
 	}
 	told = len(p.stations[0].told)
-	p.sw.Apply(p.now, watermarks(20000, 16000))
+	p.sw.Apply(p.now, 0, watermarks(20000, 16000))
 	p.run(p.now + 2*t1500)
 	if got := p.stations[0].told; len(got) == told || got[told] != 0 {
 		t.Errorf("told %v: below the new low watermark the sender goes on at once", got[told:])
@@ -72,20 +72,20 @@ func TestWatermarksOfAPartOfABuffer(t *testing.T) {
 	p := newPlant(t, c)
 	p.offer(0, ether(1, 2, 0), 5000)
 	p.offer(1, ether(2, 2, 0), 5000)
-	cut := port.Event{Kind: port.BufferChange, Buffer: port.BufferConfig{Room: 30000, High: 15000, Low: 12000}}
-	whole := port.Event{Kind: port.BufferChange}
+	cut := port.BufferChange{Left: port.BufferConfig{Room: 30000, High: 15000, Low: 12000}}
+	whole := port.BufferChange{}
 	for _, step := range []struct {
-		change port.Event
+		change port.Change
 		most   int64
 	}{
 		{cut, 15000}, {watermarks(8000, 4000), 8000}, {watermarks(40000, 30000), 15000}, {whole, 40000}, {watermarks(20000, 16000), 20000},
 	} {
-		p.sw.Apply(p.now, step.change)
+		p.sw.Apply(p.now, 0, step.change)
 		p.run(p.now + 200*t1500)
 		from := p.now
 		p.run(from + 300*t1500)
 		if got := p.fullest(0, from, p.now); got < step.most || got > step.most+4*mtu {
-			t.Errorf("after %v %v: at most %d bytes, want about %d", step.change.Kind, step.change.Buffer, got, step.most)
+			t.Errorf("after %v %v: at most %d bytes, want about %d", step.change.Kind(), step.change, got, step.most)
 		}
 	}
 	p.whole()
@@ -113,7 +113,7 @@ func TestWatchdogChange(t *testing.T) {
 	} {
 		p.offer(0, ether(1, 2, 3), 200)
 		begin, known, dropped, came := p.now, p.storms(), p.dropped, len(p.stations[2].came)
-		p.sw.Apply(begin, port.Event{Kind: port.WatchdogChange, Setting: dog})
+		p.sw.Apply(begin, 0, port.WatchdogChange{Watchdog: dog})
 		p.run(begin.Add(1000 * us))
 		got := p.storms()[len(known):]
 		if over := len(known) > 0; over && (len(got) == 0 || got[0] != (storm{begin, false})) {

@@ -14,17 +14,17 @@ import (
 
 // Config describes an input-buffered switch.
 type Config struct {
-	Index  int           // of the node in the fabric, for events
-	Outbox *port.Outbox  // where its frames wait for the driver; may be shared with other nodes; nil: its own
-	Ports  []port.Config // Room is each input's buffer
-	Routes []Routes      // the first is used until port.RoutesChange names another
-	Seed   uint64        // of choices among equal routes: wire.ChoiceSeed
-	Delay  unit.Duration // forwarding delay: the least time from first bit in to first bit out
-	Single bool          // an input feeds one output at a time (model M2)
-	Bypass int           // with Single: how often a frame may be bypassed
-	Lanes  []port.Event  // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
-	Manage port.Manage   // decides about management packets that come; nil: they are lost
-	Points cp.Maker      // its congestion points, which see input buffers; nil: none
+	Index  int               // of the node in the fabric, for events
+	Outbox *port.Outbox      // where its frames wait for the driver; may be shared with other nodes; nil: its own
+	Ports  []port.Config     // Room is each input's buffer
+	Routes []Routes          // the first is used until port.RoutesChange names another
+	Seed   uint64            // of choices among equal routes: wire.ChoiceSeed
+	Delay  unit.Duration     // forwarding delay: the least time from first bit in to first bit out
+	Single bool              // an input feeds one output at a time (model M2)
+	Bypass int               // with Single: how often a frame may be bypassed
+	Lanes  []port.PortChange // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
+	Manage port.Manage       // decides about management packets that come; nil: they are lost
+	Points cp.Maker          // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as
 	// packets enter and leave the switch" (HPL-2002-224, IV.B). By default it counts "the packets
@@ -108,20 +108,20 @@ func (s *Switch) empty(unit.Time) {
 }
 
 // Apply makes a change from outside.
-func (s *Switch) Apply(now unit.Time, e port.Event) {
-	s.apply(now, e, s)
-	switch e.Kind {
+func (s *Switch) Apply(now unit.Time, at port.ID, change port.Change) {
+	s.apply(now, at, change, s)
+	switch c := change.(type) {
 	case port.SLToVLChange, port.ArbitrationChange:
-		s.changeLanes(e)
+		s.changeLanes(port.PortChange{Port: at, Change: c})
 	case port.MarkingChange:
 		before := make([]unit.Duration, len(s.ports))
 		for p := range before {
 			before[p] = s.Congested(now, port.ID(p))
 		}
 		s.congested = before
-		_ = s.setPoints(e.Setting.(cp.Maker)) // the scenario has checked the parameters
+		_ = s.setPoints(c.Maker.(cp.Maker)) // the scenario has checked the parameters
 	case port.BufferChange:
-		s.fullAt[e.Port] = s.fullOf(s.ports[e.Port].Room(port.DataLane) - s.ports[e.Port].Leaving())
+		s.fullAt[at] = s.fullOf(s.ports[at].Room(port.DataLane) - s.ports[at].Leaving())
 	}
 }
 

@@ -566,7 +566,7 @@ func TestUnknownDestination(t *testing.T) {
 func TestRateChange(t *testing.T) {
 	change := func(r *rig, at unit.Time, rate unit.Rate) {
 		r.run(at)
-		r.sw.Apply(at, port.Event{Port: 2, Kind: port.RateChange, Rate: rate})
+		r.sw.Apply(at, 2, port.RateChange{Rate: rate})
 	}
 	t.Run("from the next frame on", func(t *testing.T) {
 		r := newRig(t, config(3))

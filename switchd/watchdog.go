@@ -78,7 +78,7 @@ func (s *OutputQueued) startWatchdog(now unit.Time) {
 // setWatchdog gives the switch another watchdog. The storms that the old one has found are over,
 // and the new one has seen nothing yet.
 func (s *OutputQueued) setWatchdog(now unit.Time, c Watchdog) {
-	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatchdogChange), B: int64(c.Detection)})
+	s.rec.Emit(trace.Event{At: now, Kind: trace.Control, A: int64(port.WatchdogChange{}.Kind()), B: int64(c.Detection)})
 	for p := range s.ports {
 		for class := range uint8(port.Priorities) {
 			if s.dog != nil && s.dog.queues[p][class].storm {

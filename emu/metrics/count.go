@@ -161,17 +161,17 @@ func (c *Collector) countRare(e *trace.Event) {
 		c.ports[n].columns.begun |= 1 << outDeadlocks
 		c.now[n*portColumns+outDeadlocks]++
 	case trace.Control:
-		switch x := &c.faults[n]; port.EventKind(e.A) {
-		case port.LinkDown, port.Restart:
+		switch x := &c.faults[n]; port.ChangeKind(e.A) {
+		case port.LinkDown{}.Kind(), port.Restart{}.Kind():
 			if !x.down {
 				x.down = true
 				x.downs++
 			}
 			return
-		case port.LinkUp:
+		case port.LinkUp{}.Kind():
 			x.down = false
 			return
-		case port.RateChange:
+		case port.RateChange{}.Kind():
 		default:
 			return
 		}

@@ -82,7 +82,7 @@ func TestPartsFollowTheRateOfTheLine(t *testing.T) {
 	m, out := p.end("trunk", 0)
 	victim := len(f.Flows) - 1
 	p.deliver(10*ms+us, victim, 2000, false)
-	p.record(trace.Event{At: 50 * ms, Node: m, Port: out, Kind: trace.Control, A: int64(port.RateChange), B: 8e8})
+	p.record(trace.Event{At: 50 * ms, Node: m, Port: out, Kind: trace.Control, A: int64(port.RateChange{}.Kind()), B: 8e8})
 	p.start(60*ms-5*us, "trunk", 0, wire.Data, 2000)
 	p.deliver(70*ms+5*us, victim, 2000, false)
 	p.c.Close(100 * ms)

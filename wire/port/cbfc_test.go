@@ -365,9 +365,9 @@ func TestChannelsAfterTheLinkWasDown(t *testing.T) {
 	if n := len(p.stored[0]); n != 10 {
 		t.Fatalf("%d frames are stored", n)
 	}
-	for _, k := range []EventKind{LinkDown, LinkUp} {
+	for _, c := range []Change{LinkDown{}, LinkUp{}} {
 		for _, pt := range p.ports {
-			pt.Apply(p.now, Event{Kind: k})
+			pt.Apply(p.now, c)
 		}
 	}
 	drained(p, unit.Time(80*us), allClasses, nil)

@@ -2,7 +2,6 @@ package port
 
 import (
 	"fabemu/wire"
-	"fabemu/wire/fault"
 	"fabemu/wire/unit"
 )
 
@@ -47,73 +46,6 @@ type Note struct {
 	Waiting uint16 // frames that waited for this port (cnt1)
 	Credit  int32  // blocks of credit left on the lane after this frame; -1: the lane has no credit
 }
-
-// Event is a change of a port that comes from outside, from the scenario.
-type Event struct {
-	Port ID
-	Kind EventKind
-	Rate unit.Rate // RateChange, ServiceRate: the new rate
-
-	Table int       // RoutesChange: the index of the table of routes to use
-	Class uint8     // Deadlock: the lane or priority that waits
-	Since unit.Time // Deadlock: since when it waits; FaultStart: when the fault begins
-
-	Fault   *fault.Config // FaultStart: the fault without its instants: it begins at Since and lasts for Last
-	Out     bool          // FaultStart: in the outgoing direction; else in the incoming one
-	Last    unit.Duration // FaultStart, Stuck: how long it lasts
-	Classes uint8         // StormStart, StormStop: the priorities, a bit each; 0: all
-	Invalid wire.Kind     // StormStart, StormStop: the storm has frames of this kind that the peer must ignore; 0: valid frames
-	Peer    bool          // PauseIgnored, PauseObeyed: the peer ignores or obeys; else the port itself
-	Buffer  BufferConfig  // BufferChange: the part of the buffer that is left; zero: all of it. WatermarksChange: High and Low
-	Setting any           // WatchdogChange, SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: the parameters, the table or what they make; RoutesChange: a new table, which gets the index Table, or nil
-	Frame   *wire.Frame   // SendMAD: the packet, with its body in the Outbox
-	In      ID            // SLToVLChange: of a switch: the input that the table is for; AnyPort: all
-}
-
-// EventKind is the kind of an Event. The zero value is invalid on purpose.
-type EventKind uint8
-
-// The kinds of events.
-const (
-	_                 EventKind = iota
-	RateChange                  // the link runs at Event.Rate from its next frame on
-	LinkDown                    // nothing crosses the link any more; frames in flight are lost
-	LinkUp                      // the link comes up: flow control starts from its initial state
-	ServiceRate                 // of an endpoint: it takes frames out of its ingress at Event.Rate; 0: at once
-	StormStart                  // a pause storm: the port keeps its peer stopped, whatever its buffer holds
-	StormStop                   // the storm is over
-	Restart                     // of a switch: its content is lost, and its links are down until LinkUp
-	Deadlock                    // the driver has found the port in a cycle of waiting; the port reports it
-	RoutesChange                // of a switch: it uses the routes of Event.Table from now on
-	Offer                       // of an endpoint: its flows may have packets from outside to send; its driver sends this event
-	FaultStart                  // the link has a fault in one direction; both ends apply it
-	Stuck                       // the port sends nothing but flow control for Event.Last
-	PauseIgnored                // PAUSE frames have no effect; both ends apply it
-	PauseObeyed                 // PAUSE frames have an effect again
-	SinkStopped                 // of an endpoint: it stops taking frames out of its ingress
-	SinkStarted                 // it takes them out again
-	BufferChange                // of a switch: Event.Buffer is left of the receive buffer of the port
-	WatermarksChange            // of a switch: all its inputs have the watermarks of Event.Buffer
-	WatchdogChange              // of a switch: its PFC watchdog has the parameters of Event.Setting
-	SLToVLChange                // frames that leave by the port have the lanes of Event.Setting, an SLToVL; those that wait for it keep theirs
-	ArbitrationChange           // the lanes of the port are arbitrated as Event.Setting says, an Arbitration
-	MarkingChange               // of a switch with input buffers: it has the congestion points of Event.Setting, a cp.Maker
-	SendMAD                     // the port sends Event.Frame on VL15
-	ControlChange               // of an endpoint: its flows have the reaction points of Event.Setting, a map[uint32]rp.Controller by queue pair
-)
-
-var eventWords = [...]string{
-	0: "unknown", RateChange: "rate-change", LinkDown: "link-down", LinkUp: "link-up", ServiceRate: "service-rate",
-	StormStart: "storm-start", StormStop: "storm-stop", Restart: "restart", Deadlock: "deadlock",
-	RoutesChange: "routes-change", Offer: "offer",
-	FaultStart: "fault-start", Stuck: "stuck", PauseIgnored: "pause-ignored", PauseObeyed: "pause-obeyed",
-	SinkStopped: "sink-stopped", SinkStarted: "sink-started", BufferChange: "buffer-change",
-	WatermarksChange: "watermarks-change", WatchdogChange: "watchdog-change",
-	SLToVLChange: "sl2vl-change", ArbitrationChange: "vlarb-change", MarkingChange: "marking-change", SendMAD: "send-mad",
-	ControlChange: "control-change",
-}
-
-func (k EventKind) String() string { return unit.Word(k, eventWords[:]) }
 
 // Block is the reason why a frame may not be sent.
 type Block uint8

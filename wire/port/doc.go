@@ -17,7 +17,7 @@
 //     holds the bodies of the frames that are in the node (wire.Bodies).
 //
 // The package also defines the terms of the contract between nodes and drivers:
-// Arrival, Transmission, Event, and Answer, the typed reply to "may I send?".
+// Arrival, Transmission, Change, and Answer, the typed reply to "may I send?".
 //
 // The node that owns a port calls, in this order: Receive for each frame that
 // arrives on the link; Free when a frame has left the node's buffer; and then,

@@ -38,24 +38,32 @@ func (p *Port) shuts(until unit.Time) {
 	p.shut = until
 }
 
-// applyFault applies a change that is a fault.
-func (p *Port) applyFault(now unit.Time, e *Event) {
+// stick has nothing but flow control leave the port for a time.
+func (p *Port) stick(now unit.Time, last unit.Duration) {
+	p.makeFaults()
+	if p.faults.stuck = now.Add(last); !p.Down() {
+		p.shuts(0)
+	}
+}
+
+// beginFault gives the link a fault.
+func (p *Port) beginFault(now unit.Time, f *FaultStart) {
+	p.makeFaults()
+	c, to := *f.Fault, &p.faults.in
+	if f.Out {
+		to = &p.faults.out
+	}
+	c.From, c.Until = now, now.Add(f.Last)
+	to.Add(c)
+}
+
+// ignore has the port or its peer ignore PAUSE frames, or obey them again.
+func (p *Port) ignore(ignore, peer bool) {
 	p.makeFaults()
 	s := p.faults
-	switch ignore := e.Kind == PauseIgnored; {
-	case e.Kind == Stuck:
-		if s.stuck = now.Add(e.Last); !p.Down() {
-			p.shuts(0)
-		}
-	case e.Kind == FaultStart:
-		c, to := *e.Fault, &s.in
-		if e.Out {
-			to = &s.out
-		}
-		c.From, c.Until = e.Since, e.Since.Add(e.Last)
-		to.Add(c)
-	case p.kind == Credits, !e.Peer && s.ignores == ignore, e.Peer && s.ignored == ignore: // the event for the second end changes nothing
-	case !e.Peer:
+	switch {
+	case p.kind == Credits, !peer && s.ignores == ignore, peer && s.ignored == ignore: // the change for the second end changes nothing
+	case !peer:
 		s.ignores = ignore
 		if c, ok := p.control.(*pausing); ok {
 			c.until = [Priorities]unit.Time{}

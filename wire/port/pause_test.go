@@ -228,7 +228,7 @@ func TestPauseHoldsWhenTheRateChanges(t *testing.T) {
 		p.back = 1500
 		p.run(at(100 * us))
 		for _, pt := range p.ports {
-			pt.Apply(p.now, Event{Kind: RateChange, Rate: rate})
+			pt.Apply(p.now, RateChange{Rate: rate})
 		}
 		held := len(p.stored[0])
 		p.run(at(60_000 * us))
@@ -277,7 +277,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 	} {
 		p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
 		pt := p.ports[0]
-		change := func() { pt.Apply(at(c.change), Event{Kind: RateChange, Rate: c.rate}) }
+		change := func() { pt.Apply(at(c.change), RateChange{Rate: c.rate}) }
 		if c.change < us {
 			change()
 		}
@@ -430,7 +430,7 @@ func TestHeadroomWhenTheRateRises(t *testing.T) {
 		p.back, p.quiet = 9000, at(20*1200*ns+500*ns) // it is on the link when the watermark is reached
 		p.run(p.quiet + 1)
 		for _, pt := range p.ports {
-			pt.Apply(p.now, Event{Kind: RateChange, Rate: h.Rate})
+			pt.Apply(p.now, RateChange{Rate: h.Rate})
 		}
 		p.run(at(2000 * us))
 		if got := p.count(trace.Violation, trace.Overrun) > 0; got != want {
@@ -461,14 +461,14 @@ func TestPauseStorm(t *testing.T) {
 	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
 		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
 		p.run(at(100 * us))
-		p.ports[1].Apply(p.now, Event{Kind: StormStart})
+		p.ports[1].Apply(p.now, StormStart{})
 		p.run(at(102 * us))
 		n := len(p.stored[0])
 		p.run(at(30_000 * us))
 		if got := len(p.stored[0]); got != n {
 			t.Errorf("%v: %d frames passed in the storm", kind, got-n)
 		}
-		p.ports[1].Apply(p.now, Event{Kind: StormStop})
+		p.ports[1].Apply(p.now, StormStop{})
 		p.run(at(30_100 * us))
 		if got := len(p.stored[0]) - n; got < 75 {
 			t.Errorf("%v: %d frames after the storm", kind, got)
@@ -480,7 +480,7 @@ func TestPauseStorm(t *testing.T) {
 func TestInvalidStorm(t *testing.T) {
 	for _, kind := range []wire.Kind{wire.Pause, wire.PriorityPause} {
 		p := newPair(t, etherLink(PriorityPauseFrames), BufferConfig{Room: 1 << 30})
-		p.ports[1].Apply(p.now, Event{Kind: StormStart, Invalid: kind})
+		p.ports[1].Apply(p.now, StormStart{Invalid: kind})
 		p.run(at(30_000 * us))
 		n := len(p.stored[0])
 		if n < 20_000 || p.ports[1].PausedUntil(0) != 0 || p.ports[1].ControlIdle() {
@@ -497,7 +497,7 @@ func TestInvalidStorm(t *testing.T) {
 		if len(p.stored[0]) == n || p.ports[1].ControlIdle() {
 			t.Errorf("%v: nothing passed after the stop", kind)
 		}
-		p.ports[1].Apply(p.now, Event{Kind: StormStop, Invalid: kind})
+		p.ports[1].Apply(p.now, StormStop{Invalid: kind})
 		if !p.ports[1].ControlIdle() {
 			t.Errorf("%v: the storm does not end", kind)
 		}
@@ -509,12 +509,12 @@ func TestInvalidStorm(t *testing.T) {
 func TestLinkDownAndUp(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
 	p.run(at(100*us + 600*ns))
-	apply := func(k EventKind) {
+	apply := func(c Change) {
 		for _, pt := range p.ports {
-			pt.Apply(p.now, Event{Kind: k})
+			pt.Apply(p.now, c)
 		}
 	}
-	apply(LinkDown)
+	apply(LinkDown{})
 	came, started := len(p.stored[0]), len(p.seen[0])
 	p.run(at(200 * us))
 	if got := p.count(trace.Drop, trace.LinkWasDown); got != started-came || got == 0 {
@@ -528,7 +528,7 @@ func TestLinkDownAndUp(t *testing.T) {
 		t.Errorf("may I send: %v", a)
 	}
 	p.ports[1].Stop(p.now, 0)
-	apply(LinkUp)
+	apply(LinkUp{})
 	p.run(at(300 * us))
 	if got := len(p.stored[0]) - came; got != 1 {
 		t.Errorf("%d frames came after the link was up, want the one before the PAUSE", got)
@@ -548,9 +548,9 @@ func TestLinkUpWithoutRoom(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 30_000 + h.Uniform(30_000), High: 30_000, Low: 15_000})
 	p.run(at(100 * us))
 	held := len(p.stored[0])
-	for _, k := range []EventKind{LinkDown, LinkUp} {
+	for _, c := range []Change{LinkDown{}, LinkUp{}} {
 		for _, pt := range p.ports {
-			pt.Apply(p.now, Event{Kind: k})
+			pt.Apply(p.now, c)
 		}
 		p.run(p.now.Add(100 * us))
 	}
@@ -579,7 +579,7 @@ func TestLinkDownAndUpWithCredit(t *testing.T) {
 	x.queue(x.a, data(0, 3))
 	x.run(5 * us) // two are there, the third is in flight
 	for _, e := range []*end{x.a, x.b} {
-		e.port.Apply(x.now, Event{Kind: LinkDown})
+		e.port.Apply(x.now, LinkDown{})
 	}
 	x.queue(x.a, data(3, 9))
 	x.run(20 * us)
@@ -590,7 +590,7 @@ func TestLinkDownAndUpWithCredit(t *testing.T) {
 		t.Errorf("may I send: %v", a)
 	}
 	for _, e := range []*end{x.a, x.b} {
-		e.port.Apply(x.now, Event{Kind: LinkUp})
+		e.port.Apply(x.now, LinkUp{})
 	}
 	x.run(20 * us)
 	if got := len(x.b.came[DataLane]); got != 4 {

@@ -296,18 +296,18 @@ func (p *Port) Resend() unit.Time {
 func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(p, now) }
 
 // Apply makes a change from outside. It ignores a change that does not concern ports.
-func (p *Port) Apply(now unit.Time, e Event) {
+func (p *Port) Apply(now unit.Time, change Change) {
 	var b int64
-	switch e.Kind {
+	switch c := change.(type) {
 	case Deadlock:
-		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: e.Class, B: int64(e.Since)})
+		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: c.Class, B: int64(c.Since)})
 		return
 	case RateChange:
 		if s, ok := p.control.(*pausing); ok {
-			s.rateChanged(now, p.transmitter.medium.rate, e.Rate)
+			s.rateChanged(now, p.transmitter.medium.rate, c.Rate)
 		}
-		p.transmitter.SetRate(e.Rate)
-		b = int64(e.Rate)
+		p.transmitter.SetRate(c.Rate)
+		b = int64(c.Rate)
 	case LinkDown:
 		if p.Down() {
 			return
@@ -342,26 +342,41 @@ func (p *Port) Apply(now unit.Time, e Event) {
 			s.unwarned, s.warned = s.wanted(), unit.Never
 		}
 	case SendMAD:
-		f := *e.Frame
+		f := *c.Frame
 		p.Queue(now, now, &f)
 		return
 	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the node makes it
-	case StormStart, StormStop:
-		if p.kind == Credits {
+	case StormStart:
+		if !p.setStorm(true, c.Classes, c.Invalid) {
 			return
 		}
-		if s, ok := p.control.(*pausing); ok {
-			s.setStorm(p, e.Kind == StormStart, e.Classes, e.Invalid)
+	case StormStop:
+		if !p.setStorm(false, c.Classes, c.Invalid) {
+			return
 		}
-	case FaultStart, Stuck, PauseIgnored, PauseObeyed:
-		p.applyFault(now, &e)
+	case FaultStart:
+		p.beginFault(now, &c)
+	case Stuck:
+		p.stick(now, c.Last)
+	case PauseIgnored:
+		p.ignore(true, c.Peer)
+	case PauseObeyed:
+		p.ignore(false, c.Peer)
 	case BufferChange:
-		p.changeRoom(int(e.Buffer.Room / wire.BlockSize))
-		b = int64(e.Buffer.Room)
+		p.changeRoom(int(c.Left.Room / wire.BlockSize))
+		b = int64(c.Left.Room)
 	default:
 		return
 	}
-	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(e.Kind), B: b})
+	p.rec.Emit(trace.Event{At: now, Kind: trace.Control, Port: uint16(p.id), A: int64(change.Kind()), B: b})
+}
+
+// setStorm begins or ends a storm, or reports that the port can have none.
+func (p *Port) setStorm(on bool, classes uint8, invalid wire.Kind) bool {
+	if s, ok := p.control.(*pausing); ok {
+		s.setStorm(p, on, classes, invalid)
+	}
+	return p.kind != Credits
 }
 
 // restart resets flow control (control.restart).

@@ -423,7 +423,7 @@ func TestApplyRateChange(t *testing.T) {
 		return 1
 	}
 	x.run(us)
-	x.a.port.Apply(x.now, Event{Kind: RateChange, Rate: gigabyte / 4})
+	x.a.port.Apply(x.now, RateChange{Rate: gigabyte / 4})
 	if got, want := x.a.port.Transmitter().Free(), start.Add(2068*ns); got != want {
 		t.Errorf("a frame begun is off the line at %v, want %v", got, want)
 	}
@@ -433,7 +433,7 @@ func TestApplyRateChange(t *testing.T) {
 	}
 	n := 0
 	for _, ev := range x.a.events {
-		if ev.Kind == trace.Control && ev.A == int64(RateChange) && ev.B == int64(gigabyte/4) {
+		if ev.Kind == trace.Control && ev.A == int64(RateChange{}.Kind()) && ev.B == int64(gigabyte/4) {
 			n++
 		}
 	}

@@ -114,7 +114,7 @@ var kinds = [...]about{
 	Stall: {"stall", "the reason for a flow's wait at its source, or of frames for the port, has changed", func(e *Event) bool { return e.Flow == 0 }, []Field{lane,
 		{Key: "cause", Form: Cause, of: (*Event).a, Doc: "the new reason"}, {Key: "before", Form: Cause, of: (*Event).b, Doc: "the previous reason"}}},
 	Control: {"control", "an event of the scenario was applied", always, []Field{
-		{Key: "a", of: (*Event).a, Doc: "its number in package wire/port (port.EventKind)"},
+		{Key: "a", of: (*Event).a, Doc: "its number in package wire/port (port.ChangeKind)"},
 		{Key: "b", of: (*Event).b, Doc: "new rate in bits per second, number of the routing table, or bytes left of a buffer (0: all); otherwise 0"}}},
 	Drop: {"drop", "the port discarded a frame", always, []Field{why, lane, bytes, psn,
 		{Key: "figure", of: (*Event).b, Doc: "0 for data and ACKs, otherwise the kind's number in package wire (wire.Kind)"}}},

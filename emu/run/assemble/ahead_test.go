@@ -49,8 +49,8 @@ func (w *watched) Advance(now unit.Time) {
 }
 
 // Apply forgets what was said: a change may do anything at its instant.
-func (w *watched) Apply(now unit.Time, e port.Event) {
-	w.Node.Apply(now, e)
+func (w *watched) Apply(now unit.Time, p port.ID, c port.Change) {
+	w.Node.Apply(now, p, c)
 	w.said, w.came = w.said[:0], w.came[:0]
 }
 

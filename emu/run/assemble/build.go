@@ -189,7 +189,7 @@ func (b *builder) routes(i int) []switchd.Routes {
 			of[e.State] = k
 		}
 		if k != last {
-			c := drive.Change{At: unit.Time(e.At), Node: i, Event: port.Event{Kind: port.RoutesChange, Table: k}}
+			c := drive.Change{At: unit.Time(e.At), Node: i, Makes: port.RoutesChange{Table: k}}
 			b.reroutes = append(b.reroutes, c)
 			last = k
 		}
@@ -291,7 +291,7 @@ func (b *builder) manage(i int) port.Manage {
 
 // lanes returns the exceptions from the lanes of links at a node that count from the beginning, and
 // the changes by those that count later.
-func (b *builder) lanes(i int) (first []port.Event, later []drive.Change) {
+func (b *builder) lanes(i int) (first []port.PortChange, later []drive.Change) {
 	m := &b.fabric.Nodes[i]
 	for _, r := range b.scenario.LaneRules {
 		if r.At != m.Name {
@@ -308,18 +308,18 @@ func (b *builder) lanes(i int) (first []port.Event, later []drive.Change) {
 			if r.Over != "" && r.Over != l.Name || l.Lanes.Count() == 1 {
 				continue
 			}
-			var all []port.Event
+			var all []port.Change
 			if r.Lanes != "" {
-				all = append(all, port.Event{Kind: port.SLToVLChange, Port: port.ID(p), In: in, Setting: r.Lanes.Of(l.Lanes.Count())})
+				all = append(all, port.SLToVLChange{Table: r.Lanes.Of(l.Lanes.Count()), In: in})
 			}
 			if r.Arbitrates() {
-				all = append(all, port.Event{Kind: port.ArbitrationChange, Port: port.ID(p), Setting: r.Arbitration(l.Lanes.Count())})
+				all = append(all, port.ArbitrationChange{Arbitration: r.Arbitration(l.Lanes.Count())})
 			}
-			for _, e := range all {
+			for _, c := range all {
 				if r.Since == 0 {
-					first = append(first, e)
+					first = append(first, port.PortChange{Port: port.ID(p), Change: c})
 				} else {
-					later = append(later, drive.Change{At: unit.Time(r.Since), Node: i, Event: e})
+					later = append(later, drive.Change{At: unit.Time(r.Since), Node: i, Port: port.ID(p), Makes: c})
 				}
 			}
 		}
@@ -335,11 +335,11 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	}
 	lanes, _ := b.lanes(i)
 	for _, l := range lanes {
-		switch t := l.Setting.(type) {
-		case port.SLToVL:
-			c.Port.SLToVL = t
-		case port.Arbitration:
-			c.Port.Arbitration = t
+		switch t := l.Change.(type) {
+		case port.SLToVLChange:
+			c.Port.SLToVL = t.Table
+		case port.ArbitrationChange:
+			c.Port.Arbitration = t.Arbitration
 		}
 	}
 	if e := m.Endpoint; e != nil {

@@ -17,7 +17,7 @@ import (
 // changes returns the changes of ports by event i of the scenario: at both ends of a
 // link, or at an endpoint.
 func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
-	var event port.Event
+	var change port.Change = port.LinkUp{}
 	switch {
 	case e.Switch != "":
 		return b.switchChanges(i, e)
@@ -28,17 +28,15 @@ func (b *builder) changes(i int, e *scenario.Event) (all []drive.Change) {
 	case e.Buffer > 0:
 		return b.buffers(e)
 	case e.Stuck > 0:
-		event = port.Event{Kind: port.Stuck, Last: e.Stuck}
+		change = port.Stuck{Last: e.Stuck}
 	case e.Rate > 0:
-		event = port.Event{Kind: port.RateChange, Rate: e.Rate}
+		change = port.RateChange{Rate: e.Rate}
 	case e.State == scenario.Down:
-		event.Kind = port.LinkDown
-	default:
-		event.Kind = port.LinkUp
+		change = port.LinkDown{}
 	}
 	for _, end := range b.ends(e.Link) {
-		if event.Port = end.Port; e.Stuck == 0 || b.sends(end, e.From) {
-			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: event})
+		if e.Stuck == 0 || b.sends(end, e.From) {
+			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Port: end.Port, Makes: change})
 		}
 	}
 	return all
@@ -86,8 +84,8 @@ func (b *builder) faults(i int, e *scenario.Event) (all []drive.Change) {
 		}
 		last := cmp.Or(e.For, unit.Duration(unit.Never))
 		for j, end := range ends {
-			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: port.Event{
-				Port: end.Port, Kind: port.FaultStart, Since: unit.Time(e.At), Last: last, Fault: c, Out: j == k}})
+			all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Port: end.Port,
+				Makes: port.FaultStart{Last: last, Fault: c, Out: j == k}})
 		}
 	}
 	return all
@@ -99,13 +97,13 @@ func (b *builder) buffers(e *scenario.Event) (all []drive.Change) {
 		if e.Left[k] == (port.BufferConfig{}) {
 			continue
 		}
-		event := port.Event{Port: end.Port, Kind: port.BufferChange}
+		var cut port.BufferChange
 		if e.Buffer < 1 {
-			event.Buffer = e.Left[k]
+			cut.Left = e.Left[k]
 		}
-		all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Event: event})
-		if event.Buffer = (port.BufferConfig{}); e.For > 0 && e.At+e.For < b.scenario.Model.Duration {
-			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Node: end.Node, Event: event})
+		all = append(all, drive.Change{At: unit.Time(e.At), Node: end.Node, Port: end.Port, Makes: cut})
+		if e.For > 0 && e.At+e.For < b.scenario.Model.Duration {
+			all = append(all, drive.Change{At: unit.Time(e.At + e.For), Node: end.Node, Port: end.Port, Makes: port.BufferChange{}})
 		}
 	}
 	return all
@@ -118,46 +116,44 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 	if e.For == 0 {
 		end = b.scenario.Model.Duration
 	}
-	add := func(at unit.Duration, node int, event port.Event) {
+	at := func(at unit.Duration, end port.End, change port.Change) {
 		if at < b.scenario.Model.Duration {
-			all = append(all, drive.Change{At: unit.Time(at), Node: node, Event: event})
+			all = append(all, drive.Change{At: unit.Time(at), Node: end.Node, Port: end.Port, Makes: change})
 		}
 	}
-	storm := func(at unit.Duration, kind port.EventKind) {
-		add(at, m, port.Event{Kind: kind, Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()})
-	}
+	add := func(when unit.Duration, change port.Change) { at(when, port.End{Node: m}, change) }
+	start := port.StormStart{Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()}
+	stop := port.StormStop(start)
 	switch {
 	case e.Control != scenario.CCAControl{}:
-		add(e.At, m, port.Event{Kind: port.ControlChange, Setting: b.controllers(m, e)})
+		add(e.At, port.ControlChange{Controllers: b.controllers(m, e)})
 	case e.PauseStorm == scenario.StormOff:
-		storm(e.At, port.StormStop)
+		add(e.At, stop)
 	case e.PauseStorm == scenario.StormOn:
-		storm(e.At, port.StormStart)
-		for at := e.At + e.Period; e.Gap > 0 && at-e.Gap < end; at += e.Period {
-			if storm(at-e.Gap, port.StormStop); at < end {
-				storm(at, port.StormStart)
+		add(e.At, start)
+		for next := e.At + e.Period; e.Gap > 0 && next-e.Gap < end; next += e.Period {
+			if add(next-e.Gap, stop); next < end {
+				add(next, start)
 			}
 		}
-		storm(end, port.StormStop)
+		add(end, stop)
 	case e.Pauses != "":
 		peer := b.fabric.Peer(b.fabric.Nodes[m].Ports[0])
-		change := func(at unit.Duration, kind port.EventKind) {
-			add(at, m, port.Event{Kind: kind})
-			add(at, peer.Node, port.Event{Port: peer.Port, Kind: kind, Peer: true})
+		if e.Pauses == scenario.Ignored {
+			add(e.At, port.PauseIgnored{})
+			at(e.At, peer, port.PauseIgnored{Peer: true})
+		} else {
+			end = e.At
 		}
-		if e.Pauses == scenario.Obeyed {
-			change(e.At, port.PauseObeyed)
-			break
-		}
-		change(e.At, port.PauseIgnored)
-		change(end, port.PauseObeyed)
+		add(end, port.PauseObeyed{})
+		at(end, peer, port.PauseObeyed{Peer: true})
 	case e.Sink == scenario.SinkRunning:
-		add(e.At, m, port.Event{Kind: port.SinkStarted})
+		add(e.At, port.SinkStarted{})
 	case e.Sink == scenario.SinkStopped:
-		add(e.At, m, port.Event{Kind: port.SinkStopped})
-		add(end, m, port.Event{Kind: port.SinkStarted})
+		add(e.At, port.SinkStopped{})
+		add(end, port.SinkStarted{})
 	default:
-		add(e.At, m, port.Event{Kind: port.ServiceRate, Rate: service(e.Service)})
+		add(e.At, port.ServiceRate{Rate: service(e.Service)})
 	}
 	return all
 }
@@ -182,7 +178,9 @@ func Reroute(f *fabric.Fabric, since unit.Duration) []drive.Change {
 		before := len(b.reroutes)
 		tables := b.routes(i)
 		for k := before; k < len(b.reroutes); k++ {
-			b.reroutes[k].Event.Setting = tables[b.reroutes[k].Event.Table]
+			c := b.reroutes[k].Makes.(port.RoutesChange)
+			c.Routes = tables[c.Table]
+			b.reroutes[k].Makes = c
 		}
 	}
 	return slices.DeleteFunc(append(b.reroutes, lanes...), func(c drive.Change) bool { return c.At != unit.Time(since) })
@@ -196,18 +194,18 @@ func (b *builder) switchChanges(i int, e *scenario.Event) []drive.Change {
 		return b.restart(e)
 	case e.Marking != scenario.CCAMarking{}:
 		m := &b.fabric.Nodes[change.Node]
-		change.Event = port.Event{Kind: port.MarkingChange, Setting: b.points("cca", e.Marking.CCAParams, m, markingStreams+uint64(i))}
+		change.Makes = port.MarkingChange{Maker: b.points("cca", e.Marking.CCAParams, m, markingStreams+uint64(i))}
 		return []drive.Change{change}
 	case e.High > 0:
-		change.Event = port.Event{Kind: port.WatermarksChange, Buffer: port.BufferConfig{High: e.High, Low: e.Low}}
+		change.Makes = port.WatermarksChange{High: e.High, Low: e.Low}
 		return []drive.Change{change}
 	}
-	change.Event = port.Event{Kind: port.WatchdogChange, Setting: e.Watchdog}
+	change.Makes = port.WatchdogChange{Watchdog: e.Watchdog}
 	all := []drive.Change{change}
 	if e.Watchdog.Action == switchd.StormForward { // the peers do not rely on their PFC frames any more
 		for _, at := range b.fabric.Nodes[change.Node].Ports {
 			peer := b.fabric.Peer(at)
-			all = append(all, drive.Change{At: change.At, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.PauseIgnored, Peer: true}})
+			all = append(all, drive.Change{At: change.At, Node: peer.Node, Port: peer.Port, Makes: port.PauseIgnored{Peer: true}})
 		}
 	}
 	return all
@@ -217,13 +215,13 @@ func (b *builder) switchChanges(i int, e *scenario.Event) []drive.Change {
 // links go down at both ends and later come up.
 func (b *builder) restart(e *scenario.Event) []drive.Change {
 	down, up, i := unit.Time(e.At), unit.Time(e.At+e.Restart), b.fabric.Paths.Index[e.Switch]
-	all := []drive.Change{{At: down, Node: i, Event: port.Event{Kind: port.Restart}}}
+	all := []drive.Change{{At: down, Node: i, Makes: port.Restart{}}}
 	for p, at := range b.fabric.Nodes[i].Ports {
 		peer := b.fabric.Peer(at)
 		all = append(all,
-			drive.Change{At: down, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.LinkDown}},
-			drive.Change{At: up, Node: i, Event: port.Event{Port: port.ID(p), Kind: port.LinkUp}},
-			drive.Change{At: up, Node: peer.Node, Event: port.Event{Port: peer.Port, Kind: port.LinkUp}})
+			drive.Change{At: down, Node: peer.Node, Port: peer.Port, Makes: port.LinkDown{}},
+			drive.Change{At: up, Node: i, Port: port.ID(p), Makes: port.LinkUp{}},
+			drive.Change{At: up, Node: peer.Node, Port: peer.Port, Makes: port.LinkUp{}})
 	}
 	return all
 }

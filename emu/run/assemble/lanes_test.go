@@ -268,24 +268,21 @@ sl2vl: [RULES]
 `
 	for _, c := range []struct {
 		name, rules string
-		changes     []drive.Change
 		want        []float64
 	}{
-		{"nothing", "", nil, []float64{0.5, 0.5}},
-		{"arbitration", `{at: S, over: h2 - S, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.25, 0.75}},
-		{"arbitration of another node", `{at: h2, vlarb-low: "0:64,1:192"SINCE}`, nil, []float64{0.5, 0.5}},
-		{"arbitration that gives a lane no weight", `{at: S, vlarb-low: "0:64"SINCE}`, nil, []float64{1, 0}},
-		{"arbitration that gives a lane of an endpoint no weight", `{at: h0, vlarb-low: "1:64"SINCE}`, nil, []float64{0, 1}},
-		{"lanes of a switch", `{at: S, vlarb-low: "0:64,1:192"SINCE}, {at: S, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
-		{"lanes of one input, which drop packets", `{at: S, from: h0 - S, over: h2 - S, lanes: "15,1"SINCE}`, nil, []float64{0, 1}},
-		{"lanes of an endpoint", `{at: h0, lanes: "1"SINCE}`, nil, []float64{0.5, 0.5}},
-		{"lanes of an endpoint that do not exist", `{at: h0, lanes: "7"SINCE}`, nil, []float64{0, 1}},
-		{"a setting of another type", "", []drive.Change{
-			{At: unit.Time(unit.Millisecond), Event: port.Event{Port: 2, Kind: port.ArbitrationChange, Setting: 5}}}, []float64{0.5, 0.5}},
+		{"nothing", "", []float64{0.5, 0.5}},
+		{"arbitration", `{at: S, over: h2 - S, vlarb-low: "0:64,1:192"SINCE}`, []float64{0.25, 0.75}},
+		{"arbitration of another node", `{at: h2, vlarb-low: "0:64,1:192"SINCE}`, []float64{0.5, 0.5}},
+		{"arbitration that gives a lane no weight", `{at: S, vlarb-low: "0:64"SINCE}`, []float64{1, 0}},
+		{"arbitration that gives a lane of an endpoint no weight", `{at: h0, vlarb-low: "1:64"SINCE}`, []float64{0, 1}},
+		{"lanes of a switch", `{at: S, vlarb-low: "0:64,1:192"SINCE}, {at: S, lanes: "1"SINCE}`, []float64{0.5, 0.5}},
+		{"lanes of one input, which drop packets", `{at: S, from: h0 - S, over: h2 - S, lanes: "15,1"SINCE}`, []float64{0, 1}},
+		{"lanes of an endpoint", `{at: h0, lanes: "1"SINCE}`, []float64{0.5, 0.5}},
+		{"lanes of an endpoint that do not exist", `{at: h0, lanes: "7"SINCE}`, []float64{0, 1}},
 	} {
 		for _, since := range []string{"", ", since: 1ms"} {
 			t.Run(c.name+since, func(t *testing.T) {
-				_, seen := playLanes(t, replaced(text, "RULES", strings.ReplaceAll(c.rules, "SINCE", since)), c.changes...)
+				_, seen := playLanes(t, replaced(text, "RULES", strings.ReplaceAll(c.rules, "SINCE", since)))
 				for i, got := range seen.shares(2) {
 					if math.Abs(got-c.want[i]) > 0.01 {
 						t.Errorf("flow %d has %.4f of the link, want %.4f", i, got, c.want[i])
@@ -314,7 +311,7 @@ flows: [{name: f, from: a, to: b}]
 	const toPeer = port.ID(1) // of T, which has b at port 0
 	loop := switchd.Routes{To: slices.Repeat([]port.ID{toPeer}, 5)}
 	change := func(r switchd.Routes) drive.Change {
-		return drive.Change{At: unit.Time(unit.Millisecond), Node: 1, Event: port.Event{Kind: port.RoutesChange, Setting: r}}
+		return drive.Change{At: unit.Time(unit.Millisecond), Node: 1, Makes: port.RoutesChange{Routes: r}}
 	}
 	for _, c := range []struct {
 		name, life string

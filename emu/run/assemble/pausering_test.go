@@ -123,14 +123,14 @@ func TestModelPauseRingDeadlocks(t *testing.T) {
 func TestLinkOfARingGoesDown(t *testing.T) {
 	f, count := pauseRing(t, port.PauseFrames)
 	ms := unit.Time(unit.Millisecond)
-	change := func(at unit.Time, kind port.EventKind) {
+	change := func(at unit.Time, c port.Change) {
 		f.Changes = append(f.Changes,
-			drive.Change{At: at, Node: 0, Event: port.Event{Port: 1, Kind: kind}},
-			drive.Change{At: at, Node: 1, Event: port.Event{Port: 2, Kind: kind}})
+			drive.Change{At: at, Node: 0, Port: 1, Makes: c},
+			drive.Change{At: at, Node: 1, Port: 2, Makes: c})
 	}
 	f.End = 2 * ms
-	change(10_000_123, port.LinkDown) // 10 µs: all lines are busy
-	change(ms, port.LinkUp)
+	change(10_000_123, port.LinkDown{}) // 10 µs: all lines are busy
+	change(ms, port.LinkUp{})
 	if _, err := (drive.Virtual{}).Run(context.Background(), f); err != nil {
 		t.Fatal(err)
 	}

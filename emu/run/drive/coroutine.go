@@ -18,7 +18,7 @@ type coroutine struct {
 	now      unit.Time
 	port     port.ID
 	arrival  *port.Arrival
-	event    port.Event
+	change   port.Change
 	advanced bool // Receive has done the work of Advance
 	resume   func() (struct{}, bool)
 }
@@ -50,7 +50,7 @@ func (o *order) start(s *slotted) (stop func()) {
 			case doAdvance:
 				m.Advance(c.now)
 			case doApply:
-				m.Apply(c.now, c.event)
+				m.Apply(c.now, c.port, c.change)
 			}
 		}
 	})
@@ -73,8 +73,8 @@ func (c *coroutine) Advance(now unit.Time) {
 	c.resume()
 }
 
-func (c *coroutine) Apply(now unit.Time, e port.Event) {
-	c.do, c.now, c.event = doApply, now, e
+func (c *coroutine) Apply(now unit.Time, p port.ID, change port.Change) {
+	c.do, c.now, c.port, c.change = doApply, now, p, change
 	c.resume()
 }
 

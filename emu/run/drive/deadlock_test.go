@@ -16,7 +16,7 @@ type keeper struct {
 	player
 	holds []port.Wait
 	until unit.Time // 0: forever
-	told  []port.Event
+	told  []port.PortChange
 }
 
 func (k *keeper) Waits(now unit.Time, yield func(port.Wait) bool) {
@@ -28,7 +28,9 @@ func (k *keeper) Waits(now unit.Time, yield func(port.Wait) bool) {
 	}
 }
 
-func (k *keeper) Apply(_ unit.Time, e port.Event) { k.told = append(k.told, e) }
+func (k *keeper) Apply(_ unit.Time, p port.ID, c port.Change) {
+	k.told = append(k.told, port.PortChange{Port: p, Change: c})
+}
 
 // ringOf is three keepers in a ring, each joined to the next by its port 1, which is the
 // next one's port 0; with a port 2 each that leads to a node of no interest.
@@ -95,7 +97,7 @@ func TestWatchFindsACycle(t *testing.T) {
 			for i := range 3 {
 				w := c.holds[i][0]
 				want.Cycle = append(want.Cycle, deadlock.Waiting{From: port.End{Node: i, Port: 1}, To: port.End{Node: (i + 1) % 3}, Block: w.Block, Since: w.Since})
-				event := []port.Event{{Port: 1, Kind: port.Deadlock, Since: w.Since}}
+				event := []port.PortChange{{Port: 1, Change: port.Deadlock{Since: w.Since}}}
 				if diff := cmp.Diff(event, list[i].told); diff != "" {
 					t.Errorf("node %d was told (-want +got):\n%s", i, diff)
 				}
@@ -122,7 +124,7 @@ func TestDeadlockEndsTheRun(t *testing.T) {
 	}
 	f, _ = ringOf(stuck, stuck, stuck)
 	f.Watch.Idle = 20 * us
-	f.Changes = []Change{{At: unit.Time(55 * us), Node: 3, Event: port.Event{Kind: port.RateChange, Rate: 1}}}
+	f.Changes = []Change{{At: unit.Time(55 * us), Node: 3, Makes: port.RateChange{Rate: 1}}}
 	if _, err := (Virtual{SkipCodec: true}).Run(context.Background(), f); err != nil {
 		t.Fatal(err)
 	}

@@ -49,12 +49,13 @@ func (p *player) Advance(now unit.Time) {
 	}
 }
 
-func (p *player) Apply(now unit.Time, e port.Event) {
-	if e.Kind == port.Offer {
+func (p *player) Apply(now unit.Time, _ port.ID, change port.Change) {
+	switch c := change.(type) {
+	case port.Offer:
 		p.tell("%v: offer", now)
-		return
+	case port.RateChange:
+		p.tell("%v: rate %v", now, c.Rate)
 	}
-	p.tell("%v: rate %v", now, e.Rate)
 }
 
 func (p *player) Poll() (*port.Transmission, bool) {
@@ -90,7 +91,7 @@ func star() (*Setup, *[]string) {
 			&player{name: "b", story: story, ports: 1, at: times(0)},
 		},
 		Wires:   [][2]port.End{{{Node: 2}, {Node: 1}}, {{Node: 0}, {Node: 1, Port: 1}}},
-		Changes: []Change{{At: unit.Time(unit.Nanosecond), Node: 1, Event: port.Event{Kind: port.RateChange, Rate: 8}}},
+		Changes: []Change{{At: unit.Time(unit.Nanosecond), Node: 1, Makes: port.RateChange{Rate: 8}}},
 		End:     unit.Time(10 * unit.Nanosecond),
 		Run:     7,
 	}

@@ -115,7 +115,7 @@ func (o *order) step(slot int, t unit.Time) error {
 		o.key(t, placeOfChange, c.number)
 		o.change++
 		o.agenda.Set(slot, o.nextChange())
-		o.nodes[m].Apply(t, c.Event)
+		o.nodes[m].Apply(t, c.Port, c.Makes)
 	default:
 		m = o.owner(slot)
 		o.key(t, placeOfNode, o.nodes[m].number)

@@ -28,7 +28,7 @@ type Node interface {
 	// Advance does everything that is due.
 	Advance(now unit.Time)
 	// Apply makes a change from outside.
-	Apply(now unit.Time, e port.Event)
+	Apply(now unit.Time, p port.ID, c port.Change)
 	// Poll takes the next frame for a link: it started at or before the instant of the last call.
 	// It is valid until the node is called again.
 	Poll() (*port.Transmission, bool)
@@ -54,7 +54,8 @@ type Sharer interface {
 type Change struct {
 	At     unit.Time
 	Node   int
-	Event  port.Event
+	Port   port.ID // of a change of a port
+	Makes  port.Change
 	number int32 // among all changes of a Setup
 }
 
@@ -108,7 +109,7 @@ func (f *Setup) LastChange() unit.Time {
 type Outside interface {
 	// Look takes in packets that have arrived, without waiting, and calls offer for each node that
 	// has something to send because of them. offer returns when the node receives the event.
-	Look(offer func(node int, e port.Event) unit.Time) error
+	Look(offer func(node int, p port.ID, c port.Change) unit.Time) error
 	// Wait returns when something has arrived, or when the given wall time has passed. With 0 it
 	// yields this processor for a moment if a program outside waits for it.
 	Wait(most time.Duration)

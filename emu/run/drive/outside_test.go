@@ -20,11 +20,11 @@ type caller struct {
 	waits int
 }
 
-func (c *caller) Look(offer func(node int, e port.Event) unit.Time) error {
+func (c *caller) Look(offer func(node int, p port.ID, c port.Change) unit.Time) error {
 	if c.at > 0 && *c.clock >= c.at {
 		c.at = 0
-		offer(1, port.Event{Kind: port.Offer})
-		offer(0, port.Event{Kind: port.Offer})
+		offer(1, 0, port.Offer{})
+		offer(0, 0, port.Offer{})
 	}
 	return nil
 }

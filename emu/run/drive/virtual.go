@@ -55,8 +55,8 @@ func Stepped(f *Setup, step func() (bool, error)) (unit.Time, error) {
 		return 0, err
 	}
 	for {
-		if err = f.Outside.Look(func(node int, e port.Event) unit.Time {
-			o.insert(Change{At: o.now + 1, Node: node, Event: e})
+		if err = f.Outside.Look(func(node int, p port.ID, c port.Change) unit.Time {
+			o.insert(Change{At: o.now + 1, Node: node, Port: p, Makes: c})
 			return o.now + 1
 		}); err != nil {
 			return o.now, err

@@ -324,13 +324,13 @@ func (r *wallRun) letIn(t unit.Time, target int64) error {
 	if r.fabric.Outside != nil && r.now-r.looked >= min(max(lookEvery, (r.now-target)/8), lookSeldom) {
 		r.looked = r.now
 		at := max(r.order.now, min(t, r.at(r.now)))
-		err := r.fabric.Outside.Look(func(node int, e port.Event) unit.Time {
+		err := r.fabric.Outside.Look(func(node int, p port.ID, c port.Change) unit.Time {
 			r.found = r.now
 			when := at
-			if e.Kind == port.SendMAD { // in a repetition it has its place among the events of the instant
+			if _, packet := c.(port.SendMAD); packet { // in a repetition it has its place among the events of the instant
 				when = max(at, r.order.now+1)
 			}
-			r.insert(Change{At: when, Node: node, Event: e})
+			r.insert(Change{At: when, Node: node, Port: p, Makes: c})
 			return when
 		})
 		if err != nil || r.found == r.now {

@@ -60,7 +60,7 @@ func see(w *deadlock.Detector, carried int64, of func(m int) (*order, int)) (ove
 	for n, p := range deadlock.Outputs(w.Look()) {
 		o, m := of(p.From.Node)
 		o.key(t, placeOfWatch, int32(n))
-		o.nodes[m].Apply(t, port.Event{Port: p.From.Port, Kind: port.Deadlock, Class: p.Class, Since: p.Since})
+		o.nodes[m].Apply(t, p.From.Port, port.Deadlock{Class: p.Class, Since: p.Since})
 		due, err := o.drain(m)
 		if err != nil {
 			return false, err

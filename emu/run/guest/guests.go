@@ -339,7 +339,7 @@ func (g *Guests) Sink(f *fabric.Flow) node.BodySink {
 
 // Look sends guests the packets that were kept back and are due, and reads the devices, as far as
 // the flows have room.
-func (g *Guests) Look(offer func(node int, e ports.Event) unit.Time) error {
+func (g *Guests) Look(offer func(node int, p ports.ID, c ports.Change) unit.Time) error {
 	g.now = g.clock()
 	g.watch()
 	if len(g.keeping) > 0 {
@@ -352,7 +352,7 @@ func (g *Guests) Look(offer func(node int, e ports.Event) unit.Time) error {
 		}
 		if x.offers {
 			x.offers = false
-			offer(x.node, ports.Event{Kind: ports.Offer})
+			offer(x.node, 0, ports.Offer{})
 		}
 	}
 	err := g.failed

@@ -112,7 +112,10 @@ func packet(t *testing.T, to [4]byte, dscp, size int, ether ...layers.Ethernet) 
 // look calls Look, and returns the nodes that have something.
 func look(t *testing.T, g *Guests) (nodes []string) {
 	t.Helper()
-	if err := g.Look(func(m int, _ ports.Event) unit.Time { nodes = append(nodes, g.fabric.Nodes[m].Name); return 0 }); err != nil {
+	if err := g.Look(func(m int, _ ports.ID, _ ports.Change) unit.Time {
+		nodes = append(nodes, g.fabric.Nodes[m].Name)
+		return 0
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return nodes

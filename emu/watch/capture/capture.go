@@ -395,8 +395,8 @@ func (c *Capture) describe(e *trace.Event) {
 	case trace.Violation:
 		c.note = fmt.Appendf(c.note[:0], "violation: %v, figure %d", e.Reason(), e.B)
 	case trace.Control:
-		c.note = append(c.note[:0], port.EventKind(e.A).String()...)
-		if port.EventKind(e.A) == port.RateChange {
+		c.note = append(c.note[:0], port.ChangeKind(e.A).String()...)
+		if port.ChangeKind(e.A) == (port.RateChange{}).Kind() {
 			c.note = fmt.Appendf(c.note, " %v", unit.Rate(e.B))
 		}
 	case trace.Watchdog:

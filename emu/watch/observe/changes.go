@@ -157,7 +157,7 @@ func (p *pending) apply(c *metrics.Collector, v *drive.Visit) {
 		p.scenario.Events[len(p.scenario.Events)-1].At = unit.Duration(at)
 	}
 	for i := range changes {
-		changes[i].At, changes[i].Event.Since = changes[i].At+at, at
+		changes[i].At += at
 	}
 	c.Happen(p.scenario)
 	v.Change(changes, p.watch)

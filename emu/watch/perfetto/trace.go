@@ -277,7 +277,7 @@ func (t *Trace) update(e *trace.Event) {
 			t.flowCount(e, &flow.target, e.B, flow, "target")
 		}
 	case trace.Control:
-		if p != nil && port.EventKind(e.A) == port.RateChange {
+		if p != nil && port.ChangeKind(e.A) == (port.RateChange{}).Kind() {
 			p.rate = unit.Rate(e.B)
 		}
 	case trace.Stall:

@@ -204,7 +204,7 @@ func script(t *perfetto.Trace, f *fabric.Fabric) {
 	t.Record(&trace.Event{At: 3 * us, Kind: trace.Stall, Node: 1, Flow: qp, A: int64(port.Open), B: int64(port.NoCredit)})
 	t.Record(&trace.Event{At: 5*us + 500_999, Kind: trace.Deliver, Node: 2, Flow: qp, PSN: 7, Bytes: 2068, A: data | 1<<8})
 	t.Record(&trace.Event{At: 6 * us, Kind: trace.Feedback, Node: 1, Flow: qp, PSN: 7, A: int64(wire.Ack) | 1<<9, B: 4e9})
-	t.Record(&trace.Event{At: 6 * us, Kind: trace.Control, Node: 0, Port: 1, A: int64(port.RateChange), B: 1e9})
+	t.Record(&trace.Event{At: 6 * us, Kind: trace.Control, Node: 0, Port: 1, A: int64(port.RateChange{}.Kind()), B: 1e9})
 	t.Record(&trace.Event{At: 6 * us, Kind: trace.Start, Node: 0, Port: 1, Flow: qp, PSN: 8, Bytes: 125, A: data, B: 95})
 }
 

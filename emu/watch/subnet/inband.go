@@ -126,9 +126,9 @@ func (b *InBand) Begin(bodies *wire.Bodies) []drive.Change {
 	}
 	all := slices.Clone(b.sent)
 	for i := range all {
-		f := *all[i].Event.Frame
+		f := *all[i].Makes.(port.SendMAD).Frame
 		bodies.PutMAD(&f, new([wire.MADSize]byte))
-		all[i].Event.Frame = &f
+		all[i].Makes = port.SendMAD{Frame: &f}
 	}
 	return all
 }
@@ -164,16 +164,16 @@ func (b *InBand) tell() {
 }
 
 // Look has nodes send what clients and agents have (drive.Outside).
-func (b *InBand) Look(offer func(node int, e port.Event) unit.Time) error {
+func (b *InBand) Look(offer func(node int, p port.ID, c port.Change) unit.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.subnet.flush()
 	for i := range b.subnet.launched {
 		l := &b.subnet.launched[i]
 		b.bodies.PutMAD(&l.frame, (*[wire.MADSize]byte)(&l.mad))
-		e := port.Event{Kind: port.SendMAD, Port: l.out, Frame: &l.frame}
-		if at := offer(l.node, e); len(b.sent) <= mostRecorded {
-			b.sent = append(b.sent, drive.Change{At: at, Node: l.node, Event: e})
+		c := port.SendMAD{Frame: &l.frame}
+		if at := offer(l.node, l.out, c); len(b.sent) <= mostRecorded {
+			b.sent = append(b.sent, drive.Change{At: at, Node: l.node, Port: l.out, Makes: c})
 		}
 	}
 	if b.subnet.launched = nil; b.bodies.Held() == 0 {

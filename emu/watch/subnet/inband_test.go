@@ -137,7 +137,7 @@ func TestModelInBandDeadLink(t *testing.T) {
 			t.Errorf("status %d, want ETIMEDOUT", status)
 		}
 		return errDone
-	}, drive.Change{At: 1000, Node: 1, Event: port.Event{Port: 1, Kind: port.LinkDown}}, drive.Change{At: 1000, Node: 2, Event: port.Event{Port: 0, Kind: port.LinkDown}})
+	}, drive.Change{At: 1000, Node: 1, Port: 1, Makes: port.LinkDown{}}, drive.Change{At: 1000, Node: 2, Makes: port.LinkDown{}})
 	lost := slices.DeleteFunc(events.of(trace.Drop), func(e trace.Event) bool { return e.B != int64(wire.Management) })
 	if len(lost) != 1 || lost[0].Node != 1 || lost[0].Port != 1 || trace.Reason(lost[0].A) != trace.LinkWasDown || answers != 1 {
 		t.Errorf("%d answers; lost: %+v", answers, lost)
@@ -157,7 +157,7 @@ func TestModelInBandStuck(t *testing.T) {
 			return errDone
 		}
 		return nil
-	}, drive.Change{At: 1, Node: 3, Event: port.Event{Kind: port.Stuck, Last: stuck}})
+	}, drive.Change{At: 1, Node: 3, Makes: port.Stuck{Last: stuck}})
 	if want := unit.Time(1).Add(stuck) + 2*1_290_000 + 100_000; now != want {
 		t.Errorf("the answer comes at %d ps, want %d", now, want)
 	}

@@ -608,7 +608,7 @@ func FuzzHandle(f *testing.F) {
 			}
 			send(0, &p)
 		}
-		b.Look(func(int, port.Event) unit.Time { return 0 })
+		b.Look(func(int, port.ID, port.Change) unit.Time { return 0 })
 	})
 }
 

@@ -441,24 +441,24 @@ func (w *witness) within(e *trace.Event, p *witnessed) {
 
 // change notes a change from outside.
 func (w *witness) change(e *trace.Event, p *witnessed) {
-	switch port.EventKind(e.A) {
-	case port.RateChange:
+	switch port.ChangeKind(e.A) {
+	case port.RateChange{}.Kind():
 		p.old, p.rate, p.since = p.rate, unit.Rate(e.B), e.At
 		for c, until := range p.until {
 			if until > e.At && p.rate < p.old { // as many quanta as were left
 				p.until[c] = e.At + unit.Time(float64(until-e.At)*float64(p.old)/float64(p.rate))
 			}
 		}
-	case port.ServiceRate, port.StormStart, port.StormStop:
+	case port.ServiceRate{}.Kind(), port.StormStart{}.Kind(), port.StormStop{}.Kind():
 		return
-	case port.PauseIgnored:
+	case port.PauseIgnored{}.Kind():
 		if w.ends(int(e.Node)) {
 			p.until, p.held = [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		}
-	case port.LinkDown, port.Restart:
+	case port.LinkDown{}.Kind(), port.Restart{}.Kind():
 		p.said = nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
-		if port.EventKind(e.A) == port.Restart { // what it was sending was in its memory too
+		if port.ChangeKind(e.A) == (port.Restart{}).Kind() { // what it was sending was in its memory too
 			for id, n := range w.own[int(e.Node)] {
 				if n > 0 {
 					w.say(e, "begins again, and its feedback about psn %d of flow %d is neither sent nor lost", id.psn, id.flow)
@@ -469,7 +469,7 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 			w.forget(here)
 			p.used = [port.Priorities]unit.Size{}
 		}
-	case port.LinkUp:
+	case port.LinkUp{}.Kind():
 		p.down = false
 	}
 }
