@@ -88,7 +88,7 @@ func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.
 // subnetVariables are the variables for programs that are to see the run, as lines for a shell.
 func subnetVariables(server *subnet.Server, s *scenario.Scenario, cache string) string {
 	return fmt.Sprintf("export IBSIM_SOCKNAME=%s\nexport SIM_HOST=%s\nexport OSM_CACHE_DIR=%s\nexport LD_PRELOAD=%s\n",
-		server.Name(), s.Endpoints[0].Name, campaign.Quote(cache), host.Library(host.Umad2sim))
+		server.Name(), campaign.Quote(subnet.ClientName(s.Endpoints[0].Name)), campaign.Quote(cache), host.Library(host.Umad2sim))
 }
 
 // closeSubnet ends the service of a run.
@@ -141,7 +141,7 @@ func (f *subnetExecFlags) exec(args []string) error {
 		}
 	}
 	if f.Node != "" {
-		env = append(env, "SIM_HOST="+f.Node)
+		env = append(env, "SIM_HOST="+subnet.ClientName(f.Node))
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {

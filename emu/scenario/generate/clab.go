@@ -72,17 +72,20 @@ var odd = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // messages. Its variables have the values of an environment. Each end of a link is a guest in the
 // container of its node. Links that a scenario cannot have are left out, each for a reason. The
 // error is a *errs.Mistake.
-func FromClab(file string, text []byte, environment func(name string) (string, bool)) (_ []byte, left []string, err error) {
+func FromClab(file string, text []byte, environment func(name string) (string, bool)) (out Imported, err error) {
+	if err := checkSize(file, text); err != nil {
+		return out, err
+	}
 	if at := templated(string(text)); at > 0 {
-		return nil, nil, errs.Errorf("%s:%d: this is a template ({{): import the topology that containerlab makes of it (containerlab deploy --export-rendered FILE)", file, at)
+		return out, errs.Errorf("%s:%d: this is a template ({{): import the topology that containerlab makes of it (containerlab deploy --export-rendered FILE)", file, at)
 	}
 	plain, err := expand(string(text), environment)
 	if err != nil {
-		return nil, nil, errs.Errorf("%s: %w", file, err)
+		return out, errs.Errorf("%s: %w", file, err)
 	}
 	var x lab
 	if err := yaml.Unmarshal([]byte(plain), &x); err != nil {
-		return nil, nil, errs.Errorf("%s: this is not a containerlab topology: %w", file, err)
+		return out, errs.Errorf("%s: this is not a containerlab topology: %w", file, err)
 	}
 	names := x.Name
 	if x.Prefix != nil {
@@ -90,13 +93,13 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 	}
 	switch {
 	case x.Name == "" || len(x.Topology.Nodes) == 0:
-		return nil, nil, errs.Errorf("%s: this is not a containerlab topology: it has no name, or no topology.nodes", file)
+		return out, errs.Errorf("%s: this is not a containerlab topology: it has no name, or no topology.nodes", file)
 	case strings.Contains(names, "$"):
-		return nil, nil, errs.Errorf("%s: the name or the prefix, %s, has a variable without a value: set it in the environment", file, names)
+		return out, errs.Errorf("%s: the name or the prefix, %s, has a variable without a value: set it in the environment", file, names)
 	case strings.Contains(names, "__git"):
-		return nil, nil, errs.Errorf("%s: the name, %s, changes with the commit of its repository: write it out", file, names)
+		return out, errs.Errorf("%s: the name, %s, changes with the commit of its repository: write it out", file, names)
 	case len(x.Topology.Links) == 0:
-		return nil, nil, errs.Errorf("%s: the topology has no links", file)
+		return out, errs.Errorf("%s: the topology has no links", file)
 	}
 	var b, endpoints, links, flows bytes.Buffer
 	taken, longest, bounded := map[string]bool{}, 0, map[string][]string{}
@@ -108,7 +111,7 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 			}
 		}
 		if why != "" {
-			left = append(left, fmt.Sprintf("link %d: %s", i+1, why))
+			out.Left = append(out.Left, fmt.Sprintf("link %d: %s", i+1, why))
 			continue
 		}
 		mtu := min(max(cmp.Or(l.MTU, usualLabMTU), leastLabMTU), mostLabMTU)
@@ -121,7 +124,7 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 			bounded[what] = append(bounded[what], strconv.Itoa(i+1))
 		}
 		if l.Impaired != nil {
-			left = append(left, fmt.Sprintf("the impairments of link %d: faults of the scenario take their place", i+1))
+			out.Left = append(out.Left, fmt.Sprintf("the impairments of link %d: faults of the scenario take their place", i+1))
 		}
 		longest = max(longest, mtu)
 		var names [2]string
@@ -129,7 +132,7 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 			taken[e.container+":"+e.device] = true
 			names[k] = e.name(taken)
 			own, without := e.fields(taken)
-			left = append(left, without...)
+			out.Left = append(out.Left, without...)
 			fmt.Fprintf(&endpoints, "  - {name: %s, guest: {kind: tap, container: %s, device: %s, %s, mtu: %dB}}\n",
 				names[k], quote(e.container), quote(e.device), own, mtu)
 		}
@@ -137,19 +140,17 @@ func FromClab(file string, text []byte, environment func(name string) (string, b
 		fmt.Fprintf(&flows, "  - {name: there%d, from: %s, to: %s}\n  - {name: back%[1]d, from: %[3]s, to: %[2]s}\n", i+1, names[0], names[1])
 	}
 	for _, what := range slices.Sorted(maps.Keys(bounded)) {
-		left = append(left, what+" "+strings.Join(bounded[what], ", "))
+		out.Left = append(out.Left, what+" "+strings.Join(bounded[what], ", "))
 	}
 	if longest == 0 {
-		return nil, left, errs.Errorf("%s: no link of the topology can be one of a scenario: %s", file, strings.Join(left, "; "))
+		return out, errs.Errorf("%s: no link of the topology can be one of a scenario: %s", file, strings.Join(out.Left, "; "))
 	}
 	name := odd.ReplaceAllString(x.Name, "_")
 	if scenario.CheckName(name) != nil {
 		name = "lab-" + name
 	}
 	b.WriteString("# The links of a containerlab topology. Deploy the topology without its section links, then run this file.\n")
-	for _, why := range left {
-		fmt.Fprintf(&b, "# Left out: %s\n", strings.Join(strings.Fields(why), " "))
-	}
+	b.WriteString(out.comments())
 	fmt.Fprintf(&b, `name: %s
 model: {duration: 86400s}
 wall: {dilation: 1}
@@ -160,7 +161,8 @@ endpoints:
 %slinks:
 %sflows:
 %s`, name, longest+besideLabMTU, &endpoints, &links, &flows)
-	return b.Bytes(), left, nil
+	out.Scenario = b.Bytes()
+	return out, nil
 }
 
 // labEnd is one end of a link.

@@ -42,7 +42,7 @@ topology:
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		src, left, err := generate.FromClab("x.clab.yml", text, func(string) (string, bool) { return "", false })
+		x, err := generate.FromClab("x.clab.yml", text, func(string) (string, bool) { return "", false })
 		var wrong *errs.Mistake
 		if err != nil {
 			if !errors.As(err, &wrong) || err.Error() == "" {
@@ -50,13 +50,13 @@ topology:
 			}
 			return
 		}
-		for _, why := range left {
+		for _, why := range x.Left {
 			if why == "" {
 				t.Fatal("a part is left out without a reason")
 			}
 		}
 		var list *scenario.Errors
-		if _, err := scenario.Load("x.yaml", src, nil); err != nil && !errors.As(err, &list) {
+		if _, err := scenario.Load("x.yaml", x.Scenario, nil); err != nil && !errors.As(err, &list) {
 			t.Fatalf("%T: %v", err, err)
 		}
 	})

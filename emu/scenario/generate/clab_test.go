@@ -30,19 +30,19 @@ func TestFromClab(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, left, err := generate.FromClab(file, text, environment)
+		x, err := generate.FromClab(file, text, environment)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, why := range left {
-			if !strings.Contains(string(got), "# Left out: "+why+"\n") {
+		for _, why := range x.Left {
+			if !strings.Contains(string(x.Scenario), "# Left out: "+why+"\n") {
 				t.Errorf("%s: the head of the scenario lacks %q", file, why)
 			}
 		}
-		if _, err := scenario.Load(file, got, nil); err != nil {
+		if _, err := scenario.Load(file, x.Scenario, nil); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		golden.File(t, strings.TrimSuffix(file, ".clab.yml")+".yaml", string(got))
+		golden.File(t, strings.TrimSuffix(file, ".clab.yml")+".yaml", string(x.Scenario))
 	}
 }
 

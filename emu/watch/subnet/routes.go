@@ -2,21 +2,52 @@ package subnet
 
 import (
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"slices"
+	"strings"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/paths"
 )
 
-// Node returns the node with a name; without a name, the first endpoint.
+// longestClient is the longest name of a node that libumad2sim passes on; it cuts longer ones.
+const longestClient = 31
+
+// ClientName returns the name by which programs reach a node (SIM_HOST). A long name has a hash in
+// place of its end.
+func ClientName(node string) string {
+	if len(node) <= longestClient {
+		return node
+	}
+	h := fnv.New64a()
+	h.Write([]byte(node))
+	return fmt.Sprintf("%s#%016x", node[:longestClient-17], h.Sum64())
+}
+
+// Node returns the node of a name, of a ClientName, or of the only name that begins like one that
+// libumad2sim has cut. Without a name it is the first endpoint.
 func (s *Subnet) Node(name string) (int, bool) {
 	if name == "" {
 		i := slices.IndexFunc(s.nodes, func(n node) bool { return !n.isSwitch })
 		return i, i >= 0
 	}
-	i, known := s.fabric.Paths.Index[name]
-	return i, known
+	if i, known := s.fabric.Paths.Index[name]; known || len(name) < longestClient {
+		return i, known
+	}
+	found := -1
+	for i := range s.nodes {
+		switch own := s.nodes[i].Name; {
+		case ClientName(own) == name:
+			return i, true
+		case !strings.HasPrefix(own, name):
+		case found >= 0:
+			return 0, false
+		default:
+			found = i
+		}
+	}
+	return found, found >= 0
 }
 
 // Missing returns what the fabric still lacks for its flows to start: an active link, or a route.

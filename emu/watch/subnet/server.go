@@ -318,7 +318,7 @@ func (v *Server) connect(id string, pid int, data []byte) bool {
 	c.pid, c.id, c.pace = pid, own, rate.NewLimiter(perSecond, burst)
 	native.PutUint32(data, uint32(slot))
 	clear(data[12:44])
-	copy(data[12:43], v.subnet.nodes[node].Name)
+	copy(data[12:43], ClientName(v.subnet.nodes[node].Name))
 	return true
 }
 

@@ -146,11 +146,11 @@ func TestOpenSM(t *testing.T) {
 			if got, want := picture(t, seen, true), pictureOf(v.fabric); got != want {
 				t.Errorf("ibnetdiscover sees\n%s\nthe scenario has\n%s", got, want)
 			}
-			text, err := generate.FromNet("seen", []byte(seen))
+			x, err := generate.FromNet("seen", []byte(seen))
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := fabric.Build(runtest.Load(t, string(text)))
+			again, err := fabric.Build(runtest.Load(t, string(x.Scenario)))
 			if err != nil {
 				t.Fatal(err)
 			}
