@@ -2,7 +2,9 @@ package metrics
 
 import (
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -21,10 +23,15 @@ const (
 	Workload                 // a workload, with its flows that arrive after the warm-up
 	Collective               // the collective operation of a workload
 	Buffer                   // the receive buffer of a switch behind a port, by the link that fills it
+	Endpoint                 // an endpoint, with the flows that begin and end there
+	Adapter                  // the RoCEv2 adapter of an endpoint: that of a guest counts itself
+	Guest                    // a guest, which counts itself
 )
 
 // Objects returns all objects.
-func Objects() []Object { return []Object{Link, Flow, Workload, Collective, Buffer} }
+func Objects() []Object {
+	return []Object{Link, Flow, Workload, Collective, Buffer, Endpoint, Adapter, Guest}
+}
 
 // Kind says how a figure changes with time.
 type Kind uint8
@@ -83,6 +90,7 @@ type Field struct {
 	At, Bits  int // in the attribute, in bytes and bits
 	Selected  int // bit of CounterSelect
 	Far       bool
+	Parts     bool // it is the first of fields of the parts of a figure, one behind the other; else the sum of them
 }
 
 // At is an object in the state of a run.
@@ -92,6 +100,9 @@ type At struct {
 	Hop  fabric.Hop // of a link, or a buffer
 	Flow int        // of a flow its index in Fabric.Flows
 	Work int        // of a workload, or its collective operation, its index in Fabric.Workloads
+	Node int        // of an endpoint, an adapter or a guest its index in Fabric.Nodes
+
+	Counts any // what an adapter or a guest counts itself, a struct with keys in JSON; nil: it does not
 }
 
 // String names the object.
@@ -101,6 +112,8 @@ func (x At) String() string {
 		return x.c.fabric.Flows[x.Flow].Name
 	case Workload, Collective:
 		return x.c.works[x.Work].workload.Name
+	case Endpoint, Adapter, Guest:
+		return x.c.fabric.Nodes[x.Node].Name
 	}
 	return x.c.fabric.LinkName(x.Hop)
 }
@@ -290,10 +303,36 @@ func (v *View) Objects(of Object) func(yield func(At) bool) {
 			}
 		}
 	}
-	if of == Buffer {
+	switch of {
+	case Buffer:
 		return v.buffers
+	case Endpoint, Adapter, Guest:
+		return func(yield func(At) bool) { v.endpoints(of, yield) }
 	}
 	return v.Links
+}
+
+// Outside are counts that an adapter or a guest has itself.
+type Outside struct {
+	Of     Object
+	Node   int
+	Counts any // At.Counts
+}
+
+// endpoints yields the endpoints, or of them those with an adapter or a guest.
+func (v *View) endpoints(of Object, yield func(At) bool) {
+	ends := v.c.objects.ends()
+	for i := range v.c.fabric.Nodes {
+		x := At{View: v, Of: of, Node: i}
+		if k := slices.IndexFunc(v.Outside, func(o Outside) bool { return o.Of == of && o.Node == i }); k >= 0 {
+			x.Counts = v.Outside[k].Counts
+		}
+		ethernet := func(f int) bool { return v.c.fabric.Flows[f].Family == wire.Ethernet }
+		roce := of == Adapter && (slices.ContainsFunc(ends[0][i], ethernet) || slices.ContainsFunc(ends[1][i], ethernet))
+		if (of == Endpoint && v.c.fabric.Nodes[i].Endpoint != nil || roce || x.Counts != nil) && !yield(x) {
+			return
+		}
+	}
 }
 
 // buffers yields the buffers, by the number of the switch and of its port.
@@ -421,6 +460,64 @@ func meanHeld(x At) float64 {
 }
 
 func mostHeld(x At) float64 { return float64(x.c.tallies[x.c.in(x.Hop)/portColumns].Most) }
+
+// own is a count that an object has itself, by its key in JSON; not a number where it does not.
+func own(key string) func(At) float64 {
+	return func(x At) float64 {
+		if x.Counts == nil {
+			return math.NaN()
+		}
+		for f, v := range reflect.Indirect(reflect.ValueOf(x.Counts)).Fields() {
+			if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
+				return float64(v.Int())
+			}
+		}
+		return math.NaN()
+	}
+}
+
+// counts reports whether an object counts itself.
+func (x At) counts() bool { return x.Counts != nil }
+
+// ownOr is a count that an adapter has itself, and of others a counter of the flows of Ethernet that
+// begin (0) or end (1) there.
+func ownOr(key string, end, column int) func(At) float64 {
+	return func(x At) (n float64) {
+		if x.counts() {
+			return own(key)(x)
+		}
+		for _, i := range x.c.objects.ends()[end][x.Node] {
+			if x.c.fabric.Flows[i].Family == wire.Ethernet {
+				n += ofFlow(column)(At{View: x.View, Flow: i})
+			}
+		}
+		return n
+	}
+}
+
+// byLevel passes on a counter of the flows that begin (0) or end (1) at an endpoint, by their
+// service level.
+func byLevel(end, column int) func(At, PartFunc) {
+	return func(x At, part PartFunc) {
+		var sums [ServiceLevels]float64
+		for _, i := range x.c.objects.ends()[end][x.Node] {
+			sums[x.c.fabric.Flows[i].SL] += ofFlow(column)(At{View: x.View, Flow: i})
+		}
+		for sl, n := range sums {
+			part(strconv.Itoa(sl), n)
+		}
+	}
+}
+
+// ServiceLevels is how many service levels InfiniBand has.
+const ServiceLevels = 16
+
+// pauseFrames passes on the PFC frames that came to an endpoint, by their priority.
+func pauseFrames(x At, part PartFunc) {
+	for p, n := range x.Classes(x.Node, 0) {
+		part(strconv.Itoa(p), float64(n))
+	}
+}
 
 // Conversions to the units of Prometheus.
 func inSeconds(ps float64) float64 { return unit.Duration(ps).Seconds() }

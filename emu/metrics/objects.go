@@ -34,11 +34,21 @@ type objects struct {
 	all    []object
 	byName map[string]int // -1: two objects have the name
 	rows   []*Figure      // the table of figures, with those of the run
+
+	ends func() [2][][]int // by node, the flows that begin there, and those that end there
 }
 
 func objectsOf(f *fabric.Fabric, more ...*Figure) *objects {
 	most := 2 * (len(f.Wires) + len(f.Flows))
 	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most), rows: slices.Concat(table, more)}
+	o.ends = sync.OnceValue(func() (all [2][][]int) {
+		all[0], all[1] = make([][]int, len(f.Nodes)), make([][]int, len(f.Nodes))
+		for i := range f.Flows {
+			src, dst := f.Flows[i].Src, f.Flows[i].Dst
+			all[0][src], all[1][dst] = append(all[0][src], i), append(all[1][dst], i)
+		}
+		return all
+	})
 	for w := range f.Wires {
 		for from := range 2 {
 			h := fabric.Hop{Wire: w, From: from}

@@ -81,6 +81,8 @@ type View struct {
 	Now   unit.Time   // the instant of the states; counters are complete up to End
 	Ports []PortState // at Now, by node and number: see Port
 	Flows []FlowState // at Now, in the order of Fabric.Flows
+
+	Outside []Outside // counts of adapters and guests, at Now
 }
 
 // View writes the state of the mirror into v, which an earlier call may have written; the states of

@@ -404,7 +404,10 @@ func (h *Hub) snapshot() *shared {
 	}
 	h.mirror.View(s.Figures, h.state)
 	s.Ports, s.Flows = s.Figures.Ports, s.Figures.Flows
+	s.Figures.Outside = s.Figures.Outside[:0]
 	for i := range s.Adapters {
+		a := &s.Adapters[i]
+		s.Figures.Outside = append(s.Figures.Outside, metrics.Outside{Of: metrics.Adapter, Node: a.Node, Counts: &a.RoCECounts})
 		s.Adapters[i].Pauses = report.Pauses(s.Figures.Classes(s.Adapters[i].Node, 0))
 	}
 	for i := range s.Ports {

@@ -9,11 +9,9 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
-	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/emu/watch/observe"
-	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -32,15 +30,14 @@ func (n Names) Write(to io.Writer, s *observe.Snapshot) error {
 	w := &writer{Writer: bufio.NewWriter(to), families: familiesOf(s.Figures)}
 	w.run(s)
 	w.faults(s)
-	if n == NodeExporter {
-		w.links(s, n)
-		w.roce(s)
-	} else {
-		w.links(s, n)
+	w.links(s, n)
+	if n == Own {
 		w.stops(s)
-		w.flows(s)
-		w.works(s)
-		w.adapters(s)
+	}
+	for of := range labels {
+		w.objects(s, n, metrics.Object(of))
+	}
+	if n == Own {
 		w.checks(s)
 	}
 	return w.end()
@@ -186,28 +183,36 @@ func (w *writer) links(s *observe.Snapshot, n Names) {
 	}
 }
 
-// flows writes the figures of flows.
-func (w *writer) flows(s *observe.Snapshot) {
-	w.objects(s, metrics.Flow, func(x metrics.At) []label {
-		flow := &s.Fabric.Flows[x.Flow]
+// labels are the labels of objects by their kind, under a name of a metric.
+var labels = [...]func(x metrics.At, name string) []label{
+	metrics.Flow: func(x metrics.At, _ string) []label {
+		flow := &x.Fabric().Flows[x.Flow]
 		return []label{{"flow", flow.Name}, {"group", flow.Group}}
-	})
+	},
+	metrics.Workload:   func(x metrics.At, _ string) []label { return []label{{"workload", x.String()}} },
+	metrics.Collective: func(x metrics.At, _ string) []label { return []label{{"workload", x.String()}} },
+	metrics.Adapter: func(x metrics.At, name string) []label {
+		if strings.HasPrefix(name, "node_") {
+			return []label{{"device", x.String()}, {"port", "1"}}
+		}
+		return []label{{"node", x.String()}}
+	},
 }
 
-// works writes the figures of workloads.
-func (w *writer) works(s *observe.Snapshot) {
-	for _, of := range [...]metrics.Object{metrics.Workload, metrics.Collective} {
-		w.objects(s, of, func(x metrics.At) []label { return []label{{"workload", x.String()}} })
+// objects writes the figures of the objects of a kind that has labels.
+func (w *writer) objects(s *observe.Snapshot, n Names, of metrics.Object) {
+	if labels[of] == nil {
+		return
 	}
-}
-
-// objects writes the figures of the objects of a kind.
-func (w *writer) objects(s *observe.Snapshot, of metrics.Object, labels func(metrics.At) []label) {
 	for f := range s.Figures.Figures(of) {
 		for k := range f.Prometheus {
+			e := &f.Prometheus[k]
+			if !n.has(e.Name) {
+				continue
+			}
 			for x := range s.Figures.Objects(of) {
-				w.begin(f.Prometheus[k].Name)
-				w.figure(f, &f.Prometheus[k], x, labels(x))
+				w.begin(e.Name)
+				w.figure(f, e, x, labels[of](x, e.Name))
 			}
 		}
 	}
@@ -250,33 +255,6 @@ func (w *writer) stops(s *observe.Snapshot) {
 	}
 }
 
-// adapters writes the counters of guests' adapters, if there are any.
-func (w *writer) adapters(s *observe.Snapshot) {
-	if len(s.Adapters) == 0 {
-		return
-	}
-	each := func(name string, of func(a *guest.RoCECounts) int64) {
-		w.each("fabemu_adapter_"+name, len(s.Adapters), func(i int) (float64, []label) {
-			a := &s.Adapters[i]
-			return float64(of(&a.RoCECounts)), []label{{"node", s.Fabric.Nodes[a.Node].Name}}
-		})
-	}
-	each("np_cnp_sent", func(a *guest.RoCECounts) int64 { return a.CNPSent })
-	each("np_ecn_marked_roce_packets", func(a *guest.RoCECounts) int64 { return a.ECNMarked })
-	each("rp_cnp_handled", func(a *guest.RoCECounts) int64 { return a.CNPHandled })
-	each("rp_cnp_ignored", func(a *guest.RoCECounts) int64 { return a.CNPIgnored })
-	each("out_of_pairs", func(a *guest.RoCECounts) int64 { return a.OutOfPairs })
-	each("tx_discards", func(a *guest.RoCECounts) int64 { return a.Discards })
-	each("rx_icrc_encapsulated", func(a *guest.RoCECounts) int64 { return a.Damaged })
-	each("queue_pairs", func(a *guest.RoCECounts) int64 { return int64(a.Pairs) })
-	w.begin("fabemu_adapter_rx_pause")
-	for _, a := range s.Adapters {
-		for p, n := range s.Figures.Classes(a.Node, 0) {
-			w.sample(float64(n), label{"node", s.Fabric.Nodes[a.Node].Name}, label{"priority", strconv.Itoa(p)})
-		}
-	}
-}
-
 // checks writes the values of claims.
 func (w *writer) checks(s *observe.Snapshot) {
 	w.begin("fabemu_check_value")
@@ -285,47 +263,5 @@ func (w *writer) checks(s *observe.Snapshot) {
 			w.sample(float64(c.Value), label{"check", c.ID}, label{"metric", c.Metric},
 				label{"outcome", string(c.Outcome)})
 		}
-	}
-}
-
-// roce writes the counters of RoCE adapters under the names of node_exporter's collector
-// infiniband.
-func (w *writer) roce(s *observe.Snapshot) {
-	f := s.Fabric
-	marked, notified := metrics.Find(metrics.Flow, "marked.frames"), metrics.Find(metrics.Flow, "notifications")
-	// The counters of a RoCE adapter cover all flows that begin or end there.
-	type adapter struct {
-		node                           int
-		marked, handled, sent, ignored float64 // the latter two only of guests
-	}
-	var adapters []*adapter
-	known := map[int]*adapter{}
-	at := func(node int) *adapter {
-		if known[node] == nil {
-			known[node] = &adapter{node: node}
-			adapters = append(adapters, known[node])
-		}
-		return known[node]
-	}
-	for i := range f.Flows {
-		if f.Flows[i].Family == wire.Ethernet {
-			x := metrics.At{View: s.Figures, Of: metrics.Flow, Flow: i}
-			at(f.Flows[i].Dst).marked += marked.Read(x)
-			at(f.Flows[i].Src).handled += notified.Read(x)
-		}
-	}
-	for _, own := range s.Adapters {
-		*at(own.Node) = adapter{own.Node, float64(own.ECNMarked), float64(own.CNPHandled), float64(own.CNPSent), float64(own.CNPIgnored)}
-	}
-	roce := func(name string, of func(*adapter) float64) {
-		w.each("node_infiniband_"+name, len(adapters), func(i int) (float64, []label) {
-			return of(adapters[i]), []label{{"device", f.Nodes[adapters[i].node].Name}, {"port", "1"}}
-		})
-	}
-	roce("np_ecn_marked_roce_packets_received", func(a *adapter) float64 { return a.marked })
-	roce("rp_cnp_packets_handled", func(a *adapter) float64 { return a.handled })
-	if len(s.Adapters) > 0 {
-		roce("np_cnp_packets_sent", func(a *adapter) float64 { return a.sent })
-		roce("rp_cnp_ignored_packets_received", func(a *adapter) float64 { return a.ignored })
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	attrCongestionKey = 0x12
-	serviceLevels     = 16
+	serviceLevels     = metrics.ServiceLevels
 	cctBlock          = 64                     // entries of a table in a MAD
 	cctBlocks         = 255                    // ControlTableCap
 	ccTick            = 1024 * unit.Nanosecond // of time stamps

@@ -2,6 +2,7 @@ package subnet
 
 import (
 	"math"
+	"strconv"
 
 	"fabemu/emu/metrics"
 )
@@ -11,13 +12,7 @@ const attrCounters = 0x12
 
 // Observe receives the state of the run, of which the counters are.
 func (s *Subnet) Observe(v *metrics.View) {
-	s.now, s.totals, s.marks = v.End(), s.totals[:0], make([]marks, len(s.nodes))
-	marked, back := metrics.Find(metrics.Flow, "marked.frames"), metrics.Find(metrics.Flow, "marked.acks")
-	for x := range v.EachFlow {
-		f, sl := &s.fabric.Flows[x.Flow], s.flows[x.Flow].SL
-		s.marks[f.Dst][sl][0] += int64(marked.Read(x))
-		s.marks[f.Src][sl][1] += int64(back.Read(x))
-	}
+	s.now, s.totals = v.End(), s.totals[:0]
 	s.logCongestion(v)
 	ofPort := metrics.Find(metrics.Link, "marked.frames")
 	s.fields = fieldsOf(v)
@@ -26,11 +21,19 @@ func (s *Subnet) Observe(v *metrics.View) {
 			leaves, comes := metrics.At{View: v, Hop: at.Out()}, metrics.At{View: v, Hop: at.In()}
 			t := totals{marked: int64(ofPort.Read(leaves)), fields: make([]uint64, len(s.fields))}
 			for k, f := range s.fields {
-				x := leaves
-				if f.Far {
-					x = comes
+				switch {
+				case f.figure.Of == metrics.Endpoint && s.nodes[i].isSwitch:
+				case f.figure.Of == metrics.Endpoint:
+					f.figure.Each(metrics.At{View: v, Of: metrics.Endpoint, Node: i}, func(part string, n float64) {
+						if !f.Parts || part == f.part {
+							t.fields[k] += uint64(n)
+						}
+					})
+				case f.Far:
+					t.fields[k] = uint64(f.figure.Read(comes))
+				default:
+					t.fields[k] = uint64(f.figure.Read(leaves))
 				}
-				t.fields[k] = uint64(f.figure.Read(x))
 			}
 			s.totals = append(s.totals, t)
 		}
@@ -47,54 +50,28 @@ type totals struct {
 type field struct {
 	metrics.Field
 	figure *metrics.Figure
+	part   string // of the figure; empty: its sum
 }
 
-// fieldsOf returns the fields of the table of figures.
+// fieldsOf returns the fields of the table of figures: of links, and by service level of endpoints.
+// Those that the fabric cannot have, such as errors and multicast, are 0, and not there.
 func fieldsOf(v *metrics.View) (all []field) {
-	for f := range v.Figures(metrics.Link) {
-		for _, x := range f.MAD {
-			all = append(all, field{x, f})
+	for _, of := range [...]metrics.Object{metrics.Link, metrics.Endpoint} {
+		for f := range v.Figures(of) {
+			for _, x := range f.MAD {
+				if !x.Parts {
+					all = append(all, field{Field: x, figure: f})
+					continue
+				}
+				for sl := range serviceLevels {
+					next := x
+					next.At, next.Selected = x.At+sl*x.Bits/8, x.Selected+sl
+					all = append(all, field{next, f, strconv.Itoa(sl)})
+				}
+			}
 		}
 	}
 	return all
-}
-
-// A counter is a field of a performance management attribute that counts packets of some service
-// levels.
-type counter struct {
-	at, bits int // in the attribute, in bytes and bits; counters do not overflow
-	selected int // bit of CounterSelect
-	of       func(*marks) uint64
-}
-
-// marks are the packets with FECN and with BECN that an endpoint received, by service level.
-type marks [serviceLevels][2]int64
-
-// marked returns the count of packets with FECN (0) or BECN (1) of some service levels.
-func marked(kind, from, to int) func(*marks) uint64 {
-	return func(m *marks) (n uint64) {
-		for sl := from; sl < to; sl++ {
-			n += uint64(m[sl][kind])
-		}
-		return n
-	}
-}
-
-// byLevel returns the counters of packets with FECN (0) or BECN (1) by service level.
-func byLevel(kind int) (all []counter) {
-	for sl := range serviceLevels {
-		all = append(all, counter{4 + 4*sl, 32, sl, marked(kind, sl, sl+1)})
-	}
-	return all
-}
-
-// ofLevels are the counters of packets by attribute of Annex A10: PortRcvConCtrl, PortSLRcvFECN and
-// PortSLRcvBECN, where flows end. The counters of links are in the table of figures. Those that the
-// fabric cannot have, such as errors and multicast, are 0, and in neither.
-var ofLevels = map[uint16][]counter{
-	0x31: {{4, 32, 0, marked(0, 0, serviceLevels)}, {8, 32, 1, marked(1, 0, serviceLevels)}},
-	0x32: byLevel(0),
-	0x33: byLevel(1),
 }
 
 // performance serves the counters of a node's ports.
@@ -129,9 +106,6 @@ func (s *Subnet) performance(at place, m, r *mad) uint16 {
 		if f.Attribute == attr {
 			write(k, f.At, f.Bits, f.Selected, func(p *portInfo) uint64 { return s.totals[p.number].fields[k] })
 		}
-	}
-	for k, c := range ofLevels[attr] {
-		write(k, c.at, c.bits, c.selected, func(*portInfo) uint64 { return c.of(&s.marks[at.node]) })
 	}
 	return statusOK
 }

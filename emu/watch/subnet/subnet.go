@@ -31,7 +31,6 @@ type Subnet struct {
 	down        []bool                // by wire: an event of the scenario has taken it down
 	totals      []totals              // by number of the port; empty: the run has not begun
 	fields      []field               // of the table of figures
-	marks       []marks               // by node
 	flows       []scenario.Flow       // of the run
 	now         unit.Time             // of the run
 	stirred     bool                  // a forwarding table has changed since this was last read
