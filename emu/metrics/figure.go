@@ -479,8 +479,8 @@ func own(key string) func(At) float64 {
 // counts reports whether an object counts itself.
 func (x At) counts() bool { return x.Counts != nil }
 
-// ownOr is a count that an adapter has itself, and of others a counter of the flows of Ethernet that
-// begin (0) or end (1) there.
+// ownOr is a count that an adapter has itself, and of others a counter of the flows of Ethernet
+// that begin (0) or end (1) there.
 func ownOr(key string, end, column int) func(At) float64 {
 	return func(x At) (n float64) {
 		if x.counts() {
