@@ -26,13 +26,13 @@ func (l halfRate) SetRate(now unit.Time, r unit.Rate) { l.InterPacketDelay.SetRa
 func TestSchemes(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	made := 0
-	fixed := func(part int64) func(*fabric.Flow, unit.Rate) rp.Controller {
-		return func(f *fabric.Flow, line unit.Rate) rp.Controller {
+	fixed := func(part int64) func(*fabric.Flow, unit.Rate) rp.Reaction {
+		return func(f *fabric.Flow, line unit.Rate) rp.Reaction {
 			if f.Group != "local" {
-				return nil
+				return rp.Reaction{}
 			}
 			made++
-			return rp.NewFixed(line / unit.Rate(part))
+			return rp.Reaction{Controller: rp.NewFixed(line / unit.Rate(part))}
 		}
 	}
 	local := func(o Options) float64 {
@@ -56,11 +56,11 @@ func TestSchemes(t *testing.T) {
 		return float64(bytes)
 	}
 	whole := local(Options{Clock: VirtualClock})
-	if part := local(Options{Clock: VirtualClock, Schemes: Schemes{Controller: fixed(40)}}); part > whole/2 || made != 10 {
+	if part := local(Options{Clock: VirtualClock, Schemes: Schemes{Reaction: fixed(40)}}); part > whole/2 || made != 10 {
 		t.Errorf("local flows at a fortieth of the rate bring %.0f bytes, and %.0f without; %d reaction points were made", part, whole, made)
 	}
 	halved := Schemes{
-		Controller: fixed(20),
+		Reaction: fixed(20),
 		Limiter: func(f *fabric.Flow, line unit.Rate) node.RateLimiter {
 			return halfRate{node.NewInterPacketDelay(line / 2)}
 		},

@@ -3,6 +3,7 @@ package emu_test
 import (
 	"fabemu/node/rp"
 	"fabemu/wire"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -26,9 +27,10 @@ func halveAlgorithm() rp.Algorithm {
 		Name: "halve", Feedback: rp.Notifications, Params: halveParams{},
 		Trials: []rp.Trial{{Point: "every", Marking: []string{"each=50"}}},
 		Doc:    "halves the rate with each message, and probes for more",
-		New: func(params any, s rp.Site) (rp.Controller, error) {
+		New: func(params any, s rp.Site) (rp.Reaction, error) {
 			p := params.(halveParams)
-			return &halve{halveParams: p, line: s.Line, rate: s.Line, next: unit.Time(p.Probe)}, nil
+			h := &halve{halveParams: p, line: s.Line, rate: s.Line, next: unit.Time(p.Probe)}
+			return rp.Reaction{Controller: h, Send: h.Send}, nil
 		},
 		Answer: func(params any, s rp.Site) (rp.Answerer, error) {
 			return &reflector{delay: params.(halveParams).Reply, at: unit.Never}, nil
@@ -80,6 +82,9 @@ type reflector struct {
 	at    unit.Time // when it answers the last probe
 	value uint64    // of that
 }
+
+// Refuses returns that it takes in all frames.
+func (*reflector) Refuses(unit.Time, wire.Frame) trace.Reason { return trace.NoReason }
 
 // Receive takes in data, which says nothing, and probes.
 func (r *reflector) Receive(now unit.Time, f wire.Frame) {

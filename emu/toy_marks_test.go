@@ -27,7 +27,9 @@ type tickParams struct {
 func tickPoint() cp.Point {
 	return cp.Point{
 		Name: "tick", Sees: cp.Queues, Params: tickParams{}, Doc: "marks each hundredth packet as it leaves",
-		Marker: func(params any, _ cp.Site) (cp.Marker, error) { return &tick{tickParams: params.(tickParams)}, nil },
+		Marker: func(params any, _ cp.Site) (cp.Marking, error) {
+			return cp.Marking{Marker: &tick{tickParams: params.(tickParams)}}, nil
+		},
 	}
 }
 
@@ -67,8 +69,8 @@ func yieldAlgorithm() rp.Algorithm {
 		Name: "yield", Feedback: rp.Marks, Params: yieldParams{},
 		Trials: []rp.Trial{{Point: "tick", Flow: []string{"transport.kind=rocev2"}}},
 		Doc:    "takes a quarter off the rate with each CNP",
-		New: func(params any, s rp.Site) (rp.Controller, error) {
-			return &yield{yieldParams: params.(yieldParams), line: s.Line, rate: s.Line, next: unit.Never}, nil
+		New: func(params any, s rp.Site) (rp.Reaction, error) {
+			return rp.Reaction{Controller: &yield{yieldParams: params.(yieldParams), line: s.Line, rate: s.Line, next: unit.Never}}, nil
 		},
 		Answer: func(any, rp.Site) (rp.Answerer, error) { return &herald{}, nil },
 	}
@@ -104,6 +106,9 @@ func (y *yield) Deadline() unit.Time     { return y.next }
 
 // herald answers each marked packet by a CNP, at once.
 type herald struct{ owed int }
+
+// Refuses returns that it takes in all frames.
+func (*herald) Refuses(unit.Time, wire.Frame) trace.Reason { return trace.NoReason }
 
 // Receive takes in a packet of the flow.
 func (h *herald) Receive(_ unit.Time, f wire.Frame) {

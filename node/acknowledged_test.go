@@ -33,7 +33,7 @@ func measuring(p node.RoCEParams, window unit.Size, r unit.Rate) (node.Flow, *me
 	p.Stamped = true
 	m := &meter{Fixed: rp.NewFixed(r), window: window}
 	f := roceFlow(p)
-	f.Controller, f.Limiter = m, node.NewInterPacketDelay(r)
+	f.Reaction, f.Limiter = rp.Reaction{Controller: m, Acknowledged: m}, node.NewInterPacketDelay(r)
 	return f, m
 }
 
@@ -180,11 +180,11 @@ func TestStampsThatCannotBe(t *testing.T) {
 
 // A reaction point that uses ACKs needs RoCEv2 and its own flow.
 func TestAcknowledgedNeedsRoCE(t *testing.T) {
-	flow, m := measuring(node.RoCEParams{}, 0, gigabyte)
+	flow, _ := measuring(node.RoCEParams{}, 0, gigabyte)
 	for name, spoil := range map[string]func(f *node.Flow){
 		"datagrams": func(f *node.Flow) { f.Family, f.Transport = wire.Ethernet, node.Datagrams{} },
 		"a group": func(f *node.Flow) {
-			f.Pacer, f.Controller = &node.Pacer{Limiter: f.Limiter, Controller: m}, rp.NewFixed(gigabyte)
+			f.Pacer, f.Reaction = &node.Pacer{Limiter: f.Limiter, Reaction: f.Reaction}, of(rp.NewFixed(gigabyte))
 		},
 	} {
 		spoilt := flow

@@ -57,6 +57,8 @@ func (p *pacer) Send(now unit.Time) (f wire.Frame, ok bool) {
 
 type answers struct{ *pacer }
 
+func (answers) Refuses(unit.Time, wire.Frame) trace.Reason { return trace.NoReason }
+
 func (a answers) Receive(now unit.Time, f wire.Frame) {
 	if a.owed++; a.owed == 1 {
 		a.next = max(now, a.free)
@@ -80,7 +82,7 @@ func (a answers) Send(now unit.Time) (f wire.Frame, ok bool) {
 func TestSchemesSendFramesOfTheirOwn(t *testing.T) {
 	b := &bench{t: t}
 	flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: 3, QP: 7, Dst: there, Payload: 1000, Stop: unit.Never,
-		Limiter: node.NewInterPacketDelay(gigabyte), Controller: &pacer{Fixed: rp.NewFixed(gigabyte), next: at(10 * us)}}
+		Limiter: node.NewInterPacketDelay(gigabyte), Reaction: of(&pacer{Fixed: rp.NewFixed(gigabyte), next: at(10 * us)})}
 	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 100, Source: there, Lane: 5, Transport: node.Datagrams{}, Answer: answers{&pacer{next: unit.Never}}}}}
 	var err error
 	if b.e, err = node.New(c, b); err != nil {
@@ -166,7 +168,7 @@ func TestNoBodyAfterAll(t *testing.T) {
 	flow := func(qp uint32, lane uint8, body unit.Time, say ...wire.Frame) node.Flow {
 		return node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: lane, QP: qp, Dst: there, Payload: 1000, Stop: unit.Never,
 			Limiter: node.NewInterPacketDelay(gigabyte), Bodies: &vain{body},
-			Controller: &sayer{Fixed: rp.NewFixed(gigabyte), at: at(10 * us), say: say}}
+			Reaction: of(&sayer{Fixed: rp.NewFixed(gigabyte), at: at(10 * us), say: say})}
 	}
 	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{
 		flow(7, 3, at(10*us)), flow(8, 0, unit.Never, wire.Frame{Kind: wire.Message}),
@@ -187,7 +189,7 @@ func TestFramesOfASchemeLeaveByPriority(t *testing.T) {
 	b := &bench{t: t}
 	flow := func(qp uint32, lane uint8, at unit.Time, say ...wire.Frame) node.Flow {
 		return node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, Lane: lane, QP: qp, Dst: there, Payload: 1000, Stop: unit.Never,
-			Limiter: node.NewInterPacketDelay(gigabyte / 4), Controller: &sayer{Fixed: rp.NewFixed(gigabyte / 4), at: at, say: say}}
+			Limiter: node.NewInterPacketDelay(gigabyte / 4), Reaction: of(&sayer{Fixed: rp.NewFixed(gigabyte / 4), at: at, say: say})}
 	}
 	message := func(lane uint8, psn uint32) wire.Frame { return wire.Frame{Kind: wire.Message, Lane: lane, PSN: psn} }
 	c := node.Config{LID: here, Port: etherPort(port.PriorityPauseFrames), Flows: []node.Flow{
@@ -227,7 +229,7 @@ func probing(t *testing.T, a node.AdapterConfig) *bench {
 		if err != nil {
 			t.Fatal(err)
 		}
-		flows = append(flows, node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: 7 + uint32(i), Dst: there, Payload: 1000, Stop: unit.Never, Limiter: node.NewTokenBucket(gigabyte, 2000), Controller: c})
+		flows = append(flows, node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: 7 + uint32(i), Dst: there, Payload: 1000, Stop: unit.Never, Limiter: node.NewTokenBucket(gigabyte, 2000), Reaction: c.Reaction()})
 	}
 	sink := node.Sink{QP: 100, Source: there, Lane: 3, Transport: node.Datagrams{}}
 	for _, l := range rp.Algorithms() {
@@ -347,7 +349,7 @@ func (endless) Send(unit.Time) (wire.Frame, bool) { return wire.Frame{Kind: wire
 // A scheme whose Send comes to no end is a mistake of its code, which is named.
 func TestASchemeThatSendsWithoutEnd(t *testing.T) {
 	b := newAdapter(t, port.NoFlowControl, node.AdapterConfig{},
-		node.Flow{QP: 7, Dst: there, Stop: unit.Never, Limiter: node.NewInterPacketDelay(gigabyte), Controller: endless{rp.NewFixed(gigabyte)}})
+		node.Flow{QP: 7, Dst: there, Stop: unit.Never, Limiter: node.NewInterPacketDelay(gigabyte), Reaction: of(endless{rp.NewFixed(gigabyte)})})
 	defer func() {
 		if said := fmt.Sprint(recover()); !strings.Contains(said, "node_test.endless has sent") {
 			t.Errorf("it says %s", said)
@@ -553,7 +555,7 @@ func newAdapterLink(t *testing.T, a node.AdapterConfig, flows []flowTo) *adapter
 	var err error
 	for _, f := range flows {
 		algorithm := rp.NewFixed(rate)
-		flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Controller: algorithm}
+		flow := node.Flow{Family: wire.Ethernet, Transport: node.Datagrams{}, QP: f.qp, Dst: f.dst, Payload: 1500, Stop: unit.Never, Limiter: node.NewTokenBucket(rate, 1<<20), Reaction: of(algorithm)}
 		if f.rate > 0 {
 			if flow.Traffic, err = traffic.New(traffic.Config{Kind: traffic.Constant, Rate: f.rate, Length: 1500}); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 // greedy flow between them, its ACKs and its credit.
 func TestAllocsOfAFrame(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Controller = algorithm(t, "lipd", gigabyte)
+	f.Reaction = algorithm(t, "lipd", gigabyte)
 	a, errA := node.New(node.Config{LID: here, Port: paperPort(), Flows: []node.Flow{f}}, nil)
 	b, errB := node.New(node.Config{LID: there, Port: paperPort(), Sinks: []node.Sink{{QP: 7, Transport: acked(1)}}}, nil)
 	if errA != nil || errB != nil {

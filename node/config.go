@@ -130,9 +130,9 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 // check refuses a flow that could never send.
 func (f *Flow) check(kind port.FlowControl) error {
 	switch {
-	case f.Pacer != nil && (f.Pacer.Limiter == nil || f.Pacer.Controller == nil):
+	case f.Pacer != nil && (f.Pacer.Limiter == nil || f.Pacer.Reaction.Controller == nil):
 		return errors.New("its group has no limiter or no reaction point")
-	case f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Acknowledged != nil:
+	case f.Pacer != nil && f.Pacer.Reaction.Acknowledged != nil:
 		return errors.New("a reaction point that uses ACKs has one flow, not a group")
 	case f.Limiter == nil:
 		return errors.New("it has no limiter")
@@ -144,7 +144,7 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
 	case f.sends() && kind == port.Credits:
 		return errors.New("its reaction point sends its own frames, which InfiniBand does not have")
-	case f.Family != wire.RoCEv2 && rp.ExtrasOf(f.Controller).Acknowledged != nil:
+	case f.Family != wire.RoCEv2 && f.Reaction.Acknowledged != nil:
 		return errors.New("its reaction point uses the ACKs of RoCEv2, and its transport is not RoCEv2")
 	case f.Payload != f.Family.Fit(f.Payload):
 		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))

@@ -195,8 +195,7 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 			e.port.Free(now, f)
 		case ends && e.sinks[k].answer != nil:
 			s := &e.sinks[k]
-			judge, _ := s.answer.(rp.Judge)
-			if why := refuses(now, judge, s.source, f, false); why != trace.NoReason {
+			if why := refuses(now, s.answer.Refuses, s.source, f, false); why != trace.NoReason {
 				e.port.Discard(now, f, why)
 				break
 			}
@@ -290,7 +289,7 @@ func (e *Endpoint) offer(now unit.Time, s *source) {
 	if s.filled || s.deadline() <= now {
 		s.advance(now, &e.rec)
 	}
-	if s.ownPacer.Sender != nil {
+	if s.ownPacer.reaction.Send != nil {
 		e.probe(now, &s.ownPacer, s)
 	}
 	again := unit.Never
@@ -492,7 +491,7 @@ func (e *Endpoint) Apply(now unit.Time, _ port.ID, change port.Change) {
 			e.lanes.arbiter = port.NewArbiter(c.Arbitration, e.lanes.data)
 		}
 	case port.ControlChange:
-		e.setControllers(now, c.Controllers.(map[uint32]rp.Controller))
+		e.setReactions(now, c.Reactions.(map[uint32]rp.Reaction))
 	}
 	e.port.Apply(now, change)
 	e.soon = now

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/node"
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -314,7 +315,7 @@ func TestNewRefuses(t *testing.T) {
 
 // The limiter follows the reaction point from the start on, whatever rate it was made
 // with.
-func TestLimiterFollowsTheController(t *testing.T) {
+func TestLimiterFollowsTheReactionPoint(t *testing.T) {
 	f := greedy(t, 7, gigabyte/4)
 	f.Limiter, f.Transport = node.NewInterPacketDelay(gigabyte), acked(5)
 	b := newBench(t, f).open()
@@ -326,11 +327,11 @@ func TestLimiterFollowsTheController(t *testing.T) {
 	}
 }
 
-// "Nil: no reaction point; the limiter keeps the rate that it was made with and SetRate
+// "Zero: no reaction point; the limiter keeps the rate that it was made with and SetRate
 // is never called."
 func TestLimiterKeepsItsOwnRate(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Limiter, f.Controller, f.Transport = node.NewInterPacketDelay(gigabyte/4), nil, acked(5)
+	f.Limiter, f.Reaction, f.Transport = node.NewInterPacketDelay(gigabyte/4), rp.Reaction{}, acked(5)
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	got := b.starts(7)
@@ -363,10 +364,10 @@ func (p *probe) Advance(now unit.Time) {
 
 // A reaction point that has deadlines is advanced at each of them, and its rate counts
 // at once; it is informed of each start.
-func TestControllerIsAdvanced(t *testing.T) {
+func TestReactionPointIsAdvanced(t *testing.T) {
 	p := &probe{next: at(5 * us), rate: gigabyte}
 	f := greedy(t, 7, gigabyte)
-	f.Controller, f.Transport = p, acked(100)
+	f.Reaction, f.Transport = of(p), acked(100)
 	b := newBench(t, f).open()
 	b.run(at(30 * us))
 	if diff := cmp.Diff([]unit.Time{at(5 * us), at(15 * us), at(25 * us)}, p.advanced); diff != "" {

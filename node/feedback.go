@@ -3,7 +3,6 @@ package node
 import (
 	"fmt"
 
-	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -29,7 +28,7 @@ func (e *Endpoint) refuses(now unit.Time, s *source, f *wire.Frame) trace.Reason
 	if g == nil {
 		g = &s.ownPacer
 	}
-	if why := refuses(now, g.Judge, s.Dst, f, s.Marks); why != trace.NoReason {
+	if why := refuses(now, g.reaction.Refuses, s.Dst, f, s.Marks); why != trace.NoReason {
 		return why
 	}
 	if e.limiters > 0 && !s.Limited && !g.limits() && e.limited() >= e.limiters {
@@ -54,13 +53,14 @@ func (e *Endpoint) limited() (n int) {
 }
 
 // refuses returns why a frame about a flow is not wanted, at the end of the flow whose peer
-// is the other one. The judge may be nil. With marks a CNP is wanted, unless the judge refuses it.
-func refuses(now unit.Time, by rp.Judge, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
+// is the other one. Its scheme may refuse none (nil). With marks a CNP is wanted, unless the scheme
+// refuses it.
+func refuses(now unit.Time, by func(unit.Time, wire.Frame) trace.Reason, peer wire.LID, f *wire.Frame, marks bool) trace.Reason {
 	if f.Kind.EndToEnd() && f.Src != peer {
 		return trace.Stranger
 	}
 	if by != nil {
-		return by.Refuses(now, *f)
+		return by(now, *f)
 	}
 	if f.Kind == wire.CNP && !marks {
 		return trace.NotAwaited
@@ -87,9 +87,9 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 
 // probe queues the own frames of the reaction point of a flow.
 func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
-	if g.Sender != nil && s != nil {
-		e.sendOf(now, g.Sender, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
-		g.due = g.controller.Deadline()
+	if g.reaction.Send != nil && s != nil {
+		e.sendOf(now, g.reaction.Controller, g.reaction.Send, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+		g.due = g.reaction.Deadline()
 	}
 }
 
@@ -115,7 +115,7 @@ func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	if s.answer != nil {
 		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
 		to.SetRoCE(s.cnp)
-		e.sendOf(now, s.answer, to)
+		e.sendOf(now, s.answer, s.answer.Send, to)
 	}
 	return s.deadline()
 }
@@ -134,9 +134,9 @@ const atOnce = 1 << 10
 
 // sendOf queues the own frames of a scheme: to gives the destination and the flow,
 // and the priority unless the scheme gives a higher one, and the RoCEv2 fields of a CNP.
-func (e *Endpoint) sendOf(now unit.Time, sender rp.Sender, to wire.Frame) {
+func (e *Endpoint) sendOf(now unit.Time, by any, send func(unit.Time) (wire.Frame, bool), to wire.Frame) {
 	for range atOnce {
-		f, ok := sender.Send(now)
+		f, ok := send(now)
 		if !ok {
 			return
 		}
@@ -149,7 +149,7 @@ func (e *Endpoint) sendOf(now unit.Time, sender rp.Sender, to wire.Frame) {
 		e.soon = now
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Message().Value)})
 	}
-	panic(fmt.Sprintf("node: %T has sent %d frames at %v, without an end", sender, atOnce, now))
+	panic(fmt.Sprintf("node: %T has sent %d frames at %v, without an end", by, atOnce, now))
 }
 
 // push queues a frame of the endpoint's own.

@@ -69,10 +69,10 @@ func FuzzEndpoint(f *testing.F) {
 		}
 		paced := node.Flow{
 			QP: 8, Dst: 9, Payload: 1024, Transport: acked(4), Start: at(3 * us), Stop: at(700 * us), Traffic: constant(t, at(3*us), gigabyte/3, 1044),
-			Limiter: node.NewInterPacketDelay(gigabyte), Controller: algorithm(t, "aimd", gigabyte),
+			Limiter: node.NewInterPacketDelay(gigabyte), Reaction: algorithm(t, "aimd", gigabyte),
 		}
 		lipd := greedy(t, 7, gigabyte)
-		lipd.Controller = algorithm(t, "lipd", gigabyte)
+		lipd.Reaction = algorithm(t, "lipd", gigabyte)
 		finite := greedy(t, 9, gigabyte)
 		finite.Transport, finite.Limiter = acked(2), node.NewTokenBucket(gigabyte, 4000)
 		finite.Traffic = generated(t, traffic.Config{Kind: traffic.Transfers, Rate: gigabyte / 4, Sizes: sizes(t, "1B:30 2048B:60 10000B:100"), Seed: 1})

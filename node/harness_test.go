@@ -56,21 +56,32 @@ func paperPort() port.Config {
 }
 
 // fixed is a reaction point that never changes its rate.
-func fixed(t testing.TB, r unit.Rate) rp.Controller { return algorithm(t, "fixed", r) }
+func fixed(t testing.TB, r unit.Rate) rp.Reaction { return algorithm(t, "fixed", r) }
 
-func algorithm(t testing.TB, name string, r unit.Rate) rp.Controller {
+func algorithm(t testing.TB, name string, r unit.Rate) rp.Reaction {
 	t.Helper()
 	for _, l := range rp.Algorithms() {
 		if l.Name == name {
-			c, err := l.New(param.Defaults(l.Params), rp.Site{Line: r, Length: 2068, Random: unit.NewRandom(1, 1)})
+			r, err := l.New(param.Defaults(l.Params), rp.Site{Line: r, Length: 2068, Random: unit.NewRandom(1, 1)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return c
+			return r
 		}
 	}
 	t.Fatalf("no algorithm %s", name)
-	return nil
+	return rp.Reaction{}
+}
+
+// of is the reaction point of a test, which may send its own frames.
+func of(c rp.Controller) rp.Reaction {
+	r := rp.Reaction{Controller: c}
+	if s, ok := c.(interface {
+		Send(now unit.Time) (wire.Frame, bool)
+	}); ok {
+		r.Send = s.Send
+	}
+	return r
 }
 
 // acked is the transport of InfiniBand.
@@ -78,7 +89,7 @@ func acked(window int) node.Transport { return node.Acknowledged{Window: window}
 
 // greedy is a flow that always has a packet, from the start of the run.
 func greedy(t testing.TB, qp uint32, r unit.Rate) node.Flow {
-	return node.Flow{QP: qp, Dst: there, Payload: 2048, Transport: acked(1), Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Controller: fixed(t, r)}
+	return node.Flow{QP: qp, Dst: there, Payload: 2048, Transport: acked(1), Stop: unit.Never, Limiter: node.NewInterPacketDelay(r), Reaction: fixed(t, r)}
 }
 
 // constant is the traffic of packets of n bytes on the link at rate r, from start on.

@@ -123,7 +123,7 @@ func TestLimitersOfALateEndpointAreToldTheTimeInOrder(t *testing.T) {
 		random := unit.NewRandom(seed, 0)
 		flows := []node.Flow{greedy(t, 7, gigabyte), greedy(t, 8, gigabyte/4), greedy(t, 9, gigabyte)}
 		for i, name := range []string{"lipd", "aimd", "fimd"} {
-			flows[i].Controller, flows[i].Transport = algorithm(t, name, gigabyte), acked(1+i*7)
+			flows[i].Reaction, flows[i].Transport = algorithm(t, name, gigabyte), acked(1+i*7)
 		}
 		flows[2].Limiter = node.NewTokenBucket(gigabyte, 5000)
 		b := newBench(t, flows...).open()

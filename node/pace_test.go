@@ -52,7 +52,7 @@ func TestPaceIsNeverExceeded(t *testing.T) {
 // The slower of pace and limiter counts.
 func TestPaceAndLimiter(t *testing.T) {
 	f := paced(t)
-	f.Limiter, f.Controller = greedy(t, 7, gigabyte/10).Limiter, greedy(t, 7, gigabyte/10).Controller
+	f.Limiter, f.Reaction = greedy(t, 7, gigabyte/10).Limiter, greedy(t, 7, gigabyte/10).Reaction
 	b := newBench(t, f).open()
 	b.run(at(50 * us))
 	if starts := b.starts(7); len(starts) < 3 || starts[1] != at(10*tp) || starts[2] != at(20*tp) {

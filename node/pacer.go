@@ -9,7 +9,7 @@ import (
 )
 
 // Pacer is a rate limiter that several flows of an endpoint share, with the reaction point that
-// governs it. If that is an rp.Limiting, a flow is put under the Pacer by the first feedback about
+// governs it. If that has Active, a flow is put under the Pacer by the first feedback about
 // it, and leaves with all others when the reaction point no longer limits ("Can work with a single
 // rate limiter. Alias all flows which have received negative feedback onto the rate limiter": "QCN:
 // Quantized Congestion Notification", Basic QCN). Otherwise its flows are always under it.
@@ -20,21 +20,20 @@ import (
 // Flows that have a packet take turns. The flow whose turn it is asks the limiter; the others wait
 // until its packet has gone.
 type Pacer struct {
-	Limiter    RateLimiter
-	Controller rp.Controller
+	Limiter  RateLimiter
+	Reaction rp.Reaction
 }
 
 // pacer is a rate limiter and its reaction point at work. A flow has its own; it is
 // under that, or under one that it shares.
 type pacer struct {
-	limiter    RateLimiter
-	controller rp.Controller // nil: nothing changes the rate
-	due        unit.Time     // when the controller has something to do; unit.Never: only feedback matters
-	rate       unit.Rate     // the last that was set at the limiter
-	flow       *source       // whose own pacer this is; nil: flows share it
-	rated      rated         // the limiter, where it reports its rate; else nil
-	rp.Extras                // of the controller
-	*shared                  // flow is nil
+	limiter  RateLimiter
+	due      unit.Time    // when the reaction point has something to do; unit.Never: only feedback matters
+	rate     unit.Rate    // the last that was set at the limiter
+	flow     *source      // whose own pacer this is; nil: flows share it
+	rated    rated        // the limiter, where it reports its rate; else nil
+	reaction *rp.Reaction // of the flow, or of those that share it; zero: nothing changes the rate
+	*shared               // flow is nil
 }
 
 // shared is what a pacer has in addition if flows share it.
@@ -43,7 +42,7 @@ type shared struct {
 	under   int            // how many of them are
 	turns   queue[*source] // those under it that have a packet, in the order of their turns
 	out     *source        // whose packet may go and has not yet gone
-	last    *source        // the one whose feedback the controller received last
+	last    *source        // the one whose feedback the reaction point received last
 	agenda  *agenda.Slots  // of the endpoint
 	slot    int            // of the pacer there
 }
@@ -51,34 +50,36 @@ type shared struct {
 // rated is a limiter that reports its rate.
 type rated interface{ Rate() unit.Rate }
 
-// newPacer returns the pacer of a limiter. Without a controller the limiter keeps its rate.
-func newPacer(l RateLimiter, c rp.Controller) pacer {
-	g := pacer{limiter: l, due: unit.Never}
+// newPacer returns the pacer of a limiter, with a reaction point that is its own. Without one the
+// limiter keeps its rate.
+func newPacer(l RateLimiter, r *rp.Reaction) pacer {
+	g := pacer{limiter: l, reaction: r, due: unit.Never}
 	g.rated, _ = l.(rated)
-	if c == nil {
+	if r.Controller == nil {
 		g.rate = g.limit()
 		return g
 	}
-	g.rate = c.Rate()
+	g.rate = r.Rate()
 	l.SetRate(0, g.rate)
-	if _, fixed := c.(*rp.Fixed); fixed {
-		return g // it has sent all that it ever sends
+	if _, fixed := r.Controller.(*rp.Fixed); fixed {
+		*r = rp.Reaction{} // it has sent all that it ever sends
+	} else {
+		g.due = r.Deadline()
 	}
-	g.controller, g.due = c, c.Deadline()
-	g.Extras = rp.ExtrasOf(c)
 	return g
 }
 
 // newShared returns a pacer that flows share, and its place in an agenda.
 func newShared(c *Pacer, a *agenda.Slots, slot int) *pacer {
-	g := newPacer(c.Limiter, c.Controller)
+	r := c.Reaction
+	g := newPacer(c.Limiter, &r)
 	g.shared = &shared{agenda: a, slot: slot}
 	a.Set(slot, g.due)
 	return &g
 }
 
 // limits reports whether flows are limited now that are not at other times.
-func (g *pacer) limits() bool { return g.Limiting != nil && g.Limiting.Active() }
+func (g *pacer) limits() bool { return g.reaction.Active != nil && g.reaction.Active() }
 
 // limit returns the rate of the limiter: the one that it reports, or else the one that it was
 // given; 0 if it is not known.
@@ -106,29 +107,30 @@ func (g *pacer) next(now unit.Time) {
 	}
 }
 
-// advance lets the controller do all that is due. The endpoint asks it for its own frames (probe).
+// advance lets the reaction point do all that is due. The endpoint asks it for its own frames
+// (probe).
 func (g *pacer) advance(now unit.Time, rec *trace.Recorder) {
 	if g.due <= now {
-		g.controller.Advance(now)
+		g.reaction.Advance(now)
 		g.settle(now, rec)
 	}
 }
 
-// feedback hands a frame that has come back to a flow to the controller.
+// feedback hands a frame that has come back to a flow to the reaction point.
 func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Recorder) {
 	if g.flow == nil {
 		g.about(now, s)
 	}
-	if g.controller == nil {
+	if g.reaction.Controller == nil {
 		return
 	}
-	if g.Acknowledged != nil && f.Kind == wire.Ack {
-		g.Acknowledged.Acked(now, s.measured(now, f, rec))
+	if g.reaction.Acknowledged != nil && f.Kind == wire.Ack {
+		g.reaction.Acknowledged.Acked(now, s.measured(now, f, rec))
 	} else {
-		g.controller.Feedback(now, *f)
+		g.reaction.Feedback(now, *f)
 	}
-	if g.Logger != nil {
-		if level, ok := g.Logger.Log(); ok {
+	if g.reaction.Log != nil {
+		if level, ok := g.reaction.Log(); ok {
 			rec.Emit(trace.Event{At: now, Kind: trace.CongestionLog, Flow: s.QP, PSN: f.PSN, A: int64(level)})
 		}
 	}
@@ -138,8 +140,8 @@ func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 // sent records that a packet of a flow has started.
 func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
-	if g.controller != nil {
-		g.controller.Sent(now, n)
+	if g.reaction.Controller != nil {
+		g.reaction.Sent(now, n)
 		g.settle(now, rec)
 	}
 	if g.flow == nil {
@@ -156,10 +158,10 @@ func (g *pacer) about(now unit.Time, s *source) {
 	g.agenda.Set(g.slot, now)
 }
 
-// settle notes the wish of the controller, and hands the controller's rate to the limiter.
+// settle notes the wish of the reaction point, and hands its rate to the limiter.
 func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
-	r := g.controller.Rate()
-	g.due = g.controller.Deadline()
+	r := g.reaction.Rate()
+	g.due = g.reaction.Deadline()
 	changed := r != g.rate
 	if changed {
 		g.rate = r
@@ -169,16 +171,16 @@ func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
 		}
 	}
 	if g.flow != nil {
-		if changed && g.Targeted != nil {
+		if changed && g.reaction.Target != nil {
 			g.flow.limitChanged(now, rec)
 		}
-		if a := g.Acknowledged; a != nil && a.Window() != g.flow.window.most {
+		if a := g.reaction.Acknowledged; a != nil && a.Window() != g.flow.window.most {
 			g.flow.window.most = a.Window()
 			g.flow.windowChanged(now, rec)
 		}
 		return
 	}
-	if over := g.Limiting != nil && !g.Limiting.Active(); changed || over && g.under > 0 {
+	if over := g.reaction.Active != nil && !g.reaction.Active(); changed || over && g.under > 0 {
 		for _, s := range g.members {
 			if s.pacer != g {
 				continue
@@ -198,7 +200,7 @@ func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
 
 // join brings a flow under the pacer, if that limits now.
 func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
-	if s.pacer == g || g.Limiting != nil && !g.Limiting.Active() {
+	if s.pacer == g || g.reaction.Active != nil && !g.reaction.Active() {
 		return
 	}
 	s.pacer = g
@@ -207,19 +209,19 @@ func (g *pacer) join(now unit.Time, s *source, rec *trace.Recorder) {
 	s.limitChanged(now, rec)
 }
 
-// setControllers gives flows other reaction points, by queue pair. Flows that share a limiter have
+// setReactions gives flows other reaction points, by queue pair. Flows that share a limiter have
 // the same one.
-func (e *Endpoint) setControllers(now unit.Time, of map[uint32]rp.Controller) {
+func (e *Endpoint) setReactions(now unit.Time, of map[uint32]rp.Reaction) {
 	for i := range e.sources {
 		s := &e.sources[i]
-		g, c := s.pacer, of[s.QP]
-		if c == nil || c == g.controller {
+		g, r := s.pacer, of[s.QP]
+		if r.Controller == nil || r.Controller == g.reaction.Controller {
 			continue
 		}
-		if h, ok := c.(rp.Heir); ok && g.controller != nil {
-			h.Inherit(now, g.controller)
+		if r.Inherit != nil && g.reaction.Controller != nil {
+			r.Inherit(now, g.reaction.Controller)
 		}
-		g.controller, g.Extras = c, rp.ExtrasOf(c)
+		*g.reaction = r
 		g.settle(now, &e.rec)
 		if g.flow == nil {
 			g.agenda.Set(g.slot, now)

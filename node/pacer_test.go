@@ -28,7 +28,7 @@ func reaction(t testing.TB, cycle unit.Size) *rp.QCN {
 // last goes to another destination. cycle is that of the byte counter.
 func sharing(t *testing.T, cycle unit.Size) (*bench, *rp.QCN) {
 	q := reaction(t, cycle)
-	g := &node.Pacer{Controller: q, Limiter: &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t}} // a packet that waits for the link, and the next
+	g := &node.Pacer{Reaction: q.Reaction(), Limiter: &strict{RateLimiter: node.NewTokenBucket(gigabyte, 2000), t: t}} // a packet that waits for the link, and the next
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		f := &flows[i]
@@ -145,7 +145,7 @@ func TestASharedLimiterRecoversForAll(t *testing.T) {
 // The limiter is that of all flows together: their packets start exactly when those of one
 // flow would, whoever has the turn. A flow that stops leaves its turn to the next.
 func TestTurnsTakeNoTime(t *testing.T) {
-	g := &node.Pacer{Controller: fixed(t, gigabyte/4), Limiter: &strict{RateLimiter: node.NewInterPacketDelay(gigabyte), t: t}}
+	g := &node.Pacer{Reaction: fixed(t, gigabyte/4), Limiter: &strict{RateLimiter: node.NewInterPacketDelay(gigabyte), t: t}}
 	flows := make([]node.Flow, 3)
 	for i := range flows {
 		flows[i] = node.Flow{QP: uint32(2 + i), Dst: there, Payload: 1000, Stop: unit.Never, Pacer: g, Limiter: node.NewInterPacketDelay(gigabyte)}

@@ -231,7 +231,7 @@ func (p *packets) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 	if !s.greedy || !s.active {
 		p.offered += uint64(n) // a greedy source that is active has them anyway
 	}
-	if a := s.ownPacer.Acknowledged; a != nil {
+	if a := s.ownPacer.reaction.Acknowledged; a != nil {
 		a.Lost(now)
 		s.ownPacer.settle(now, rec)
 	}

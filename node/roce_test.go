@@ -24,7 +24,7 @@ func roceFlow(p node.RoCEParams) node.Flow {
 	p.AckEvery = max(p.AckEvery, 1)
 	return node.Flow{
 		Family: wire.RoCEv2, Lane: 3, QP: 7, Dst: 2, Payload: 1024, Transport: node.RoCE{RoCEParams: p}, Stop: unit.Never,
-		Limiter: node.NewInterPacketDelay(gigabyte), Controller: rp.NewFixed(gigabyte),
+		Limiter: node.NewInterPacketDelay(gigabyte), Reaction: of(rp.NewFixed(gigabyte)),
 	}
 }
 
@@ -197,7 +197,7 @@ func TestRoCERefusals(t *testing.T) {
 	} {
 		var log events
 		flow, plain := roceFlow(node.RoCEParams{Timeout: unit.Millisecond}), roceFlow(node.RoCEParams{})
-		flow.Controller = nil
+		flow.Reaction = rp.Reaction{}
 		plain.Family, plain.Transport, plain.QP = wire.Ethernet, node.Datagrams{}, 8
 		e, err := node.New(node.Config{
 			LID: 1, Port: ethernetPort(), Flows: []node.Flow{flow, plain},

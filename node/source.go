@@ -11,30 +11,30 @@ import (
 
 // Flow configures the source of one flow.
 type Flow struct {
-	Family     wire.Family       // of its frames
-	Transport  Transport         // handles packets in flight
-	Lane       uint8             // of its frames; on Ethernet the priority, on InfiniBand with several data lanes that of the SL
-	SL         uint8             // service level of its packets on InfiniBand
-	Tagged     bool              // Ethernet: its frames have a CN-TAG
-	QP         uint32            // queue pair at both ends; it names the flow
-	Dst        wire.LID          // where it goes
-	Payload    uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
-	Start      unit.Time         // when it becomes active
-	Stop       unit.Time         // when it stops offering packets; unit.Never: it continues
-	Traffic    traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread supplies them
-	Bodies     BodySource        // supplies its packets, instead of Traffic, with bodies of up to Payload; nil: padding
-	Pace       unit.Rate         // greedy: it never offers more, and catches up by one packet that it could not send; 0: any rate
-	Limiter    RateLimiter       // decides when a packet may start; it is first given the rate of the Controller, then each change
-	Controller rp.Controller     // nil: no reaction point; the limiter keeps its initial rate, and SetRate is never called
-	Marks      bool              // its reaction point accepts CNPs, unless it is a Judge and refuses them
-	Limited    bool              // it has a rate limiter at all times, whatever feedback it receives
-	Listener   Listener          // receives the feedback for the source; may be nil
-	Pacer      *Pacer            // may govern it instead of Limiter and Controller; nil: none
+	Family    wire.Family       // of its frames
+	Transport Transport         // handles packets in flight
+	Lane      uint8             // of its frames; on Ethernet the priority, on InfiniBand with several data lanes that of the SL
+	SL        uint8             // service level of its packets on InfiniBand
+	Tagged    bool              // Ethernet: its frames have a CN-TAG
+	QP        uint32            // queue pair at both ends; it names the flow
+	Dst       wire.LID          // where it goes
+	Payload   uint32            // of each packet, in bytes; a multiple of 4, on Ethernet anything from wire.MinMSDU to wire.MaxMSDU
+	Start     unit.Time         // when it becomes active
+	Stop      unit.Time         // when it stops offering packets; unit.Never: it continues
+	Traffic   traffic.Generator // its arrivals; nil: greedy, there is always a packet, unless a Spread supplies them
+	Bodies    BodySource        // supplies its packets, instead of Traffic, with bodies of up to Payload; nil: padding
+	Pace      unit.Rate         // greedy: it never offers more, and catches up by one packet that it could not send; 0: any rate
+	Limiter   RateLimiter       // decides when a packet may start; it is first given the rate of the Reaction, then each change
+	Reaction  rp.Reaction       // zero: no reaction point; the limiter keeps its initial rate, and SetRate is never called
+	Marks     bool              // its reaction point accepts CNPs, unless it refuses them
+	Limited   bool              // it has a rate limiter at all times, whatever feedback it receives
+	Listener  Listener          // receives the feedback for the source; may be nil
+	Pacer     *Pacer            // may govern it instead of Limiter and Reaction; nil: none
 }
 
 // sends reports whether a reaction point of the flow sends its own frames.
 func (f *Flow) sends() bool {
-	return rp.ExtrasOf(f.Controller).Sender != nil || f.Pacer != nil && rp.ExtrasOf(f.Pacer.Controller).Sender != nil
+	return f.Reaction.Send != nil || f.Pacer != nil && f.Pacer.Reaction.Send != nil
 }
 
 // Spread is traffic with several destinations: an arrival To k belongs to the flow Flows[k] of the
@@ -81,16 +81,17 @@ type source struct {
 // that it had keeps its memory.
 func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 	*s = source{Flow: f, framing: e.port.Framing(), greedy: f.Traffic == nil && f.Bodies == nil, fresh: true, block: port.Idle,
-		ownPacer: newPacer(f.Limiter, f.Controller), reorders: e.reorders, slot: slot, workload: p,
+		reorders: e.reorders, slot: slot, workload: p,
 		packets: packets{ends: queue[transfer]{ring: s.packets.ends.ring}}}
 	if e.lanes != nil {
 		s.Lane = e.lanes.slToVL.Of(s.SL)
 	}
+	s.ownPacer = newPacer(f.Limiter, &s.Reaction)
 	s.ownPacer.flow, s.pacer = s, &s.ownPacer
 	s.frame = wire.Frame{Kind: wire.Data, Family: f.Family, Lane: s.Lane, DSCP: f.SL, Tagged: f.Tagged, Src: e.lid, Dst: f.Dst,
 		QP: f.QP, Payload: f.Payload}
 	s.sender = f.Transport.sender(s, e)
-	if a := s.ownPacer.Acknowledged; a != nil {
+	if a := s.ownPacer.reaction.Acknowledged; a != nil {
 		s.window.most = a.Window()
 	}
 	s.next.At, s.paced, s.due = unit.Never, f.Start, f.Start
@@ -106,14 +107,14 @@ func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 func (s *source) mayShare(g *pacer) {
 	s.sharedPacer = g
 	g.members = append(g.members, s)
-	if g.Limiting == nil {
+	if g.reaction.Active == nil {
 		s.pacer = g
 		g.under++
 	}
 }
 
-// advance does all that is due: it becomes active, offers packets and stops, has the controller do
-// its part, and the sender too.
+// advance does all that is due: it becomes active, offers packets and stops, has the reaction point
+// do its part, and the sender too.
 func (s *source) advance(now unit.Time, rec *trace.Recorder) {
 	if s.due <= now {
 		s.begin(now, rec)
@@ -206,8 +207,8 @@ func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.wind
 // length on the link. It is stamped with now.
 func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := s.sender.complete(now, f)
-	if t := s.pacer.Tagger; t != nil && f.Payload > 0 {
-		*f = t.Tag(*f)
+	if tag := s.pacer.reaction.Tag; tag != nil && f.Payload > 0 {
+		*f = tag(*f)
 		n = s.framing.Length(f)
 	}
 	return n
@@ -258,8 +259,8 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	limit := s.pacer.limit()
 	target := limit
-	if t := s.pacer.Targeted; t != nil {
-		target = t.Target()
+	if of := s.pacer.reaction.Target; of != nil {
+		target = of()
 	}
 	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))
 }

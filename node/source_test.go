@@ -43,7 +43,7 @@ func TestGreedyWithWindowOne(t *testing.T) {
 // marked one.
 func TestMarkedACKSlowsTheNextPacket(t *testing.T) {
 	f := greedy(t, 7, gigabyte)
-	f.Controller = algorithm(t, "lipd", gigabyte)
+	f.Reaction = algorithm(t, "lipd", gigabyte)
 	b := newBench(t, f).echoing(2200 * ns).open()
 	b.marked = func(psn uint32) bool { return psn == 1 || psn == 2 }
 	b.run(at(24 * us))

@@ -34,7 +34,7 @@ func TestConnectionsOfOneQueuePair(t *testing.T) {
 		events, ends := [2]bench{}, [2]*node.Endpoint{}
 		for self := range ends {
 			w := node.Workload{Flow: f, Members: members, Self: self, Range: node.QPRange{First: 9, Each: 1}, Open: 1,
-				Pacing: func(uint32) (node.RateLimiter, rp.Controller) {
+				Pacing: func(uint32) (node.RateLimiter, rp.Reaction) {
 					return node.NewInterPacketDelay(gigabyte), fixed(t, gigabyte)
 				}}
 			if self == 0 {

@@ -16,7 +16,7 @@ import (
 func lossy(t *testing.T, transport node.Transport, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
 	t.Helper()
 	const rate = 8e9 * unit.BitPerSecond
-	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: transport, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Controller: rp.NewFixed(rate)}
+	flow := node.Flow{QP: 7, Dst: 2, Payload: 2048, Transport: transport, Stop: unit.Never, Limiter: node.NewInterPacketDelay(rate), Reaction: of(rp.NewFixed(rate))}
 	return over(t, paperPort(), flow, end, lose)
 }
 

@@ -143,7 +143,7 @@ func (n *notified) Feedback(_ unit.Time, f wire.Frame) {
 func TestNotificationReachesTheReactionPoint(t *testing.T) {
 	p := &notified{probe: probe{next: unit.Never, rate: gigabyte}}
 	f := greedy(t, 7, gigabyte)
-	f.Family, f.Transport, f.Payload, f.Controller = wire.Ethernet, node.Datagrams{}, 1000, p
+	f.Family, f.Transport, f.Payload, f.Reaction = wire.Ethernet, node.Datagrams{}, 1000, of(p)
 	b := newBench(t, f).open()
 	b.run(at(2500 * ns))
 	cnm := wire.Frame{Kind: wire.Notification, Src: there, Dst: here, QP: 7, PSN: 1, Extension: wire.ExtensionOf(wire.SampleExtension{Fb: 30, Octets: 64})}

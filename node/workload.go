@@ -20,19 +20,19 @@ import (
 // a time, and further ones wait for one that ends. So the memory of a workload depends on the
 // number of open transfers, not on the number of members.
 type Workload struct {
-	Flow    Flow                                         // the fields that all its flows share: not QP, Dst, Traffic, Limiter and Controller
-	Traffic traffic.Backlog                              // its transfers, to members by their index; nil: it only receives
-	Program schedule.Program                             // of its rank, instead of Traffic: each member is a rank
-	Members []wire.LID                                   // all members, the same at each of them
-	Self    int                                          // the index of this endpoint
-	Range   QPRange                                      // the queue pairs of all members
-	Tagged  bool                                         // messages of the Program carry their tags
-	Patient unit.Duration                                // how long a rank of the Program waits at its end before it reports that
-	End     unit.Time                                    // the last instant, at which ranks report; 0: they do not
-	Open    int                                          // how many transfers it sends at a time, at most Range.Each; with a Program at least the number of peers
-	Pacing  func(qp uint32) (RateLimiter, rp.Controller) // returns a new limiter, and a reaction point or nil
-	Answer  func(qp uint32) rp.Answerer                  // returns the Answerer of a flow that ends here; nil: there are no answers
-	Linger  unit.Duration                                // how long a destination acknowledges packets that arrive again; 0: links lose nothing
+	Flow    Flow                                       // the fields that all its flows share: not QP, Dst, Traffic, Limiter and Reaction
+	Traffic traffic.Backlog                            // its transfers, to members by their index; nil: it only receives
+	Program schedule.Program                           // of its rank, instead of Traffic: each member is a rank
+	Members []wire.LID                                 // all members, the same at each of them
+	Self    int                                        // the index of this endpoint
+	Range   QPRange                                    // the queue pairs of all members
+	Tagged  bool                                       // messages of the Program carry their tags
+	Patient unit.Duration                              // how long a rank of the Program waits at its end before it reports that
+	End     unit.Time                                  // the last instant, at which ranks report; 0: they do not
+	Open    int                                        // how many transfers it sends at a time, at most Range.Each; with a Program at least the number of peers
+	Pacing  func(qp uint32) (RateLimiter, rp.Reaction) // returns a new limiter, and a reaction point or none
+	Answer  func(qp uint32) rp.Answerer                // returns the Answerer of a flow that ends here; nil: there are no answers
+	Linger  unit.Duration                              // how long a destination acknowledges packets that arrive again; 0: links lose nothing
 }
 
 // QPRange is the queue pairs of a workload: Each of them for each member in turn.
@@ -99,7 +99,7 @@ func (p *Workload) check(kind port.FlowControl) error {
 		return fmt.Errorf("it has no limiters")
 	}
 	f := p.Flow
-	f.Limiter, f.Controller = p.Pacing(f.QP)
+	f.Limiter, f.Reaction = p.Pacing(f.QP)
 	return f.check(kind)
 }
 
@@ -177,7 +177,7 @@ func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	f := p.Flow
 	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%p.rounds())
 	f.Dst, f.Start, f.Stop = p.Members[to], now, unit.Never
-	f.Limiter, f.Controller = p.Pacing(f.QP)
+	f.Limiter, f.Reaction = p.Pacing(f.QP)
 	e.newSource(s, f, s.slot, p)
 	p.used[i]++
 	s.greedy, s.active, s.due = false, true, unit.Never

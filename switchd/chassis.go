@@ -195,7 +195,7 @@ func (c *chassis) restart(now unit.Time) {
 
 // points are the congestion points of a switch. A kind that it does not have is nil.
 type points struct {
-	marker   cp.Marker
+	marking  cp.Marking
 	notifier cp.Notifier
 	dropper  cp.Dropper
 	cell     unit.Size // queues are counted in cells of this size; 0: they are not
@@ -207,13 +207,13 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marker, all.Notifier, all.Dropper, all.Cell, all != (cp.Made{})}
+	*p = points{all.Marking, all.Notifier, all.Dropper, all.Cell, all.Marker != nil || all.Notifier != nil || all.Dropper != nil}
 	return err
 }
 
 func (p *points) reset() {
-	if p.marker != nil {
-		p.marker.Reset()
+	if p.marking.Marker != nil {
+		p.marking.Reset()
 	}
 	if p.notifier != nil {
 		p.notifier.Reset()

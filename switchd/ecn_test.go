@@ -104,7 +104,9 @@ func (careless) Reset() {}
 func TestMarksOfPacketsThatMayNotBeMarked(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		for _, may := range []bool{true, false} {
-			maker := func(int, *trace.Recorder) (cp.Made, error) { return cp.Made{Marker: careless{comes}}, nil }
+			maker := func(int, *trace.Recorder) (cp.Made, error) {
+				return cp.Made{Marking: cp.Marking{Marker: careless{comes}}}, nil
+			}
 			_, p := burst(t, maker, 10, may)
 			want := 10
 			if may {

@@ -193,7 +193,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	sl.state = sending
 	if sl.frame.Kind == wire.Data {
 		out.lanes[sl.frame.Lane].blocks -= int32(sl.frame.Blocks())
-		if s.marker != nil {
+		if s.marking.Marker != nil {
 			note.Reason = s.sampleLeaving(now, sl)
 		}
 		if !s.countSending {
@@ -209,12 +209,12 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 // marked here.
 func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	came := sl.frame.FECN && sl.reason == 0 // marked before it arrived here
-	why := s.marker.Dequeue(now, &sl.frame, s.queue(sl))
+	why := s.marking.Dequeue(now, &sl.frame, s.queue(sl))
 	if sl.reason == 0 {
 		sl.reason = uint8(why)
 	}
-	if s.starver != nil {
-		sl.starve = s.starver.Starve(s.queue(sl), s.ports[sl.input].Transmitter().Serialise(sl.length))
+	if s.marking.Starve != nil {
+		sl.starve = s.marking.Starve(s.queue(sl), s.ports[sl.input].Transmitter().Serialise(sl.length))
 	}
 	if sl.reason == 0 || came {
 		return 0

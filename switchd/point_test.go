@@ -76,7 +76,7 @@ func newStory(t *testing.T, change func(*Config)) *story {
 		t.Fatal(err)
 	}
 	s.sw = sw
-	sw.marker = s.w
+	sw.marking.Marker = s.w
 	return s
 }
 

@@ -26,8 +26,8 @@ func (s *OutputQueued) sample(now unit.Time, p int, id int32) {
 	}
 	s.enqueue(now, id, sl)
 	queue := s.queueOf(sl)
-	if s.marker != nil {
-		s.marker.Enqueue(now, &sl.frame, queue)
+	if s.marking.Marker != nil {
+		s.marking.Enqueue(now, &sl.frame, queue)
 		if sl.reason = 0; sl.frame.FECN && !was {
 			sl.reason = uint8(trace.EarlyMark)
 		}
@@ -92,9 +92,9 @@ func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
 func (s *OutputQueued) sampleLeaving(now unit.Time, sl *slot) (why trace.Reason) {
 	queue := s.queueOf(sl)
 	queue.Leaving = true
-	if s.marker != nil {
+	if s.marking.Marker != nil {
 		was := sl.frame.FECN
-		why = s.marker.Dequeue(now, &sl.frame, queue)
+		why = s.marking.Dequeue(now, &sl.frame, queue)
 		s.marked(now, sl, was)
 	}
 	if s.notifier != nil && sl.frame.Payload > 0 {

@@ -48,10 +48,9 @@ type Switch struct {
 	ingress      []ingress
 	slToVL       []port.SLToVL   // by input and output; nil: all links have one data lane
 	life         []unit.Duration // by output: how long a frame may wait for credit at the head of a lane; 0: for ever; nil: everywhere
-	starver      cp.Starver      // the marker, if it is one
 	congested    []unit.Duration // by output, under earlier markers; nil: there were none
 	points
-	starved []starved // by input, with a starver
+	starved []starved // by input, with a marker that starves
 	bypass  int
 	packet  int
 	fullest int   // the occupancy of an input buffer that counts as full; 0: its whole room
@@ -84,7 +83,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 // still.
 func (s *Switch) setPoints(maker cp.Maker) error {
 	err := s.points.make(maker, len(s.ports), &s.rec)
-	if s.starver, _ = s.marker.(cp.Starver); s.starver != nil && s.starved == nil {
+	if s.marking.Starve != nil && s.starved == nil {
 		s.starved = make([]starved, len(s.ports))
 	}
 	return err
@@ -126,13 +125,13 @@ func (s *Switch) Apply(now unit.Time, at port.ID, change port.Change) {
 }
 
 // Congested returns for how long an output has been congested up to now, if the congestion point
-// knows (cp.Timed).
+// knows.
 func (s *Switch) Congested(now unit.Time, p port.ID) (d unit.Duration) {
 	if int(p) < len(s.congested) {
 		d = s.congested[p]
 	}
-	if t, ok := s.marker.(cp.Timed); ok {
-		d += t.Congested(now, int(p))
+	if s.marking.Congested != nil {
+		d += s.marking.Congested(now, int(p))
 	}
 	return d
 }
@@ -296,7 +295,7 @@ func (s *Switch) admit(now unit.Time, p int) {
 	if s.egress[sl.output].sending == none { // otherwise the frame waits for the link, which is recorded
 		s.serve(now, int(sl.output))
 	}
-	if s.marker != nil && sl.frame.Kind == wire.Data {
-		s.marker.Enqueue(now, &sl.frame, s.queue(sl))
+	if s.marking.Marker != nil && sl.frame.Kind == wire.Data {
+		s.marking.Enqueue(now, &sl.frame, s.queue(sl))
 	}
 }

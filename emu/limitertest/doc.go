@@ -16,11 +16,11 @@
 // waits for an instant instead of returning it is found. These cases take some seconds; go test
 // -short leaves them out.
 //
-// RunController puts reaction points into loops with a bottleneck: storms of congestion, a
+// RunReaction puts reaction points into loops with a bottleneck: storms of congestion, a
 // link that is cut, feedback lost, repeated and out of order, hours of rest, several sources.
 //
 //	func TestMyAlgorithm(t *testing.T) {
-//		limitertest.RunController(t, func(s rp.Site) rp.Controller { return mine.New(s.Line) }, nil)
+//		limitertest.RunReaction(t, func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: mine.New(s.Line)} }, nil)
 //	}
 //
 // # Limitations

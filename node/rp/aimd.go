@@ -27,7 +27,7 @@ type MultiplicativeParams struct {
 func aimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "aimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and adds to it without marks (Santos, Turner and Janakiraman)"},
-		func(p MultiplicativeParams, s Site) Controller { return newAIMD(p, s) })
+		func(p MultiplicativeParams, s Site) Reaction { return Reaction{Controller: newAIMD(p, s)} })
 }
 
 func newAIMD(p MultiplicativeParams, s Site) *AIMD {
@@ -53,7 +53,7 @@ type FIMD struct{ multiplicative }
 func fimdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fimd", Feedback: Echoes,
 		Doc: "divides the rate by a factor per mark, and recovers faster the lower the rate is (Santos, Turner and Janakiraman)"},
-		func(p MultiplicativeParams, s Site) Controller { return newFIMD(p, s) })
+		func(p MultiplicativeParams, s Site) Reaction { return Reaction{Controller: newFIMD(p, s)} })
 }
 
 func newFIMD(p MultiplicativeParams, s Site) *FIMD {

@@ -26,7 +26,7 @@ type Algorithm struct {
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
 	// a struct of the type of Params.
-	New func(params any, s Site) (Controller, error)
+	New func(params any, s Site) (Reaction, error)
 	// Answer returns the Answerer of a flow at its destination; nil: nothing does.
 	Answer func(params any, s Site) (Answerer, error)
 }
@@ -55,7 +55,7 @@ const (
 	Echoes                 // marks that ACKs carry back
 	Notifications          // their own frames, from congestion points
 	Marks                  // the destination's own frames about marked packets: CNPs on RoCEv2
-	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the Controller is an Acknowledged
+	Delays                 // round trips, which the stamps of ACKs of RoCEv2 measure: the reaction point is Acknowledged
 )
 
 // Site is the place of a reaction point or an Answerer.
@@ -140,12 +140,12 @@ func Algorithms() []Algorithm {
 
 // row completes a row of the table by the function that makes the algorithm of its parameters. A
 // scenario has checked their ranges: New only checks whether they fit the site.
-func row[P any](l Algorithm, make func(P, Site) Controller) Algorithm {
+func row[P any](l Algorithm, make func(P, Site) Reaction) Algorithm {
 	var zero P
 	l.Params = zero
-	l.New = func(params any, s Site) (Controller, error) {
+	l.New = func(params any, s Site) (Reaction, error) {
 		if err := s.fits(params); err != nil {
-			return nil, err
+			return Reaction{}, err
 		}
 		return make(params.(P), s), nil
 	}

@@ -174,7 +174,7 @@ func bcnAlgorithm() Algorithm {
 	trials := []Trial{{}, {Name: "with the enhancement", Marking: []string{"bottleneck=true"}}}
 	return row(Algorithm{Name: "bcn", Also: []string{"ecm"}, Feedback: Notifications,
 		Doc: "increases the rate additively and decreases it multiplicatively by BCN messages, on Ethernet", Trials: trials},
-		func(p BCNParams, s Site) Controller { return newBCN(p.BCNLimiter, s) })
+		func(p BCNParams, s Site) Reaction { return newBCN(p.BCNLimiter, s).Reaction() })
 }
 
 // BCN is the reaction point of Backward Congestion Notification (slide "AIMD Algorithm"):
@@ -204,6 +204,11 @@ func NewBCN(c BCNLimiter, s Site) (*BCN, error) { return checked(c, s, newBCN) }
 
 func newBCN(c BCNLimiter, s Site) *BCN {
 	return &BCN{c: c, site: s, rate: s.Line, ru: float64(c.Ru), restart: unit.Never, drifts: unit.Never}
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (b *BCN) Reaction() Reaction {
+	return Reaction{Controller: b, Target: b.Target, Tag: b.Tag, Active: b.Active}
 }
 
 // Rate returns the rate; 0 while the flow is stopped.

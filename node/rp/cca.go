@@ -238,7 +238,7 @@ func ccaAlgorithm() Algorithm {
 	return row(Algorithm{Name: "cca", Also: []string{"ibta", "a10"}, Feedback: Echoes,
 		Doc:    "delays packets by a table, at an index that BECNs raise and a timer lowers (InfiniBand, Annex A10)",
 		Trials: []Trial{{Point: "cca"}, {Name: "threshold 8", Point: "cca", Marking: []string{"threshold=8"}}}},
-		func(p CCAParams, s Site) Controller { return newCCA(p, s) })
+		func(p CCAParams, s Site) Reaction { return newCCA(p, s).Reaction() })
 }
 
 // CCA is the reaction point of InfiniBand's congestion control: an index into a table,
@@ -289,6 +289,11 @@ func newCCA(p CCAParams, s Site) *CCA {
 	c.settle()
 	c.floor = c.rate
 	return c
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (c *CCA) Reaction() Reaction {
+	return Reaction{Controller: c, Target: c.Target, Join: c.Join, Log: c.Log, Inherit: c.Inherit}
 }
 
 // Join notes the service level of a flow. The first flow of each sets the increase, timer and

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/wire"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -31,6 +32,9 @@ func NewNotificationPoint(p DCQCNParams, s Site) (*NotificationPoint, error) {
 	}
 	return n, nil
 }
+
+// Refuses returns that it takes in all frames.
+func (*NotificationPoint) Refuses(unit.Time, wire.Frame) trace.Reason { return trace.NoReason }
 
 // Receive takes in a packet of the flow.
 func (n *NotificationPoint) Receive(now unit.Time, f wire.Frame) {

@@ -164,7 +164,7 @@ func dcqcnAlgorithm() Algorithm {
 	l := row(Algorithm{Name: "dcqcn", Feedback: Marks,
 		Doc:    "is the algorithm of RoCEv2: destinations answer marked packets by CNPs, which cut the rate by a share that grows with their frequency; a byte counter and a timer raise it",
 		Trials: trials},
-		func(p DCQCNParams, s Site) Controller { return newDCQCN(p, s) })
+		func(p DCQCNParams, s Site) Reaction { return newDCQCN(p, s).Reaction() })
 	l.Answer = func(params any, s Site) (Answerer, error) { return NewNotificationPoint(params.(DCQCNParams), s) }
 	return l
 }
@@ -226,6 +226,11 @@ func newDCQCN(p DCQCNParams, s Site) *DCQCN {
 		d.ai, d.hai = d.ai*d.line/float64(p.IncreasePer), d.hai*d.line/float64(p.IncreasePer)
 	}
 	return d
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (d *DCQCN) Reaction() Reaction {
+	return Reaction{Controller: d, Target: d.Target, Active: d.Active, Refuses: d.Refuses}
 }
 
 // Rate returns the current rate.

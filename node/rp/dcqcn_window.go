@@ -36,8 +36,11 @@ func dcqcnWindowAlgorithm() Algorithm {
 		Name: "dcqcn-window", Also: []string{"dcqcn-vwin"}, Feedback: Marks,
 		Doc:    "is DCQCN with a window of the rate times the maximum round trip without queues, on RoCEv2",
 		Trials: dcqcnAlgorithm().Trials,
-	}, func(p DCQCNWindowParams, s Site) Controller {
-		return &DCQCNWindow{DCQCN: newDCQCN(p.DCQCNParams, s), params: p, line: s.Line}
+	}, func(p DCQCNWindowParams, s Site) Reaction {
+		d := &DCQCNWindow{DCQCN: newDCQCN(p.DCQCNParams, s), params: p, line: s.Line}
+		r := d.DCQCN.Reaction()
+		r.Controller, r.Acknowledged = d, d
+		return r
 	})
 	answer := dcqcnAlgorithm().Answer
 	l.Answer = func(params any, s Site) (Answerer, error) { return answer(params.(DCQCNWindowParams).DCQCNParams, s) }

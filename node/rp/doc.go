@@ -5,10 +5,11 @@
 // that arrived, and decides the rate of the flow; the rate limiter (package node) turns the rate
 // into instants.
 //
-// An algorithm of your own is a type with the methods of Controller. A program passes it to a run
-// in emu.Schemes, and to its tests in limitertest.RunController. A permanent algorithm has a row in
-// Algorithms, and its parameters in a struct (Algorithm.Params). Each algorithm of the table can
-// also be made directly: NewQCN with QCNParams, and so on.
+// An algorithm of your own is a type with the methods of Controller, which is handed on in a
+// Reaction. A program passes it to a run in emu.Schemes, and to its tests in
+// limitertest.RunReaction. A permanent algorithm has a row in Algorithms, and its parameters in a
+// struct (Algorithm.Params). Each algorithm of the table can also be made directly: NewQCN with
+// QCNParams, and so on.
 //
 // The algorithms of HPL-2002-224 and the reports around it (Santos, Turner, Janakiraman) follow one
 // design rule: one packet time at the lowest rate after a mark, the rate is back at its old value.
@@ -23,22 +24,21 @@
 // limited flow measures how much of the flow is in the fabric, and the algorithm of BCN uses that,
 // too.
 //
-// # Optional interfaces
+// # What an algorithm may do in addition
 //
-// Algorithm.Feedback chooses the feedback that a Controller receives. The rest is optional; most
-// algorithms need none of it. A Controller may also be
+// Algorithm.Feedback chooses the feedback that a Controller receives. The other fields of a
+// Reaction are functions that most algorithms do not need: it may
 //
-//   - an Acknowledged: it receives each ACK, and limits the bytes in flight
-//   - a Judge: it refuses some feedback; an Answerer may be one, too
-//   - a Tagger: it changes data frames; Traits.Frame has their greatest length
-//   - a Sender of its own frames, such as probes; Traits.Sends declares them
-//   - a Limiting, and a Joined: it governs a group of flows, which Traits.By and Traits.Key form
-//   - an Heir: during a run it takes over the state of the one before it
-//   - a Targeted, and a Logger: results show its target rate, and its log of congestion
-//   - a Wrapper of another Controller, whose optional interfaces it passes on
+//   - use each ACK, and limit the bytes in flight (Acknowledged)
+//   - refuse some feedback (Refuses)
+//   - change data frames (Tag); Traits.Frame has their greatest length
+//   - send its own frames, such as probes (Send); Traits.Sends declares them
+//   - govern a group of flows (Active, Join), which Traits.By and Traits.Key form
+//   - take over, during a run, the state of the one before it (Inherit)
+//   - have results show its target rate, and its log of congestion (Target, Log)
 //
 // Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the
-// frames of the Sender at the source. A struct of parameters may be a Traited (properties that
+// frames that the reaction point sends. A struct of parameters may be a Traited (properties that
 // follow from the values), a SiteChecker (values that are invalid at a link), a param.Completer
 // (defaults that follow from others) and a param.Explainer (text for the reference).
 //

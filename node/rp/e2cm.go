@@ -107,7 +107,7 @@ func e2cmAlgorithm() Algorithm {
 	l := row(Algorithm{Name: "e2cm", Feedback: Notifications,
 		Doc:    "is BCN with ECM's parameters, and probes each limited flow for its bytes in the fabric, on Ethernet",
 		Trials: trials},
-		func(p E2CMParams, s Site) Controller { return newE2CM(p, s) })
+		func(p E2CMParams, s Site) Reaction { return newE2CM(p, s).Reaction() })
 	l.Answer = func(params any, s Site) (Answerer, error) { return newReflector(params.(E2CMParams), s), nil }
 	return l
 }
@@ -229,6 +229,11 @@ func NewE2CM(p E2CMParams, s Site) (*E2CM, error) { return checked(p, s, newE2CM
 
 func newE2CM(p E2CMParams, s Site) *E2CM {
 	return &E2CM{BCN: *newBCN(p.BCNLimiter, s), p: p, least: math.MaxInt64}
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (e *E2CM) Reaction() Reaction {
+	return Reaction{Controller: e, Target: e.Target, Tag: e.Tag, Active: e.Active, Send: e.Send, Refuses: e.Refuses}
 }
 
 // Sent counts the bytes of a limited flow.

@@ -72,7 +72,7 @@ func hpccAlgorithm() Algorithm {
 		Name: "hpcc", Feedback: Delays,
 		Doc:    "sets a window by in-band telemetry of each output (bytes sent, queue length, time, rate), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}, Control: []string{"exact=true"}}},
-	}, func(p HPCCParams, s Site) Controller { return newHPCC(p, s) })
+	}, func(p HPCCParams, s Site) Reaction { return newHPCC(p, s).Reaction() })
 }
 
 // HPCC is the reaction point of HPCC (Li et al. 2019, Algorithm 1). With each ACK it measures, of
@@ -116,6 +116,11 @@ func newHPCC(p HPCCParams, s Site) *HPCC {
 	h.set(h.most)
 	h.reference = h.window
 	return h
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (h *HPCC) Reaction() Reaction {
+	return Reaction{Controller: h, Acknowledged: h}
 }
 
 // set stores a window and its rate.

@@ -187,11 +187,11 @@ func TestHPCCRefusesSites(t *testing.T) {
 func TestDCQCNWindow(t *testing.T) {
 	for _, variable := range []bool{true, false} {
 		p := DCQCNWindowParams{DCQCNParams: preset("paper"), BaseRTT: 13 * us, Variable: variable}
-		c, err := dcqcnWindowAlgorithm().New(p, Site{Line: 100e9, Length: 1000})
+		r, err := dcqcnWindowAlgorithm().New(p, Site{Line: 100e9, Length: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := c.(*DCQCNWindow)
+		d := r.Controller.(*DCQCNWindow)
 		if d.Window() != 162_500 {
 			t.Errorf("it begins with %v", d.Window())
 		}

@@ -29,7 +29,7 @@ type LIPDParams struct{ Ratio }
 func lipdAlgorithm() Algorithm {
 	return row(Algorithm{Name: "lipd", Feedback: Echoes,
 		Doc: "lengthens the inter-packet delay by a packet time per mark, and shortens it proportionally without marks (Santos, Turner and Janakiraman)"},
-		func(p LIPDParams, s Site) Controller { return newLIPD(p, s) })
+		func(p LIPDParams, s Site) Reaction { return Reaction{Controller: newLIPD(p, s)} })
 }
 
 func newLIPD(p LIPDParams, s Site) *LIPD {

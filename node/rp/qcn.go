@@ -80,7 +80,7 @@ func qcnAlgorithm() Algorithm {
 	trials := []Trial{{Name: "with timer", Marking: named},
 		{Name: "without timer", Control: []string{"timer=none"}, Marking: named}}
 	return row(Algorithm{Name: "qcn", Feedback: Notifications, Doc: "is the algorithm of IEEE 802.1Qau, on Ethernet; defaults named rpg... are from its MIB, IEEE8021-CN-MIB", Trials: trials},
-		func(p QCNParams, s Site) Controller { return newQCN(p, s) })
+		func(p QCNParams, s Site) Reaction { return newQCN(p, s).Reaction() })
 }
 
 // QCN is the reaction point of IEEE 802.1Qau. At its centre are two rates: the
@@ -115,6 +115,11 @@ func NewQCN(c QCNParams, s Site) (*QCN, error) { return checked(c, s, newQCN) }
 
 func newQCN(c QCNParams, s Site) *QCN {
 	return &QCN{c: c, site: s, current: s.Line, target: s.Line, expires: unit.Never}
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (q *QCN) Reaction() Reaction {
+	return Reaction{Controller: q, Target: q.Target, Active: q.Active}
 }
 
 // Rate returns the current rate.

@@ -96,7 +96,7 @@ func swiftAlgorithm() Algorithm {
 	return row(Algorithm{Name: "swift", Feedback: Delays,
 		Doc:    "keeps the delay that ACKs measure at a target by a window; the target depends on hops and window (Swift), on RoCEv2",
 		Trials: []Trial{{Point: NoPoint, Flow: []string{"transport.kind=rocev2"}}}},
-		func(p SwiftParams, s Site) Controller { return newSwift(p, s) })
+		func(p SwiftParams, s Site) Reaction { return newSwift(p, s).Reaction() })
 }
 
 // Swift is the reaction point of a flow ("Swift", Algorithm 1). With each ACK of n packets, of a
@@ -146,6 +146,11 @@ func newSwift(p SwiftParams, s Site) *Swift {
 	}
 	w.set()
 	return w
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (s *Swift) Reaction() Reaction {
+	return Reaction{Controller: s, Acknowledged: s}
 }
 
 // Rate returns the rate of the link, or for a window below a packet the one that paces it.

@@ -100,7 +100,7 @@ func timelyAlgorithm() Algorithm {
 			{Point: NoPoint, Flow: rocev2},
 			{Name: "patched", Point: NoPoint, Flow: rocev2, Control: []string{"preset=patched"}},
 		}},
-		func(p TimelyParams, s Site) Controller { return newTimely(p, s) })
+		func(p TimelyParams, s Site) Reaction { return newTimely(p, s).Reaction() })
 }
 
 // Timely is the reaction point of a flow ("TIMELY", Algorithm 1). With each round trip:
@@ -142,6 +142,11 @@ func newTimely(p TimelyParams, s Site) *Timely {
 	}
 	t.set(t.rate)
 	return t
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (t *Timely) Reaction() Reaction {
+	return Reaction{Controller: t, Acknowledged: t}
 }
 
 // Rate returns the rate, to the nearest bit per second.

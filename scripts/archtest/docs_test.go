@@ -209,9 +209,9 @@ func TestGoDocFindsWhatTextsName(t *testing.T) {
 	}
 }
 
-// The package comments of reaction points and congestion points name every interface, so that the
-// author of a scheme finds all that it can be.
-func TestPackageCommentsNameTheInterfacesOfSchemes(t *testing.T) {
+// The package comments of reaction points and congestion points name every interface, and every
+// optional function, so that the author of a scheme finds all that it can be.
+func TestPackageCommentsNameWhatSchemesMayBe(t *testing.T) {
 	found := 0
 	for _, p := range packages(t) {
 		if !p.under("node/rp", "switchd/cp") {
@@ -227,9 +227,20 @@ func TestPackageCommentsNameTheInterfacesOfSchemes(t *testing.T) {
 				if !ok || !spec.Name.IsExported() {
 					return true
 				}
-				if _, ok := spec.Type.(*ast.InterfaceType); ok {
+				var names []*ast.Ident
+				switch of := spec.Type.(type) {
+				case *ast.InterfaceType:
+					names = append(names, spec.Name)
+				case *ast.StructType:
+					for _, field := range of.Fields.List {
+						if _, ok := field.Type.(*ast.FuncType); ok && (spec.Name.Name == "Reaction" || spec.Name.Name == "Marking") {
+							names = append(names, field.Names...)
+						}
+					}
+				}
+				for _, name := range names {
 					found++
-					if name := spec.Name.Name; !regexp.MustCompile(`\b` + name + `\b`).Match(text) {
+					if !regexp.MustCompile(`\b` + name.Name + `\b`).Match(text) {
 						t.Errorf("the package comment of %s does not name %s", p.dir, name)
 					}
 				}

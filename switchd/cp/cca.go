@@ -218,8 +218,14 @@ func (p CCAParams) String() string { return fmt.Sprint("threshold ", p.Threshold
 func ccaPoints() Point {
 	return Point{
 		Name: "cca", Also: []string{"ibta", "a10"}, Params: CCAParams{},
-		Doc:    "marks some of the frames that leave a congested output, unless it is only a victim of congestion elsewhere (InfiniBand, Annex A10)",
-		Marker: func(params any, s Site) (Marker, error) { return NewCCA(params.(CCAParams), s) },
+		Doc: "marks some of the frames that leave a congested output, unless it is only a victim of congestion elsewhere (InfiniBand, Annex A10)",
+		Marker: func(params any, s Site) (Marking, error) {
+			c, err := NewCCA(params.(CCAParams), s)
+			if err != nil {
+				return Marking{}, err
+			}
+			return Marking{Marker: c, Starve: c.Starve, Congested: c.Congested}, nil
+		},
 	}
 }
 
@@ -309,7 +315,7 @@ func (o *ccaOutput) note(now unit.Time, f *wire.Frame, q *Queue) bool {
 }
 
 // Congested returns how long the data that waited for an output exceeded its threshold, on some
-// lane (Timed).
+// lane (Marking.Congested).
 func (c *CCA) Congested(now unit.Time, output int) unit.Duration {
 	o := &c.outputs[output]
 	if o.lanes == 0 {
@@ -324,7 +330,7 @@ func (q *Queue) over(threshold int) bool {
 }
 
 // Starve returns how late the credit of a frame goes back that begins to leave and takes onLink on
-// the link by which it arrived (Starver).
+// the link by which it arrived (Marking.Starve).
 func (c *CCA) Starve(q Queue, onLink unit.Duration) unit.Duration {
 	if in := &c.inputs[q.Input]; in.starves && q.over(in.threshold) {
 		return in.delay.Delay(onLink)

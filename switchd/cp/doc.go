@@ -21,12 +21,12 @@
 // RED. These are for switches that queue at their outputs. New and switchd.NewOutputQueued refuse a
 // scheme that is for a switch of the other kind.
 //
-// # Optional interfaces
+// # What a congestion point may do in addition
 //
 // A Point is made as a Marker, a Notifier or a Dropper; Point.Sees chooses buffers of inputs or
-// queues of outputs. The rest is optional. A Marker at a switch with input buffers may be a
-// Starver, which delays credit, or Timed, which reports how long outputs were congested. It sees
-// that switch through the interface Switch. A struct of parameters may be
+// queues of outputs. The rest is optional. A Marker at a switch with input buffers may delay credit
+// (Marking.Starve), and report how long outputs were congested (Marking.Congested). It sees that
+// switch through the interface Switch. A struct of parameters may be
 //
 //   - a Traited: Traits declare notifications, counting in cells, levels and probabilities of
 //     marking, and whether a Dropper spares frames that must not be lost

@@ -62,8 +62,11 @@ func (p ECNParams) Least(*wire.Frame, unit.Size) (string, unit.Size) {
 func ecnPoints() Point {
 	return Point{
 		Name: "ecn", Also: []string{"wred", "dcqcn", "dctcp"}, Sees: Queues, Params: ECNParams{},
-		Doc:    "marks packets by the instantaneous queue, with a probability that rises linearly and then is 1, on Ethernet",
-		Marker: func(params any, s Site) (Marker, error) { return NewECN(params.(ECNParams), s) },
+		Doc: "marks packets by the instantaneous queue, with a probability that rises linearly and then is 1, on Ethernet",
+		Marker: func(params any, s Site) (Marking, error) {
+			m, err := NewECN(params.(ECNParams), s)
+			return Marking{Marker: m}, err
+		},
 	}
 }
 

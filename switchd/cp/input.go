@@ -88,9 +88,8 @@ func (p InputOutputParams) String() string { return fmt.Sprint(p.Exceeds, p.Thre
 func naivePoint() Point {
 	return Point{
 		Name: "naive", Doc: "marks the frames of an input buffer that has filled up", Params: NaiveParams{},
-		Marker: func(params any, s Site) (Marker, error) {
-			return newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}},
-				true, s), nil
+		Marker: func(params any, s Site) (Marking, error) {
+			return Marking{Marker: newInputMarking(InputOutputParams{InputParams: InputParams{Full: params.(NaiveParams).Full}}, true, s)}, nil
 		},
 	}
 }
@@ -99,8 +98,8 @@ func inputPoint() Point {
 	return Point{
 		Name: "input", Also: []string{"input-triggered"}, Params: InputParams{},
 		Doc: "marks all frames for the outputs that a full input buffer waits for",
-		Marker: func(params any, s Site) (Marker, error) {
-			return newInputMarking(InputOutputParams{InputParams: params.(InputParams)}, false, s), nil
+		Marker: func(params any, s Site) (Marking, error) {
+			return Marking{Marker: newInputMarking(InputOutputParams{InputParams: params.(InputParams)}, false, s)}, nil
 		},
 	}
 }
@@ -109,8 +108,8 @@ func inputOutputPoint() Point {
 	return Point{
 		Name: "input-output", Also: []string{"input-output-triggered"}, Params: InputOutputParams{},
 		Doc: "marks as input does, and all frames for an output that reaches the threshold",
-		Marker: func(params any, s Site) (Marker, error) {
-			return newInputMarking(params.(InputOutputParams), false, s), s.check(params)
+		Marker: func(params any, s Site) (Marking, error) {
+			return Marking{Marker: newInputMarking(params.(InputOutputParams), false, s)}, s.check(params)
 		},
 	}
 }

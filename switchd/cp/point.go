@@ -24,7 +24,7 @@ type Point struct {
 
 	// Marker, Notifier and Dropper return the points of a switch. The parameters are a struct
 	// of the type of Params.
-	Marker   func(params any, s Site) (Marker, error)
+	Marker   func(params any, s Site) (Marking, error)
 	Notifier func(params any, s Site) (Notifier, error)
 	Dropper  func(params any, s Site) (Dropper, error)
 }
@@ -96,19 +96,19 @@ type Marker interface {
 	Reset()
 }
 
-// Starver is a marker of a switch with input buffers that starves neighbours of credit.
-type Starver interface {
-	// Starve is called when a data frame begins to leave; onLink is how long it takes on the link
-	// by which it arrived. It returns how long after the frame's tail has left its credit goes
-	// back, which is also the least time, in addition to onLink, after the credit before it; 0: at
-	// once.
-	Starve(q Queue, onLink unit.Duration) unit.Duration
-}
+// Marking is a Marker, and what it does in addition at a switch with input buffers; the functions
+// may be nil.
+type Marking struct {
+	Marker
 
-// Timed is a marker that knows how long outputs have been congested.
-type Timed interface {
+	// Starve starves neighbours of credit. It is called when a data frame begins to leave; onLink
+	// is how long it takes on the link by which it arrived. It returns how long after the frame's
+	// tail has left its credit goes back, which is also the least time, in addition to onLink,
+	// after the credit before it; 0: at once.
+	Starve func(q Queue, onLink unit.Duration) unit.Duration
+
 	// Congested returns for how long an output has been congested up to now.
-	Congested(now unit.Time, output int) unit.Duration
+	Congested func(now unit.Time, output int) unit.Duration
 }
 
 // Notifier sends its own frames to the sources of frames that pass. A switch has at most one.
@@ -145,7 +145,7 @@ const (
 
 // Made is the congestion points of a switch: one of the three; the others are nil.
 type Made struct {
-	Marker   Marker
+	Marking
 	Notifier Notifier
 	Dropper  Dropper
 	Cell     unit.Size // as Traits has it
@@ -162,7 +162,7 @@ func (p Point) Maker(params any, s Site) Maker {
 		all.Cell = TraitsOf(params).Cell
 		switch {
 		case p.Marker != nil:
-			all.Marker, err = p.Marker(params, s)
+			all.Marking, err = p.Marker(params, s)
 		case p.Notifier != nil:
 			all.Notifier, err = p.Notifier(params, s)
 		default:

@@ -117,9 +117,9 @@ type MarkingChange struct{ Maker any }
 // SendMAD has the port send a packet on VL15. Its body is in the Outbox.
 type SendMAD struct{ Frame *wire.Frame }
 
-// ControlChange gives the flows of an endpoint other reaction points: a map[uint32]rp.Controller,
+// ControlChange gives the flows of an endpoint other reaction points: a map[uint32]rp.Reaction,
 // by queue pair.
-type ControlChange struct{ Controllers any }
+type ControlChange struct{ Reactions any }
 
 // The numbers of the changes in event logs.
 const (

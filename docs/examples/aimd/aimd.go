@@ -10,7 +10,9 @@ import (
 // for each that has one.
 type aimd struct{ rate, line unit.Rate }
 
-func newAIMD(line unit.Rate) rp.Controller { return &aimd{rate: line, line: line} }
+func newAIMD(line unit.Rate) rp.Reaction {
+	return rp.Reaction{Controller: &aimd{rate: line, line: line}}
+}
 
 func (c *aimd) Feedback(_ unit.Time, f wire.Frame) {
 	switch {

@@ -8,5 +8,5 @@ import (
 )
 
 func TestAIMD(t *testing.T) {
-	limitertest.RunController(t, func(site rp.Site) rp.Controller { return newAIMD(site.Line) }, nil)
+	limitertest.RunReaction(t, func(site rp.Site) rp.Reaction { return newAIMD(site.Line) }, nil)
 }

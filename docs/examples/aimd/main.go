@@ -16,7 +16,7 @@ import (
 
 func main() {
 	status := 0
-	own := emu.Schemes{Controller: func(_ *emu.Flow, line unit.Rate) rp.Controller { return newAIMD(line) }}
+	own := emu.Schemes{Reaction: func(_ *emu.Flow, line unit.Rate) rp.Reaction { return newAIMD(line) }}
 	for _, o := range []emu.Options{
 		{Clock: emu.VirtualClock, Schemes: own},
 		{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own},

@@ -407,8 +407,8 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 
 // flow describes the source of a flow, without its traffic.
 func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
-	limiter, controller, err := b.pacing(f, line)
-	time, limiter, controller := b.measured(f, false, line, limiter, controller)
+	limiter, reaction, err := b.pacing(f, line)
+	time, limiter, reaction := b.measured(f, false, line, limiter, reaction)
 	var listener node.Listener
 	if b.schemes.Listen != nil {
 		listener = b.schemes.Listen(f)
@@ -424,7 +424,7 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 		Family: frame.Family, Lane: f.Priority, SL: f.SL, Tagged: frame.Tagged, QP: f.QP, Dst: b.fabric.Nodes[f.Dst].LID,
 		Payload: uint32(f.Packet), Transport: b.transport(f),
 		Start: f.Start, Stop: f.Stop, Pace: pace, Limited: f.RateLimit > 0,
-		Marks: b.scenario.Algorithm(f.Flow).Feedback == rp.Marks, Limiter: limiter, Controller: controller,
+		Marks: b.scenario.Algorithm(f.Flow).Feedback == rp.Marks, Limiter: limiter, Reaction: reaction,
 		Listener: listener,
 	}, err
 }

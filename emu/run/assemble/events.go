@@ -126,7 +126,7 @@ func (b *builder) endpointChanges(e *scenario.Event) (all []drive.Change) {
 	stop := port.StormStop(start)
 	switch {
 	case e.Control != scenario.CCAControl{}:
-		add(e.At, port.ControlChange{Controllers: b.controllers(m, e)})
+		add(e.At, port.ControlChange{Reactions: b.reactions(m, e)})
 	case e.PauseStorm == scenario.StormOff:
 		add(e.At, stop)
 	case e.PauseStorm == scenario.StormOn:

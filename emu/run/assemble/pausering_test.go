@@ -66,7 +66,7 @@ func pauseRing(t *testing.T, kind port.FlowControl) (*drive.Setup, *tally) {
 		from := uint32(2 + i)
 		flow := node.Flow{
 			Family: wire.Ethernet, Transport: node.Datagrams{}, QP: from, Dst: wire.LID(4 + (i+2)%3), Payload: 1500, Stop: unit.Never,
-			Limiter: node.NewInterPacketDelay(rate), Controller: algorithm,
+			Limiter: node.NewInterPacketDelay(rate), Reaction: rp.Reaction{Controller: algorithm},
 		}
 		c := node.Config{Index: 3 + i, Outbox: &outbox, LID: wire.LID(4 + i), Port: link(3 + i), Flows: []node.Flow{flow}, Sinks: []node.Sink{{QP: 2 + uint32(i+1)%3, Transport: node.Datagrams{}}}}
 		e, err := node.New(c, count)

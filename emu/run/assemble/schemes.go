@@ -29,8 +29,8 @@ import (
 // limiter keeps its own rate. If it has a method Rate() unit.Rate, results show that rate as the
 // flow's limit.
 type Schemes struct {
-	Limiter    func(f *fabric.Flow, line unit.Rate) node.RateLimiter
-	Controller func(f *fabric.Flow, line unit.Rate) rp.Controller
+	Limiter  func(f *fabric.Flow, line unit.Rate) node.RateLimiter
+	Reaction func(f *fabric.Flow, line unit.Rate) rp.Reaction
 
 	// BodySource makes the bodies of a flow, and BodySink takes them. Packets have the sizes
 	// of the bodies, up to the size in the scenario, and leave when the source has a body; the
@@ -71,7 +71,7 @@ func (s Schemes) Warning() string {
 	if s.Limiter != nil {
 		own = append(own, "rate limiters")
 	}
-	if s.Controller != nil {
+	if s.Reaction != nil {
 		own = append(own, "reaction points")
 	}
 	if s.BodySource != nil {
@@ -83,33 +83,33 @@ func (s Schemes) Warning() string {
 	return strings.Join(own, " and ") + " are given by the calling program, not by the scenario"
 }
 
-// pacing returns the rate limiter of a flow and its reaction point, which is nil if the limiter
-// has its own rate.
-func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Controller, error) {
+// pacing returns the rate limiter of a flow and its reaction point: none if the limiter has its own
+// rate.
+func (b *builder) pacing(f *fabric.Flow, line unit.Rate) (node.RateLimiter, rp.Reaction, error) {
 	if f.RateLimit > 0 {
 		line = min(line, f.RateLimit)
 	}
 	limiter, own := b.limiter(f, line)
-	if b.schemes.Controller != nil {
-		if c := b.schemes.Controller(f, line); c != nil {
-			return limiter, c, nil
+	if b.schemes.Reaction != nil {
+		if r := b.schemes.Reaction(f, line); r.Controller != nil {
+			return limiter, r, nil
 		}
 	}
 	if own && b.scenario.Algorithm(f.Flow).Feedback == rp.Nothing && f.RateLimit == 0 {
-		return limiter, nil, nil
+		return limiter, rp.Reaction{}, nil
 	}
-	c, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
-	return limiter, c, err
+	r, err := b.reactionPoint(f, line, reactionStream+uint64(f.QP))
+	return limiter, r, err
 }
 
 // measured puts a limiter and its reaction point into measured time, under actual timing.
-func (b *builder) measured(f *fabric.Flow, shared bool, line unit.Rate, l node.RateLimiter, c rp.Controller) (*measured.Pacing, node.RateLimiter, rp.Controller) {
+func (b *builder) measured(f *fabric.Flow, shared bool, line unit.Rate, l node.RateLimiter, r rp.Reaction) (*measured.Pacing, node.RateLimiter, rp.Reaction) {
 	if b.schemes.Measured == nil {
-		return nil, l, c
+		return nil, l, r
 	}
 	frame := b.fabric.Frame(f)
 	p := b.schemes.Measured.Pacing(measured.Key{QP: f.QP, Shared: shared}, line.Serialise(b.framing.Length(&frame)))
-	return p, p.Limiter(l), p.Controller(c)
+	return p, p.Limiter(l), p.Reaction(r)
 }
 
 // limiter returns a rate limiter for a flow, and whether it is the caller's own.
@@ -143,10 +143,10 @@ const (
 )
 
 // reactionPoint returns the scenario's reaction point of a flow with a highest rate.
-func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Controller, error) {
+func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Reaction, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
 	if algorithm.New == nil {
-		return nil, fmt.Errorf("there is no algorithm %q", f.Control.Algorithm)
+		return rp.Reaction{}, fmt.Errorf("there is no algorithm %q", f.Control.Algorithm)
 	}
 	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }
@@ -202,11 +202,11 @@ func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint6
 	return p.Maker(params, site)
 }
 
-// controllers returns the reaction points that an event gives to flows of an endpoint, by queue
+// reactions returns the reaction points that an event gives to flows of an endpoint, by queue
 // pair.
-func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Controller {
-	all := map[uint32]rp.Controller{}
-	shared := map[int]rp.Controller{} // of flows that share a limiter, by key
+func (b *builder) reactions(endpoint int, e *scenario.Event) map[uint32]rp.Reaction {
+	all := map[uint32]rp.Reaction{}
+	shared := map[int]*rp.CCA{} // of flows that share a limiter, by key
 	for k := range b.fabric.Flows {
 		f := &b.fabric.Flows[k]
 		if f.Src != endpoint || !e.Controls(f.Flow) {
@@ -229,10 +229,10 @@ func (b *builder) controllers(endpoint int, e *scenario.Event) map[uint32]rp.Con
 			}
 			shared[traits.Key] = c
 		}
-		if j, ok := c.(rp.Joined); ok && traits.By != "" {
-			j.Join(f.QP, params)
+		if traits.By != "" {
+			c.Join(f.QP, params)
 		}
-		all[f.QP] = c
+		all[f.QP] = c.Reaction()
 	}
 	return all
 }
@@ -246,18 +246,18 @@ func (b *builder) pacer(pacers map[int]*node.Pacer, f *fabric.Flow, flow *node.F
 	}
 	p := pacers[traits.Key]
 	if p == nil {
-		c, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
+		r, err := b.reactionPoint(f, line, sharedStream+uint64(f.Src))
 		if err != nil {
 			return err
 		}
 		limiter, _ := b.limiter(f, line)
-		_, limiter, c = b.measured(f, true, line, limiter, c)
-		p = &node.Pacer{Limiter: limiter, Controller: c}
+		_, limiter, r = b.measured(f, true, line, limiter, r)
+		p = &node.Pacer{Limiter: limiter, Reaction: r}
 		pacers[traits.Key] = p
 	}
-	if j := rp.ExtrasOf(p.Controller).Joined; j != nil {
-		j.Join(f.QP, f.Control.Params)
+	if join := p.Reaction.Join; join != nil {
+		join(f.QP, f.Control.Params)
 	}
-	flow.Pacer, flow.Controller = p, rp.NewFixed(line)
+	flow.Pacer, flow.Reaction = p, rp.Reaction{Controller: rp.NewFixed(line)}
 	return nil
 }

@@ -46,10 +46,10 @@ func (b *builder) workload(workload, self int, line unit.Rate) (out node.Workloa
 		return out, err
 	}
 	out.Self, out.Range, out.Open, out.Linger = self, p.Range, p.Open, b.linger(p.Plain)
-	out.Pacing = func(qp uint32) (node.RateLimiter, rp.Controller) {
+	out.Pacing = func(qp uint32) (node.RateLimiter, rp.Reaction) {
 		f.QP = qp
-		limiter, controller, _ := b.pacing(&f, line) // it was made once above
-		return limiter, controller
+		limiter, reaction, _ := b.pacing(&f, line) // it was made once above
+		return limiter, reaction
 	}
 	if b.scenario.Algorithm(f.Flow).Answer != nil {
 		beside := map[string]rp.Answerer{}

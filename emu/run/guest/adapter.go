@@ -301,12 +301,12 @@ func (l *lane) begin(p *pair) {
 	if algorithm.Feedback == rp.Nothing && l.flow.RateLimit == 0 {
 		return
 	}
-	c, err := algorithm.New(l.flow.Control.Params, l.site())
+	r, err := algorithm.New(l.flow.Control.Params, l.site())
 	if err != nil {
 		l.guests.failed = err
 		return
 	}
-	p.controller, p.rate = c, c.Rate()
+	p.controller, p.rate = r.Controller, r.Rate()
 	p.limiter = assemble.Limiter(l.flow, p.rate)
 }
 

@@ -212,16 +212,16 @@ func (g *Guests) Join(s *assemble.Schemes) {
 	if g == nil {
 		return
 	}
-	source, sink, controller := s.BodySource, s.BodySink, s.Controller
-	s.Controller = func(f *fabric.Flow, line unit.Rate) rp.Controller {
+	source, sink, reaction := s.BodySource, s.BodySink, s.Reaction
+	s.Reaction = func(f *fabric.Flow, line unit.Rate) rp.Reaction {
 		if l := g.adapted(f); l != nil { // its queue pairs have their own
 			l.line = line
-			return rp.NewFixed(line)
+			return rp.Reaction{Controller: rp.NewFixed(line)}
 		}
-		if controller != nil {
-			return controller(f, line)
+		if reaction != nil {
+			return reaction(f, line)
 		}
-		return nil
+		return rp.Reaction{}
 	}
 	s.BodySource = func(f *fabric.Flow) node.BodySource {
 		if own := g.Source(f); own != nil || source == nil {

@@ -195,20 +195,23 @@ func (p *rich) Refuses(now unit.Time, _ wire.Frame) trace.Reason {
 	return trace.NoReason
 }
 
+func (p *rich) reaction() rp.Reaction {
+	return rp.Reaction{Controller: p, Target: p.Target, Tag: p.Tag, Active: p.Active, Join: p.Join, Log: p.Log, Send: p.Send, Refuses: p.Refuses}
+}
+
 // Reaction points are called at measured instants, and stay what they are.
 func TestReactionPointsHaveTheMeasuredTime(t *testing.T) {
 	clock := &hand{}
 	inner := &rich{}
-	c := measured.New(clock, 1000).Pacing(measured.Key{QP: 1}, us).Controller(inner)
-	x := rp.ExtrasOf(c)
-	if x.Targeted.Target() != 5 || x.Tagger.Tag(wire.Frame{}).PSN != 9 || !x.Limiting.Active() || x.Joined == nil || c.Deadline() != 77 {
-		t.Errorf("%+v", x)
+	c := measured.New(clock, 1000).Pacing(measured.Key{QP: 1}, us).Reaction(inner.reaction())
+	if c.Target() != 5 || c.Tag(wire.Frame{}).PSN != 9 || !c.Active() || c.Join == nil || c.Log == nil || c.Deadline() != 77 {
+		t.Errorf("%+v", c)
 	}
 	clock.now = at(3 * us)
-	x.Judge.Refuses(at(us), wire.Frame{})
+	c.Refuses(at(us), wire.Frame{})
 	clock.now = at(4 * us)
 	c.Feedback(at(us), wire.Frame{})
-	x.Sender.Send(at(us))
+	c.Send(at(us))
 	c.Sent(at(2*us), 1000) // a start of the model, which lies behind what was measured
 	c.Sent(at(6*us), 1000)
 	clock.now = at(5 * us)
@@ -216,15 +219,16 @@ func TestReactionPointsHaveTheMeasuredTime(t *testing.T) {
 	if d := cmp.Diff([]string{"refuses 3us", "feedback 4us", "send 4us", "sent 4us", "sent 6us", "advance 7us"}, inner.calls); d != "" {
 		t.Error(d)
 	}
-	if x := rp.ExtrasOf(measured.New(clock, 0).Pacing(measured.Key{}, us).Controller(&point{})); x != (rp.Extras{}) {
+	if x := measured.New(clock, 0).Pacing(measured.Key{}, us).Reaction(rp.Reaction{Controller: &point{}}); x.Target != nil || x.Tag != nil ||
+		x.Active != nil || x.Join != nil || x.Log != nil || x.Send != nil || x.Refuses != nil || x.Inherit != nil || x.Acknowledged != nil {
 		t.Errorf("one that is nothing else: %+v", x)
 	}
 	fixed := rp.NewFixed(rate)
-	if got := measured.New(clock, 0).Pacing(measured.Key{}, us).Controller(fixed); got != rp.Controller(fixed) {
-		t.Errorf("one that never does anything: %T", got)
+	if got := measured.New(clock, 0).Pacing(measured.Key{}, us).Reaction(rp.Reaction{Controller: fixed}); got.Controller != rp.Controller(fixed) {
+		t.Errorf("one that never does anything: %T", got.Controller)
 	}
-	if got := measured.New(clock, 0).Pacing(measured.Key{}, us).Controller(nil); got != nil {
-		t.Errorf("none: %T", got)
+	if got := measured.New(clock, 0).Pacing(measured.Key{}, us).Reaction(rp.Reaction{}); got.Controller != nil {
+		t.Errorf("none: %T", got.Controller)
 	}
 }
 
@@ -249,7 +253,7 @@ func TestRepeat(t *testing.T) {
 		l := &notes{RateLimiter: node.NewTokenBucket(rate, 2000), t: t}
 		inner := &rich{}
 		p := m.Pacing(measured.Key{QP: 7, Shared: true}, 8*us)
-		w, c := p.Limiter(l), p.Controller(inner)
+		w, c := p.Limiter(l), p.Reaction(inner.reaction())
 		now := unit.Time(0)
 		for k := range 200 {
 			clock.now = max(clock.now, now).Add(random.Span(2 * us))
@@ -307,7 +311,7 @@ func (h *heard) Rate(now unit.Time, _ unit.Rate) { h.calls = append(h.calls, fmt
 func TestListenersHaveTheSameInstants(t *testing.T) {
 	clock, h, l, inner := &hand{}, &heard{}, &notes{RateLimiter: node.NewInterPacketDelay(rate), t: t}, &point{}
 	p := measured.New(clock, 1000).Pacing(measured.Key{}, us)
-	w, c := p.Limiter(l), p.Controller(inner)
+	w, c := p.Limiter(l), p.Reaction(rp.Reaction{Controller: inner})
 	listen := p.Listener(h)
 	clock.now = at(3 * us)
 	listen.Feedback(at(us), &wire.Frame{})

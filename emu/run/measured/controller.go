@@ -14,14 +14,25 @@ type controller struct {
 	handed unit.Time // the latest
 }
 
-// Controller returns c in measured time. One that never does anything stays as it is; c may be
-// nil.
-func (p *Pacing) Controller(c rp.Controller) rp.Controller {
-	if _, fixed := c.(*rp.Fixed); fixed || c == nil {
-		return c
+// Reaction returns r in measured time. One that never does anything stays as it is; there may be
+// none.
+func (p *Pacing) Reaction(r rp.Reaction) rp.Reaction {
+	if _, fixed := r.Controller.(*rp.Fixed); fixed || r.Controller == nil {
+		return r
 	}
 	p.reacts = true
-	return &controller{Controller: c, time: p}
+	c := &controller{Controller: r.Controller, time: p}
+	r.Controller = c
+	if send := r.Send; send != nil {
+		r.Send = func(now unit.Time) (wire.Frame, bool) { return send(c.read(now)) }
+	}
+	if refuses := r.Refuses; refuses != nil {
+		r.Refuses = func(now unit.Time, f wire.Frame) trace.Reason { return refuses(c.read(now), f) }
+	}
+	if r.Acknowledged != nil {
+		r.Acknowledged = acknowledged{r.Acknowledged, c}
+	}
+	return r
 }
 
 // read returns the instant to hand over at an event of now.
@@ -52,33 +63,12 @@ func (c *controller) cameAt(now unit.Time) unit.Time {
 // Advance calls the reaction point when something is due.
 func (c *controller) Advance(now unit.Time) { c.Controller.Advance(c.read(now)) }
 
-// Extras returns its capabilities in addition to a Controller.
-func (c *controller) Extras() rp.Extras {
-	x := rp.ExtrasOf(c.Controller)
-	timed := extras{x, c}
-	if x.Sender != nil {
-		x.Sender = timed
-	}
-	if x.Judge != nil {
-		x.Judge = timed
-	}
-	if x.Acknowledged != nil {
-		x.Acknowledged = timed
-	}
-	return x
-}
-
-// extras hands measured instants to the extras of a reaction point: as it sends frames, refuses
-// some, and uses ACKs, whose own measurements are of the model.
-type extras struct {
-	rp.Extras
+// acknowledged hands measured instants to the part of a reaction point that uses ACKs, whose own
+// measurements are of the model.
+type acknowledged struct {
+	rp.Acknowledged
 	by *controller
 }
 
-func (x extras) Send(now unit.Time) (wire.Frame, bool) { return x.Sender.Send(x.by.read(now)) }
-func (x extras) Refuses(now unit.Time, f wire.Frame) trace.Reason {
-	return x.Judge.Refuses(x.by.read(now), f)
-}
-func (x extras) Acked(now unit.Time, ack rp.Ack) { x.Acknowledged.Acked(x.by.cameAt(now), ack) }
-func (x extras) Lost(now unit.Time)              { x.Acknowledged.Lost(x.by.read(now)) }
-func (x extras) Window() unit.Size               { return x.Acknowledged.Window() }
+func (x acknowledged) Acked(now unit.Time, ack rp.Ack) { x.Acknowledged.Acked(x.by.cameAt(now), ack) }
+func (x acknowledged) Lost(now unit.Time)              { x.Acknowledged.Lost(x.by.read(now)) }

@@ -48,7 +48,7 @@ func Algorithms() []*Subject {
 // algorithmOf returns an algorithm of this program.
 func algorithmOf(l rp.Algorithm) *Subject {
 	return &Subject{Name: l.Name, Note: l.Doc,
-		algorithm: func(s rp.Site) (rp.Controller, error) { return l.New(param.Defaults(l.Params), s) }}
+		algorithm: func(s rp.Site) (rp.Reaction, error) { return l.New(param.Defaults(l.Params), s) }}
 }
 
 // pointsOf returns the maker of the congestion points of an algorithm. They have the name of the
@@ -80,13 +80,13 @@ func runAlgorithm(ctx context.Context, s *Subject, o Options) (*Result, error) {
 			r.Partial, r.NotRun = true, append(r.NotRun, l.Name)
 			continue
 		}
-		measured, err := bench.MeasureController(func(site rp.Site) rp.Controller {
-			c, err := s.algorithm(site)
+		measured, err := bench.MeasureReaction(func(site rp.Site) rp.Reaction {
+			r, err := s.algorithm(site)
 			if err != nil {
 				failed = err
-				return rp.NewFixed(site.Line)
+				return rp.Reaction{Controller: rp.NewFixed(site.Line)}
 			}
-			return c
+			return r
 		}, s.points, l)
 		if failed != nil {
 			err = failed

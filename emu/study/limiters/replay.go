@@ -80,12 +80,12 @@ func (s *Subject) isAlgorithm(ctx context.Context, r *feedback.Recording) (bool,
 		return false, nil
 	}
 	s.Name = t.Name
-	s.algorithm = func(site rp.Site) (rp.Controller, error) {
+	s.algorithm = func(site rp.Site) (rp.Reaction, error) {
 		t, err := s.program.Begin(ctx, site.Line, site.Length)
 		if err != nil {
-			return nil, err
+			return rp.Reaction{}, err
 		}
-		return t.Controller(), nil
+		return rp.Reaction{Controller: t.Controller()}, nil
 	}
 	if err := t.Close(); err != nil {
 		s.began = err
@@ -158,8 +158,8 @@ flows:
 		return nil, err
 	}
 	o := emu.Options{Clock: clock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
-		Limiter:    func(*emu.Flow, unit.Rate) node.RateLimiter { return t },
-		Controller: func(*emu.Flow, unit.Rate) rp.Controller { return c },
+		Limiter:  func(*emu.Flow, unit.Rate) node.RateLimiter { return t },
+		Reaction: func(*emu.Flow, unit.Rate) rp.Reaction { return rp.Reaction{Controller: c} },
 	}}
 	if clock == emu.WallClock {
 		o.Timing = emu.ActualTiming
@@ -170,7 +170,7 @@ flows:
 // feeder is a reaction point that hands recorded feedback to another one. Without another one, it
 // has the recorded rates itself.
 type feeder struct {
-	algorithm         rp.Controller
+	algorithm         rp.Reaction
 	entries           []feedback.Entry
 	rate              unit.Rate
 	accepted, refused int
@@ -178,7 +178,7 @@ type feeder struct {
 
 // Sent passes a start on.
 func (f *feeder) Sent(now unit.Time, n unit.Size) {
-	if f.algorithm != nil {
+	if f.algorithm.Controller != nil {
 		f.algorithm.Sent(now, n)
 	}
 }
@@ -193,9 +193,9 @@ func (f *feeder) Advance(now unit.Time) {
 		switch {
 		case e.Frame.Kind == 0:
 			f.rate = e.Rate
-		case f.algorithm == nil:
+		case f.algorithm.Controller == nil:
 		default:
-			if j, ok := f.algorithm.(rp.Judge); ok && j.Refuses(now, e.Frame) != trace.NoReason {
+			if refuses := f.algorithm.Refuses; refuses != nil && refuses(now, e.Frame) != trace.NoReason {
 				f.refused++
 				continue
 			}
@@ -203,14 +203,14 @@ func (f *feeder) Advance(now unit.Time) {
 			f.algorithm.Feedback(now, e.Frame)
 		}
 	}
-	if f.algorithm != nil {
+	if f.algorithm.Controller != nil {
 		f.algorithm.Advance(now)
 	}
 }
 
 // Rate returns the rate of the reaction point.
 func (f *feeder) Rate() unit.Rate {
-	if f.algorithm != nil {
+	if f.algorithm.Controller != nil {
 		return f.algorithm.Rate()
 	}
 	return f.rate
@@ -219,7 +219,7 @@ func (f *feeder) Rate() unit.Rate {
 // Deadline returns when feedback is due, or when the reaction point has to be advanced.
 func (f *feeder) Deadline() unit.Time {
 	t := unit.Never
-	if f.algorithm != nil {
+	if f.algorithm.Controller != nil {
 		t = f.algorithm.Deadline()
 	}
 	if len(f.entries) > 0 {

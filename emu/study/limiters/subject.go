@@ -23,10 +23,10 @@ type Subject struct {
 	Note string // remark on its parameters; may be empty
 	New  bench.New
 
-	algorithm func(s rp.Site) (rp.Controller, error) // makes a reaction point; nil: it is a limiter
-	points    func(s cp.Site) (cp.Notifier, error)   // makes the congestion points for the algorithm; nil: it receives ACKs
-	program   *program.Program                       // the other program; nil: it is part of this one
-	began     error                                  // why no talk with the program has begun
+	algorithm func(s rp.Site) (rp.Reaction, error) // makes a reaction point; nil: it is a limiter
+	points    func(s cp.Site) (cp.Notifier, error) // makes the congestion points for the algorithm; nil: it receives ACKs
+	program   *program.Program                     // the other program; nil: it is part of this one
+	began     error                                // why no talk with the program has begun
 
 	within  context.Context               // context of its talks, done when one of them has failed
 	longest unit.Size                     // packet of the case

@@ -10,7 +10,7 @@
 //	}
 //
 // Cases are for rate limiters on the virtual clock, RealCases, with MeasureReal, in real time,
-// and Loops, with MeasureController, for reaction points.
+// and Loops, with MeasureReaction, for reaction points.
 //
 // Package emu/limitertest runs the cases as tests of package testing.
 //

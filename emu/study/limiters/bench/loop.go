@@ -73,8 +73,8 @@ func Loops() []Loop {
 	}
 }
 
-// NewController returns a new reaction point for a site.
-type NewController func(site rp.Site) rp.Controller
+// NewReaction returns a new reaction point for a site.
+type NewReaction func(site rp.Site) rp.Reaction
 
 // LoopReport holds the measurements of a loop. Shares are measured in the end: the last quarter of
 // the time, or 50 ms.
@@ -114,10 +114,10 @@ const (
 	mostDeaf  = 50  // reports of congestion in a storm before the rate falls
 )
 
-// MeasureController puts reaction points into a loop on the virtual clock. Points makes the
+// MeasureReaction puts reaction points into a loop on the virtual clock. Points makes the
 // congestion points whose notifications reach them. If points is nil, they receive ACKs, which echo
 // the marks of a queue that is too long.
-func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
+func MeasureReaction(new NewReaction, points func(cp.Site) (cp.Notifier, error), l Loop) (r *LoopReport,
 	err error) {
 	p := &loop{l: &l, random: unit.NewRandom(0, 2),
 		out: LoopReport{Loop: l.Name, Lowest: loopLine, Reaction: -1, Recovery: -1}}
@@ -137,10 +137,8 @@ func MeasureController(new NewController, points func(cp.Site) (cp.Notifier, err
 	for i := range p.sources {
 		s := &p.sources[i]
 		s.number, s.wake, s.due = i, unit.Never, unit.Never
-		s.controller = new(rp.Site{Line: loopLine, Length: defaultSize, Random: unit.NewRandom(0, uint64(3+i))})
-		s.tagger, _ = s.controller.(rp.Tagger)
-		s.sender, _ = s.controller.(rp.Sender)
-		s.rate = s.controller.Rate()
+		s.reaction = new(rp.Site{Line: loopLine, Length: defaultSize, Random: unit.NewRandom(0, uint64(3+i))})
+		s.rate = s.reaction.Rate()
 		s.limiter = node.NewInterPacketDelay(s.rate)
 		p.follow(s)
 		p.ask(s)
@@ -173,17 +171,15 @@ type loop struct {
 
 // looped is a source in a loop.
 type looped struct {
-	number     int
-	controller rp.Controller
-	tagger     rp.Tagger
-	sender     rp.Sender
-	limiter    node.RateLimiter
-	rate       unit.Rate
-	wake       unit.Time // when the source asks its limiter
-	due        unit.Time // deadline of its controller, as scheduled
-	packets    uint32
-	bytes      float64 // in the end
-	recent     [around]Start
+	number   int
+	reaction rp.Reaction
+	limiter  node.RateLimiter
+	rate     unit.Rate
+	wake     unit.Time // when the source asks its limiter
+	due      unit.Time // deadline of its reaction point, as scheduled
+	packets  uint32
+	bytes    float64 // in the end
+	recent   [around]Start
 }
 
 // event happens at an instant.
@@ -273,15 +269,15 @@ func (p *loop) start(s *looped) {
 	if p.notifier == nil {
 		f.Family = wire.InfiniBand
 	}
-	if s.tagger != nil {
-		f = s.tagger.Tag(f)
+	if s.reaction.Tag != nil {
+		f = s.reaction.Tag(f)
 	}
 	s.packets++
 	p.out.Starts++
 	copy(s.recent[:], s.recent[1:])
 	s.recent[around-1] = Start{At: p.now, Size: defaultSize, Rate: s.rate}
 	s.limiter.Sent(p.now, defaultSize)
-	s.controller.Sent(p.now, defaultSize)
+	s.reaction.Sent(p.now, defaultSize)
 	p.free = max(p.free, p.now).Add(p.rate.Serialise(defaultSize))
 	if p.last() {
 		s.bytes += float64(defaultSize)
@@ -324,56 +320,56 @@ func (p *loop) receive(s *looped, f wire.Frame) {
 	p.out.Feedback++
 	if p.storms() && (p.notifier != nil || f.BECN) {
 		if p.stormed++; p.stormed == 1 {
-			p.began, p.before = p.now, s.controller.Rate()
+			p.began, p.before = p.now, s.reaction.Rate()
 		}
 	}
-	s.controller.Feedback(p.now, f)
+	s.reaction.Feedback(p.now, f)
 	p.follow(s)
 	if p.out.Reaction < 0 && p.stormed >= mostDeaf {
 		p.fault(Reaction, s, "the rate is still %v after %d reports of congestion", s.rate, p.stormed)
 	}
 }
 
-// advance advances a controller whose deadline has come.
+// advance advances a reaction point whose deadline has come.
 func (p *loop) advance(s *looped) {
 	if s.due > p.now {
 		return
 	}
-	for n := 0; s.controller.Deadline() <= p.now; n++ {
+	for n := 0; s.reaction.Deadline() <= p.now; n++ {
 		if n == 1000 {
 			p.fault(Contract, s, "Advance is called at %v 1000 times, and Deadline is still %v",
-				p.now, s.controller.Deadline())
+				p.now, s.reaction.Deadline())
 			return
 		}
-		s.controller.Advance(p.now)
+		s.reaction.Advance(p.now)
 		p.send(s)
 	}
 	s.due = unit.Never
 	p.follow(s)
 }
 
-// send takes the frames that a controller sends itself. They are lost.
+// send takes the frames that a reaction point sends itself. They are lost.
 func (p *loop) send(s *looped) {
-	for ok := s.sender != nil; ok; {
-		_, ok = s.sender.Send(p.now)
+	for ok := s.reaction.Send != nil; ok; {
+		_, ok = s.reaction.Send(p.now)
 	}
 }
 
-// follow takes over the deadline and the rate of a source's controller.
+// follow takes over the deadline and the rate of a source's reaction point.
 func (p *loop) follow(s *looped) {
 	p.send(s)
-	if d := s.controller.Deadline(); d > p.now && p.random.Below(16) == 0 {
-		before := s.controller.Rate()
-		if s.controller.Advance(p.now); s.controller.Rate() != before {
+	if d := s.reaction.Deadline(); d > p.now && p.random.Below(16) == 0 {
+		before := s.reaction.Rate()
+		if s.reaction.Advance(p.now); s.reaction.Rate() != before {
 			p.fault(Contract, s, "Advance is called at %v, before its Deadline %v, and changes the rate from %v to %v",
-				p.now, d, before, s.controller.Rate())
+				p.now, d, before, s.reaction.Rate())
 		}
 	}
-	if d := s.controller.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
+	if d := s.reaction.Deadline(); d < s.due || s.due <= p.now && d != unit.Never {
 		s.due = max(d, p.now)
 		p.at(s.due.Add(p.random.Span(p.l.Late)), func() { p.advance(s) })
 	}
-	r := s.controller.Rate()
+	r := s.reaction.Rate()
 	switch {
 	case r < 0 || r > loopLine:
 		p.fault(Contract, s, "the rate is %v, on a link of %v", r, loopLine)

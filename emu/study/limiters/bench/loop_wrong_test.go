@@ -91,15 +91,15 @@ func (c *timid) Feedback(now unit.Time, f wire.Frame) {
 }
 
 // greedy returns reaction points of which one in eight is timid.
-func greedy() bench.NewController {
+func greedy() bench.NewReaction {
 	n := 0
-	return func(s rp.Site) rp.Controller {
+	return func(s rp.Site) rp.Reaction {
 		n++
 		h := halver{s.Line, s.Line}
 		if n%8 == 1 {
-			return &timid{halver: h}
+			return rp.Reaction{Controller: &timid{halver: h}}
 		}
-		return &h
+		return rp.Reaction{Controller: &h}
 	}
 }
 
@@ -110,18 +110,20 @@ func TestFiguresOfWrongControllers(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name      string
-		new       bench.NewController
+		new       bench.NewReaction
 		in        string // the loop; empty: it is right in all of them
 		criterion bench.Criterion
 	}{
-		{"right", func(s rp.Site) rp.Controller { return &halver{s.Line, s.Line} }, "", ""},
-		{"hears nothing", func(s rp.Site) rp.Controller { return &deaf{halver{s.Line, s.Line}} }, "loop/half", bench.Overshoot},
-		{"heeds storms late", func(s rp.Site) rp.Controller { return &timid{halver: halver{s.Line, s.Line}} }, "loop/storm", bench.Reaction},
-		{"never recovers", func(s rp.Site) rp.Controller { return &lost{halver{s.Line, s.Line}} }, "loop/storm", bench.Recovery},
-		{"falls to nothing", func(s rp.Site) rp.Controller { return &bottomless{halver{s.Line, s.Line}} }, "loop/storm", bench.Recovery},
-		{"exceeds the line", func(s rp.Site) rp.Controller { return &boundless{halver{s.Line, s.Line}} }, "loop/free", bench.Contract},
-		{"spins", func(s rp.Site) rp.Controller { return &spinning{halver{s.Line, s.Line}} }, "loop/free", bench.Contract},
-		{"counts calls as time", func(s rp.Site) rp.Controller { return &impatient{halver: halver{s.Line, s.Line}} }, "loop/free", bench.Contract},
+		{"right", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &halver{s.Line, s.Line}} }, "", ""},
+		{"hears nothing", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &deaf{halver{s.Line, s.Line}}} }, "loop/half", bench.Overshoot},
+		{"heeds storms late", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &timid{halver: halver{s.Line, s.Line}}} }, "loop/storm", bench.Reaction},
+		{"never recovers", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &lost{halver{s.Line, s.Line}}} }, "loop/storm", bench.Recovery},
+		{"falls to nothing", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &bottomless{halver{s.Line, s.Line}}} }, "loop/storm", bench.Recovery},
+		{"exceeds the line", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &boundless{halver{s.Line, s.Line}}} }, "loop/free", bench.Contract},
+		{"spins", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &spinning{halver{s.Line, s.Line}}} }, "loop/free", bench.Contract},
+		{"counts calls as time", func(s rp.Site) rp.Reaction {
+			return rp.Reaction{Controller: &impatient{halver: halver{s.Line, s.Line}}}
+		}, "loop/free", bench.Contract},
 		{"takes the share of others", greedy(), "loop/many", bench.Fairness},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestFiguresOfWrongControllers(t *testing.T) {
 				if tc.in != "" && l.Name != tc.in {
 					continue
 				}
-				r, err := bench.MeasureController(tc.new, nil, l)
+				r, err := bench.MeasureReaction(tc.new, nil, l)
 				if err != nil {
 					t.Fatal(err)
 				}

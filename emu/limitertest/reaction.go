@@ -8,14 +8,14 @@ import (
 	"fabemu/switchd/cp"
 )
 
-// RunController tests the reaction points that new returns for a site, in loops with a bottleneck,
+// RunReaction tests the reaction points that new returns for a site, in loops with a bottleneck,
 // on the virtual clock. Points makes the congestion points whose notifications reach them. If
 // points is nil, they receive ACKs, which echo marks. New is called many times.
-func RunController(t *testing.T, new func(site rp.Site) rp.Controller, points func(site cp.Site) (cp.Notifier, error)) {
+func RunReaction(t *testing.T, new func(site rp.Site) rp.Reaction, points func(site cp.Site) (cp.Notifier, error)) {
 	t.Helper()
 	for _, l := range bench.Loops() {
 		t.Run(l.Name, func(t *testing.T) {
-			r, err := bench.MeasureController(new, points, l)
+			r, err := bench.MeasureReaction(new, points, l)
 			if err != nil {
 				t.Fatal(err)
 			}
