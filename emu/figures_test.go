@@ -11,9 +11,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
 	"fabemu/emu/watch/live"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/openmetrics"
@@ -39,20 +42,32 @@ func stateOf(v *metrics.View) map[string]float64 {
 	return all
 }
 
+// jsonOf returns a result as result.json has it.
+func jsonOf(t *testing.T, r *report.Result) string {
+	t.Helper()
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // What observers last saw of a run is what its result is made of: each figure, by each name.
 func TestTheLastStateIsThatOfTheResult(t *testing.T) {
-	for _, name := range []string{"hpl2002/fig3b", "ethernet/pfc-hol", "ethernet/pause-storm", "cbfc/retry", "llr/replay", "tcp/ecn", "roce/go-back-n", "workload/hadoop", "workload/all-reduce"} {
+	for _, name := range []string{"hpl2002/fig3b", "ethernet/pfc-hol", "ethernet/pause-storm", "cbfc/retry", "llr/replay", "tcp/ecn", "roce/go-back-n", "workload/hadoop", "workload/all-reduce",
+		"ethernet/incast-drops", "ethernet/ring-deadlock", "links/loss", "pfc/watchdog"} {
 		t.Run(name, func(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name))
 			if end := unit.Duration(44 * unit.Millisecond); s.Model.Duration > end {
 				s.Model.Duration, s.Expect = end, nil
 			}
 			var last map[string]float64
+			var made *report.Result
 			seen := make(chan struct{})
 			watch := observe.Func(func(s *observe.Snapshot) {
 				if s.Last {
 					defer close(seen)
-					last = stateOf(s.Figures)
+					last, made = stateOf(s.Figures), report.New(s.Figures)
 				}
 			})
 			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: watch}}})
@@ -60,6 +75,9 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			<-seen
+			if got, want := jsonOf(t, made), jsonOf(t, report.New(r.Metrics.View())); got != want {
+				t.Errorf("the result that observers would make differs (-want +got):\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
+			}
 			want, known := stateOf(r.Metrics.View()), 0
 			for name, value := range want {
 				got, ok := last[name]

@@ -166,7 +166,7 @@ func (r *recording) end(at unit.Time, took time.Duration, t *pace.Record, w *dea
 	r.events.Flush()
 	followed := r.unfollow()
 	r.collector.Close(at)
-	out := report.New(r.collector)
+	out := report.New(r.collector.View())
 	whole(out, "the output during the run", followed)
 	if r.hub != nil {
 		warnings, err := r.hub.Stop(at, took, t, w)

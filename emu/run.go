@@ -159,7 +159,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		out.Unwritten = append(out.Unwritten, fmt.Sprintf("the progress was not shown to the end: %v", r.shown))
 	}
 	if r.guests != nil {
-		out.TakeGuests(r.record.collector, end, r.guests)
+		out.TakeGuests(r.record.collector.View(), end, r.guests)
 	}
 	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, watch), int64(watch.Ended)
 	broken = errors.Join(broken, r.verify(ctx, out))

@@ -47,7 +47,7 @@ func TestACheckIsCountedExactlyOverItsInterval(t *testing.T) {
 		p.start(at, "trunk", 0, wire.Data, 1000)
 	}
 	p.c.Close(100 * ms)
-	near(t, "rate", p.c.Check(0), 3000/to.Sub(from).Seconds())
+	near(t, "rate", checked(p.c), 3000/to.Sub(from).Seconds())
 }
 
 func TestOnlyDataCountsAsRate(t *testing.T) {
@@ -65,7 +65,7 @@ func TestOnlyDataCountsAsRate(t *testing.T) {
 			}
 		}
 	}
-	if n := p.c.FrameHops(); n != 3 {
+	if n := p.c.View().FrameHops(); n != 3 {
 		t.Errorf("%d frame-hops, want 3: a data frame and two ACKs", n)
 	}
 	near(t, "utilisation", over(t, p.c, "trunk.A-B.utilisation", 0, 100*us), 2068.0/100e3)
@@ -187,10 +187,10 @@ func TestCountsByReason(t *testing.T) {
 		t.Errorf("%v marked, %s; triggers %s", marked, marks, triggers)
 	}
 	near(t, "marked", over(t, p.c, "root.B-BC.marked", 0, ms), 2.0/3)
-	if got := p.c.Drops(); !slices.Equal(got, []ReasonCount{{trace.NoRoute, 1}}) {
+	if got := p.c.View().Drops(); !slices.Equal(got, []ReasonCount{{trace.NoRoute, 1}}) {
 		t.Errorf("drops %v", got)
 	}
-	if first, all := p.c.Violations(); len(first) != maxViolations || all != 251 {
+	if first, all := p.c.View().Violations(); len(first) != maxViolations || all != 251 {
 		t.Errorf("%d violations kept of %d", len(first), all)
 	}
 }
@@ -269,7 +269,7 @@ func TestARunThatEndsEarly(t *testing.T) {
 	if p.c.End() != 49*ms+50*us {
 		t.Errorf("ends at %v", p.c.End())
 	}
-	near(t, "a check that was not reached", p.c.Check(0), math.NaN())
+	near(t, "a check that was not reached", checked(p.c), math.NaN())
 	near(t, "up to the end", over(t, p.c, "root.B-BC.rate", 40*ms, p.c.End()), 10000/9.05e-3)
 	if got := p.c.lives[0].active; !slices.Equal(got, []Interval{{0, p.c.End()}}) {
 		t.Errorf("active %v", got)
@@ -368,4 +368,10 @@ func parts(t *testing.T, c *Collector, object, name string) (text string) {
 	f, x := rowOf(t, c, object, name)
 	f.Each(x, func(part string, v float64) { text += fmt.Sprint(part, " ", v, " ") })
 	return text
+}
+
+// checked returns the value of the first check.
+func checked(c *Collector) float64 {
+	value, _ := c.View().Check(0)
+	return value
 }

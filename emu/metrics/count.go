@@ -138,16 +138,12 @@ func (c *Collector) countRare(e *trace.Event) {
 	n := int(c.first.number(e))
 	switch e.Kind {
 	case trace.Drop:
-		c.drops[e.A&(reasons-1)]++
-		c.losses[loss{e.Node, e.Port, trace.Reason(e.A)}]++
+		if c.drops[n] == nil {
+			c.drops[n] = new(dropCounts)
+		}
+		c.drops[n][e.A&(reasons-1)]++
 		c.ports[n].columns.begun |= 1 << inDrops
 		c.now[n*portColumns+inDrops]++
-		switch trace.Reason(e.A) {
-		case trace.LostOnLink:
-			c.faults[n].lost++
-		case trace.BadFCS:
-			c.faults[n].corrupt++
-		}
 		if trace.Reason(e.A).OfFault() {
 			c.ports[n].columns.begun |= 1 << inFaults
 			c.now[n*portColumns+inFaults]++

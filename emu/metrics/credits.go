@@ -83,11 +83,11 @@ func (c *Collector) countsByPort(of func(n uint32) []int64, name func(k int) str
 }
 
 // Credits returns the counters of the credits of channels.
-func (c *Collector) Credits() []PortCount {
-	if c.credits == nil {
+func (v *View) Credits() []PortCount {
+	if v.c.credits == nil {
 		return nil
 	}
-	return c.countsByPort(func(n uint32) []int64 { return c.credits[n][:] }, func(k int) string { return creditWords[k] })
+	return v.c.countsByPort(func(n uint32) []int64 { return v.c.credits[n][:] }, func(k int) string { return creditWords[k] })
 }
 
 // creditEnds returns the ends of the names of the quantities for them.

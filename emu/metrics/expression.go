@@ -251,28 +251,28 @@ func (m Metric) why(of func(*term) float64) string {
 }
 
 // WhyNot returns the reason why the check at an index is undefined, as Metric.Why.
-func (c *Collector) WhyNot(i int) string {
-	during := c.scenario.Expect[i].During
+func (v *View) WhyNot(i int) string {
+	during := v.c.scenario.Expect[i].During
 	if during[1] == 0 {
 		return ""
 	}
-	return c.checks[i].Why(c, unit.Time(during[0]), unit.Time(during[1]))
+	return v.c.checks[i].Why(&v.c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
 // Thin returns Metric.Thin of the check at an index.
-func (c *Collector) Thin(i int) string {
-	during := c.scenario.Expect[i].During
-	return c.checks[i].Thin(c, unit.Time(during[0]), unit.Time(during[1]))
+func (v *View) Thin(i int) string {
+	during := v.c.scenario.Expect[i].During
+	return v.c.checks[i].Thin(&v.c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
-// Check returns the value of the check at index i of the scenario's checks, over
-// its interval.
-func (c *Collector) Check(i int) float64 {
-	during := c.scenario.Expect[i].During
-	if during[1] == 0 { // of a program: it is not measured here
-		return math.NaN()
+// Check returns the value of the check at index i of the scenario's checks, and whether it is
+// decided: its interval has passed. Those of programs are not measured here.
+func (v *View) Check(i int) (value float64, decided bool) {
+	during := v.c.scenario.Expect[i].During
+	if during[1] == 0 || unit.Time(during[1]) > v.End() {
+		return math.NaN(), false
 	}
-	return c.checks[i].Over(c, unit.Time(during[0]), unit.Time(during[1]))
+	return v.c.checks[i].Over(&v.c, unit.Time(during[0]), unit.Time(during[1])), true
 }
 
 // End returns the instant up to which the figures are complete.

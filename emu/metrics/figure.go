@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -387,14 +388,21 @@ func whole(x At) float64 {
 	return sentTotal(outBytes)(x)
 }
 
-// farFault is a count of the port at the end of a link.
-func farFault(of func(*faultCounts) int64) func(At) float64 {
-	return func(x At) float64 { return float64(of(&x.c.faults[x.c.in(x.Hop)/portColumns])) }
+// dropped are the frames that were discarded at the end of a link for some reasons.
+func dropped(why ...trace.Reason) func(At) float64 {
+	return func(x At) (n float64) {
+		if d := x.c.drops[x.c.in(x.Hop)/portColumns]; d != nil {
+			for _, r := range why {
+				n += float64(d[r])
+			}
+		}
+		return n
+	}
 }
 
 // discards are the drops at the end of a link without those by faults of the link.
 func discards(x At) float64 {
-	return float64(x.c.last(x.c.in(x.Hop)+inDrops)) - farFault(func(f *faultCounts) int64 { return f.lost + f.corrupt })(x)
+	return float64(x.c.last(x.c.in(x.Hop)+inDrops)) - dropped(trace.LostOnLink, trace.BadFCS)(x)
 }
 
 // packets are data frames and ACKs.

@@ -21,24 +21,24 @@ type Phase struct {
 // shorter ones belong to the change from one to the next. A run that has none is
 // one phase, in which every flow counts that is active at some time of it. So is an
 // endless run, from its start.
-func (c *Collector) Phases() []Phase {
-	if c.scenario.Endless && c.End() > 0 {
-		return []Phase{{Interval{0, c.End()}, 0, c.active(0, c.End())}}
+func (v *View) Phases() []Phase {
+	if v.c.scenario.Endless && v.End() > 0 {
+		return []Phase{{Interval{0, v.End()}, 0, v.c.active(0, v.End())}}
 	}
-	window := c.scenario.Measure.Window
-	changes := []unit.Time{0, c.End()}
-	for i := range c.flows {
-		for _, a := range c.lives[i].active {
+	window := v.c.scenario.Measure.Window
+	changes := []unit.Time{0, v.End()}
+	for i := range v.c.lives {
+		for _, a := range v.c.lives[i].active {
 			changes = append(changes, a.From, a.To)
 		}
 	}
-	for _, x := range c.scenario.Changes() {
-		changes = append(changes, min(x.At, c.End()))
+	for _, x := range v.c.scenario.Changes() {
+		changes = append(changes, min(x.At, v.End()))
 	}
-	for i := range c.scenario.Workloads {
-		w := &c.scenario.Workloads[i]
-		if until := scenario.Until(0, w.Drain, c.scenario.Model.Duration); w.WarmUp+w.Drain > 0 {
-			changes = append(changes, min(c.CountsFrom(i), c.End()), min(until, c.End()))
+	for i := range v.c.scenario.Workloads {
+		w := &v.c.scenario.Workloads[i]
+		if until := scenario.Until(0, w.Drain, v.c.scenario.Model.Duration); w.WarmUp+w.Drain > 0 {
+			changes = append(changes, min(v.c.CountsFrom(i), v.End()), min(until, v.End()))
 		}
 	}
 	slices.Sort(changes)
@@ -50,18 +50,18 @@ func (c *Collector) Phases() []Phase {
 			continue
 		}
 		// Whole bins, so that the figures are exact.
-		from, to := c.edges[c.edge(begin.Add(window))], end
-		if k := c.edge(end); c.edges[k] > end {
-			to = c.edges[k-1]
+		from, to := v.c.edges[v.c.edge(begin.Add(window))], end
+		if k := v.c.edge(end); v.c.edges[k] > end {
+			to = v.c.edges[k-1]
 		}
-		phases = append(phases, Phase{Interval{from, to}, begin, c.active(begin, begin+1)})
+		phases = append(phases, Phase{Interval{from, to}, begin, v.c.active(begin, begin+1)})
 	}
-	if phases == nil && c.End() > 0 {
-		whole := Interval{0, c.End()}
-		if c.End() > unit.Time(2*window) {
-			whole.From = c.edges[c.edge(unit.Time(window))]
+	if phases == nil && v.End() > 0 {
+		whole := Interval{0, v.End()}
+		if v.End() > unit.Time(2*window) {
+			whole.From = v.c.edges[v.c.edge(unit.Time(window))]
 		}
-		phases = []Phase{{whole, 0, c.active(0, c.End())}}
+		phases = []Phase{{whole, 0, v.c.active(0, v.End())}}
 	}
 	return phases
 }
@@ -79,14 +79,14 @@ func (c *Collector) active(from, to unit.Time) []int {
 
 // LinkFigures returns the mean rate in bytes per second and the utilisation (0 to
 // 1) of a direction of a link.
-func (c *Collector) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, share float64) {
-	return c.rateAndShare(object{hop: h}, linkRate, linkUtilisation, over)
+func (v *View) LinkFigures(h fabric.Hop, over Interval) (bytesPerSecond, share float64) {
+	return v.c.rateAndShare(object{hop: h}, linkRate, linkUtilisation, over)
 }
 
 // FlowFigures returns the mean rate in bytes per second of some flows together,
 // and its share (0 to 1) of the rate that they could have.
-func (c *Collector) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
-	return c.rateAndShare(flowsObject(c.fabric, "", flows), flowRate, flowUtilisation, over)
+func (v *View) FlowFigures(flows []int, over Interval) (bytesPerSecond, share float64) {
+	return v.c.rateAndShare(flowsObject(v.c.fabric, "", flows), flowRate, flowUtilisation, over)
 }
 
 func (c *Collector) rateAndShare(x object, rate, share formula, over Interval) (bytesPerSecond, of float64) {
@@ -104,19 +104,19 @@ type Bottleneck struct {
 
 // Bottlenecks returns the places where some flows are stopped, by the number of flows and not by
 // their rates; only links with two flows or more. Of equal ones the first on the path counts.
-func (c *Collector) Bottlenecks(flows []int, over Interval) []Bottleneck {
-	crossing := make([][2]int, len(c.fabric.Wires))
+func (v *View) Bottlenecks(flows []int, over Interval) []Bottleneck {
+	crossing := make([][2]int, len(v.c.fabric.Wires))
 	for _, i := range flows {
-		for _, h := range c.fabric.Flows[i].Path.All() {
+		for _, h := range v.c.fabric.Flows[i].Path.All() {
 			crossing[h.Wire][h.From]++
 		}
 	}
-	held := make([][2][]int, len(c.fabric.Wires))
+	held := make([][2][]int, len(v.c.fabric.Wires))
 	for _, i := range flows {
 		share := func(h fabric.Hop) float64 {
-			return c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From])
+			return v.c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From])
 		}
-		if hops := c.fabric.Flows[i].Path.Hops(); len(hops) > 0 {
+		if hops := v.c.fabric.Flows[i].Path.Hops(); len(hops) > 0 {
 			h := slices.MinFunc(hops, func(a, b fabric.Hop) int { return cmp.Compare(share(a), share(b)) })
 			held[h.Wire][h.From] = append(held[h.Wire][h.From], i)
 		}

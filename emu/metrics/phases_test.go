@@ -29,7 +29,7 @@ func TestPhasesOfThePaper(t *testing.T) {
 	p := newPlay(t, f, s)
 	startAll(p)
 	p.c.Close(100 * ms)
-	got := p.c.Phases()
+	got := p.c.View().Phases()
 	want := []struct {
 		begin, from, to unit.Time
 		flows           int
@@ -55,7 +55,7 @@ func TestAnEndlessRunIsOnePhase(t *testing.T) {
 	p := newPlay(t, f, s)
 	startAll(p)
 	p.c.Close(100 * ms)
-	got := p.c.Phases()
+	got := p.c.View().Phases()
 	if len(got) != 1 || got[0].Begin != 0 || got[0].From != 0 || got[0].To != 100*ms || len(got[0].Flows) != 3 {
 		t.Errorf("%+v", got)
 	}
@@ -67,7 +67,7 @@ func TestARateChangeIsAPhase(t *testing.T) {
 	startAll(p)
 	p.c.Close(100 * ms)
 	var begins []unit.Time
-	for _, g := range p.c.Phases() {
+	for _, g := range p.c.View().Phases() {
 		begins = append(begins, g.Begin)
 	}
 	if want := []unit.Time{ms, 40 * ms, 60 * ms, 80 * ms}; !slices.Equal(begins, want) {
@@ -86,7 +86,7 @@ func TestEventsBeginPhases(t *testing.T) {
 	startAll(p)
 	p.c.Close(100 * ms)
 	var begins []unit.Time
-	for _, g := range p.c.Phases() {
+	for _, g := range p.c.View().Phases() {
 		begins = append(begins, g.Begin)
 	}
 	if want := []unit.Time{ms, 10 * ms, 20 * ms, 30 * ms, 40 * ms, 60 * ms, 70 * ms, 80 * ms, 90 * ms}; !slices.Equal(begins, want) {
@@ -101,7 +101,7 @@ func TestARunWithoutALongPhaseIsOne(t *testing.T) {
 	p.flowEvent(ms, trace.FlowStart, 0)
 	p.flowEvent(2*ms, trace.FlowStop, 0)
 	p.c.Close(3 * ms)
-	got := p.c.Phases()
+	got := p.c.View().Phases()
 	if len(got) != 1 || got[0].Interval != (Interval{0, 3 * ms}) || !slices.Equal(got[0].Flows, []int{0}) {
 		t.Errorf("%+v", got)
 	}
@@ -115,7 +115,7 @@ func TestBottlenecks(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	got := p.c.Bottlenecks(all, Interval{0, 100 * ms})
+	got := p.c.View().Bottlenecks(all, Interval{0, 100 * ms})
 	// The trunk carries eleven flows, but its ten remote ones have less at the root.
 	if len(got) != 1 || f.LinkName(got[0].Hop) != "root.B-BC" || !slices.Equal(got[0].Flows, all[:20]) {
 		t.Errorf("%+v", got)

@@ -52,17 +52,19 @@ type portCounts struct {
 	switches int32          // nodes from here on are endpoints
 	recent   []markLog      // by switch
 	storms   []Storm
-	drops    [reasons]int64
-	losses   map[loss]int64 // the same by place
+	drops    []*dropCounts // by port; nil: there were none
 	retries  retries
 	credits  credits
 }
 
-// faultCounts is how the faults and events of a link have touched a port.
+// dropCounts are the frames that came by a port, or were its node's own, and were discarded, by
+// trace.Reason.
+type dropCounts [reasons]int64
+
+// faultCounts is how the events of a link have touched a port.
 type faultCounts struct {
-	lost, corrupt int64 // frames that came, and did not arrive whole
-	downs         int64 // how often the link has gone down
-	down          bool
+	downs int64 // how often the link has gone down
+	down  bool
 }
 
 // beginPorts makes the counters of ports, which come first, and returns how many there are.
@@ -80,7 +82,7 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 	}
 	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
 	c.faults = make([]faultCounts, ports)
-	c.recent, c.losses = make([]markLog, c.switches), map[loss]int64{}
+	c.recent, c.drops = make([]markLog, c.switches), make([]*dropCounts, ports)
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	for i := range c.ports {

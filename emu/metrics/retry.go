@@ -87,9 +87,9 @@ func (c *Collector) countProtected(n uint32, kind wire.Kind, lane uint8) {
 }
 
 // Retries returns the counters of the retry of links.
-func (c *Collector) Retries() []PortCount {
-	return c.countsByPort(func(n uint32) []int64 {
-		if end := c.retries.of(n); end != nil {
+func (v *View) Retries() []PortCount {
+	return v.c.countsByPort(func(n uint32) []int64 {
+		if end := v.c.retries.of(n); end != nil {
 			return end.counts[:]
 		}
 		return nil

@@ -38,6 +38,9 @@ type Silence struct {
 	Dropped bool
 }
 
+// copy copies lost frames. It uses the memory of earlier ones again.
+func (x *lost) copy(to lost) lost { return lost{x.last, append(to.at[:0], x.at...)} }
+
 // lost are the frames of a flow that were dropped since it last delivered something, by place and
 // reason.
 type lost struct {
@@ -78,7 +81,7 @@ func (x *lost) most(since unit.Time) (most Loss) {
 
 // Patience returns for how long a flow must have delivered nothing to be silent: a tenth of the
 // scenario, and at least twice the time that a packet takes on the longest path.
-func (c *Collector) Patience() unit.Duration { return c.patience }
+func (v *View) Patience() unit.Duration { return v.c.patience }
 
 // longestSilence computes the patience of a run.
 func (c *Collector) longestSilence() unit.Duration {
@@ -134,27 +137,27 @@ func (c *Collector) repeat(flow int) {
 }
 
 // Silences returns when flows were silent: first the times that last to the end, then of each flow
-// the longest of those that are over. The run has been closed.
-func (c *Collector) Silences() []Silence {
+// the longest of those that are over.
+func (v *View) Silences() []Silence {
 	var all []Silence
-	for i := range c.flows {
-		if f := &c.flows[i]; f.waits() && c.End().Sub(f.delivered) >= c.patience {
-			all = append(all, Silence{Flow: i, From: f.delivered, To: c.End(), Lasting: true, Lost: c.lives[i].lost.most(f.delivered)})
+	for i := range v.Flows {
+		if f := &v.Flows[i]; f.Active && v.End().Sub(f.Since) >= v.c.patience {
+			all = append(all, Silence{Flow: i, From: f.Since, To: v.End(), Lasting: true, Lost: v.c.lives[i].lost.most(f.Since)})
 		}
 	}
-	over := slices.Clone(c.silences)
+	over := slices.Clone(v.c.silences)
 	slices.SortFunc(over, func(a, b Silence) int {
 		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(b.To-b.From, a.To-a.From))
 	})
 	all = append(all, slices.CompactFunc(over, func(a, b Silence) bool { return a.Flow == b.Flow })...)
 	kept := map[source]port.Block{}
-	for i := range c.flows {
-		if b := c.flows[i].block; b == port.NoCredit || b == port.Paused || b == port.Down {
-			kept[c.source(i)] = b
+	for i := range v.Flows {
+		if b := v.Flows[i].Block; b == port.NoCredit || b == port.Paused || b == port.Down {
+			kept[v.c.source(i)] = b
 		}
 	}
 	for i := range all {
-		c.explain(&all[i], kept)
+		v.explain(&all[i], kept)
 	}
 	return all
 }
@@ -172,18 +175,18 @@ func (c *Collector) source(flow int) source {
 
 // explain finds the cause that keeps a silent flow; kept has the causes that keep sources at the
 // end.
-func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
-	at, longest := c.ofFlows+s.Flow*flowColumns, 0.
+func (v *View) explain(s *Silence, kept map[source]port.Block) {
+	at, longest := v.c.ofFlows+s.Flow*flowColumns, 0.
 	for b := range port.Block(port.Blocks) {
-		if d := c.grown(at+flowStall+int(b), s.From, s.To); d > longest {
+		if d := v.c.grown(at+flowStall+int(b), s.From, s.To); d > longest {
 			s.Block, longest = b, d
 		}
 	}
-	f, when := &c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
+	f, when := &v.c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
 	path := f.Path
 	if s.Lasting {
-		when, s.Block = s.To, c.flows[s.Flow].block
-		if b, ok := kept[c.source(s.Flow)]; ok && s.Block == port.LinkBusy { // by a flow that is kept
+		when, s.Block = s.To, v.Flows[s.Flow].Block
+		if b, ok := kept[v.c.source(s.Flow)]; ok && s.Block == port.LinkBusy { // by a flow that is kept
 			s.Block = b
 		}
 		if n := len(f.Later); n > 0 {
@@ -193,11 +196,11 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 	for _, h := range slices.Backward(path.Hops()) {
 		b := port.Down
 		switch {
-		case c.isDown(h.Wire, when):
+		case v.c.isDown(h.Wire, when):
 		case s.Lasting:
-			b = c.keeps(h, f.Priority)
+			b = v.keeps(h, f.Priority)
 		default:
-			b = c.stopped(h, f.Priority, s.From, s.To)
+			b = v.stopped(h, f.Priority, s.From, s.To)
 		}
 		if b != port.Open {
 			s.Block, s.By = b, &h
@@ -209,39 +212,42 @@ func (c *Collector) explain(s *Silence, kept map[source]port.Block) {
 		s.Dropped = s.Lost.Count > 0
 	}
 	if s.Block == port.RateLimited && !s.Dropped {
-		s.Limit = unit.Rate(c.now[at+flowLimit])
+		s.Limit = v.Flows[s.Flow].Limit
 	}
 }
 
 // keeps returns the cause that keeps an output from sending frames of a priority at the end of the
 // run, if it lies at the other end of its link.
-func (c *Collector) keeps(h fabric.Hop, priority uint8) port.Block {
-	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	p := &c.ports[int(c.first[end.Node])+int(end.Port)]
-	s := p.pausing
+func (v *View) keeps(h fabric.Hop, priority uint8) port.Block {
+	p := v.sender(h)
 	switch {
-	case s != nil && s.until[int(priority)%len(s.until)] > c.End():
+	case p.Paused>>priority&1 == 1:
 		return port.Paused
-	case priority == 0 && (p.block == port.Paused || p.block == port.NoCredit):
-		return p.block
+	case priority == 0 && (p.Block == port.Paused || p.Block == port.NoCredit):
+		return p.Block
 	}
 	return port.Open
 }
 
+// sender returns the state of the port that sends into a link.
+func (v *View) sender(h fabric.Hop) *PortState {
+	end := v.c.fabric.Wires[h.Wire].Ends[h.From]
+	return v.Port(end.Node, end.Port)
+}
+
 // stopped returns the flow control that kept an output for most of a time, if it kept frames of a
 // priority. PFC counts all priorities of an output together, and has no counters by priority.
-func (c *Collector) stopped(h fabric.Hop, priority uint8, from, to unit.Time) port.Block {
-	most := float64(to-from) / 2
-	if c.grown(c.out(h)+outStall+int(port.NoCredit), from, to) > most {
+func (v *View) stopped(h fabric.Hop, priority uint8, from, to unit.Time) port.Block {
+	most, out := float64(to-from)/2, v.c.out(h)
+	if v.c.grown(out+outStall+int(port.NoCredit), from, to) > most {
 		return port.NoCredit
 	}
-	end := c.fabric.Wires[h.Wire].Ends[h.From]
-	s := c.ports[int(c.first[end.Node])+int(end.Port)].pausing
-	if s == nil || c.grown(c.out(h)+outPaused, from, to) <= most {
+	if v.c.grown(out+outPaused, from, to) <= most {
 		return port.Open
 	}
-	for i := range c.fabric.Flows {
-		if f := &c.fabric.Flows[i]; len(s.until) > 1 && f.Priority != priority && slices.Contains(f.Path.Hops(), h) {
+	together := v.c.fabric.Wires[h.Wire].Link.FlowControl == port.PauseFrames
+	for i := range v.c.fabric.Flows {
+		if f := &v.c.fabric.Flows[i]; !together && f.Priority != priority && slices.Contains(f.Path.Hops(), h) {
 			return port.Open
 		}
 	}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -181,11 +182,11 @@ var table = []*Figure{
 		MAD:     []Field{{portCounters, 14, 16, 6, true, false}}},
 	{Of: Link, Name: "symbol-errors", Unit: count("frames"),
 		Meaning: "frames that a fault of the link has lost or corrupted: both come from wrong symbols on a real link",
-		read:    farFault(func(f *faultCounts) int64 { return f.lost + f.corrupt }),
+		read:    dropped(trace.LostOnLink, trace.BadFCS),
 		MAD:     []Field{{portCounters, 4, 16, 0, true, false}}},
 	{Of: Link, Name: "corrupted", Unit: count("frames"),
 		Meaning: "frames that a fault of the link has corrupted",
-		read:    farFault(func(f *faultCounts) int64 { return f.corrupt }),
+		read:    dropped(trace.BadFCS),
 		MAD:     []Field{{portCounters, 8, 16, 3, true, false}}},
 	{Of: Link, Name: "downs", Unit: count("times"),
 		Meaning: "how often the link has gone down, by an event or because a switch restarted",

@@ -1,9 +1,6 @@
 package metrics
 
 import (
-	"cmp"
-	"slices"
-
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/wire/port"
@@ -18,33 +15,36 @@ func (c *Collector) Fabric() *fabric.Fabric { return c.fabric }
 func (c *Collector) Scenario() *scenario.Scenario { return c.scenario }
 
 // Classes returns how many PFC frames came to a port, by priority.
-func (c *Collector) Classes(node int, p port.ID) (n [port.Priorities]int64) {
-	out := c.out(c.fabric.Nodes[node].Ports[p].Out())
+func (v *View) Classes(node int, p port.ID) (n [port.Priorities]int64) {
+	out := v.c.out(v.c.fabric.Nodes[node].Ports[p].Out())
 	for k := range n {
-		n[k] = c.last(out + inClasses + k)
+		n[k] = v.c.last(out + inClasses + k)
 	}
 	return n
 }
 
 // FrameHops returns how many data and ACK frames were put on a link, flow
 // control packets not counted.
-func (c *Collector) FrameHops() int64 {
+func (v *View) FrameHops() int64 {
 	n := int64(0)
-	for at := 0; at < c.ofFlows; at += portColumns {
-		n += c.last(at+outFrames) + c.last(at+outAcks)
+	for at := 0; at < v.c.ofFlows; at += portColumns {
+		n += v.c.last(at+outFrames) + v.c.last(at+outAcks)
 	}
 	return n
 }
 
 // Drops returns how many frames were discarded, for each trace.Reason of which
 // there were any, in the order of the reasons.
-func (c *Collector) Drops() []ReasonCount { return ReasonCounts(c.drops[:]) }
-
-// loss is a kind of drop: where, and why.
-type loss struct {
-	node   int32
-	port   uint16
-	reason trace.Reason
+func (v *View) Drops() []ReasonCount {
+	var all dropCounts
+	for _, of := range v.c.drops {
+		if of != nil {
+			for r, n := range of {
+				all[r] += n
+			}
+		}
+	}
+	return ReasonCounts(all[:])
 }
 
 // Loss is how many frames were discarded at a place for a reason.
@@ -56,14 +56,18 @@ type Loss struct {
 }
 
 // Losses returns Drops by place: in the order of the nodes, their ports, the reasons.
-func (c *Collector) Losses() []Loss {
-	var all []Loss
-	for l, n := range c.losses {
-		all = append(all, Loss{int(l.node), port.ID(l.port), l.reason, n})
+func (v *View) Losses() (all []Loss) {
+	number := 0
+	for i := range v.c.fabric.Nodes {
+		for p := range v.c.fabric.Nodes[i].Ports {
+			if of := v.c.drops[number]; of != nil {
+				for _, x := range ReasonCounts(of[:]) {
+					all = append(all, Loss{i, port.ID(p), x.Reason, x.Count})
+				}
+			}
+			number++
+		}
 	}
-	slices.SortFunc(all, func(a, b Loss) int {
-		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Reason, b.Reason))
-	})
 	return all
 }
 
@@ -77,7 +81,7 @@ type Storm struct {
 }
 
 // Storms returns the storms in the order in which they were found. The caller must not change them.
-func (c *Collector) Storms() []Storm { return c.storms }
+func (v *View) Storms() []Storm { return v.c.storms }
 
 // ReasonCount is how often something happened for a reason.
 type ReasonCount struct {
@@ -98,4 +102,4 @@ func ReasonCounts(table []int64) []ReasonCount {
 
 // Violations returns the first violations, and how many there were in all. The
 // caller must not change them.
-func (c *Collector) Violations() (first []trace.Event, total int64) { return c.violations, c.violated }
+func (v *View) Violations() (first []trace.Event, total int64) { return v.c.violations, v.c.violated }

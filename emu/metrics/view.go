@@ -27,7 +27,7 @@ func NewMirror(c *Collector) *Mirror {
 	m.copied.ports, m.copied.tallies = slices.Clone(c.ports), slices.Clone(c.tallies)
 	m.copied.flows, m.copied.lives = slices.Clone(c.flows), slices.Clone(c.lives)
 	m.copied.works, m.copied.recent, m.copied.faults = copyWorks(nil, c.works), slices.Clone(c.recent), slices.Clone(c.faults)
-	m.copied.causes, m.copied.retries, m.copied.credits = nil, nil, nil // copies: see Update
+	m.copied.causes, m.copied.drops, m.copied.retries, m.copied.credits = nil, nil, nil, nil // copies: see Update
 	for i := range m.copied.lives {
 		m.copied.lives[i] = life{active: make([]Interval, 0, 16)}
 	}
@@ -64,12 +64,12 @@ func (m *Mirror) Update() {
 		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
 		y.active = append(y.active[:known], x.active[known:]...)
 		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
-		y.acks = x.acks
+		y.acks, y.lost = x.acks, x.lost.copy(y.lost)
 	}
-	d.edges = c.edges
+	d.edges, d.silences, d.violations = c.edges, c.silences, c.violations // what they have does not change
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
-	d.drops, d.closed = c.drops, c.closed
-	d.causes, d.retries, d.credits = copyEach(d.causes, c.causes), copyEach(d.retries, c.retries), append(d.credits[:0], c.credits...)
+	d.storms, d.closed = append(d.storms[:0], c.storms...), c.closed
+	d.causes, d.drops, d.retries, d.credits = copyEach(d.causes, c.causes), copyEach(d.drops, c.drops), copyEach(d.retries, c.retries), append(d.credits[:0], c.credits...)
 }
 
 // View is the state of a run at an instant: of one that runs of its Mirror, of one that is over of
@@ -94,16 +94,18 @@ func (m *Mirror) View(v *View, at unit.Time) {
 		lives = make([]life, len(m.copied.lives))
 	}
 	for i := range lives {
-		active := append(lives[i].active[:0], m.copied.lives[i].active...)
+		active, lost := append(lives[i].active[:0], m.copied.lives[i].active...), m.copied.lives[i].lost.copy(lives[i].lost)
 		lives[i] = m.copied.lives[i]
-		lives[i].active = active
+		lives[i].active, lives[i].lost = active, lost
 	}
 	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
 	recent := append(v.c.recent[:0], m.copied.recent...)
-	causes, retries := copyEach(v.c.causes, m.copied.causes), copyEach(v.c.retries, m.copied.retries)
+	causes, drops, retries := copyEach(v.c.causes, m.copied.causes), copyEach(v.c.drops, m.copied.drops), copyEach(v.c.retries, m.copied.retries)
+	tallies, storms := append(v.c.tallies[:0], m.copied.tallies...), append(v.c.storms[:0], m.copied.storms...)
 	credits, faults := append(v.c.credits[:0], m.copied.credits...), append(v.c.faults[:0], m.copied.faults...)
 	v.c = m.copied
-	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.retries, v.c.credits, v.c.faults = lives, works, recent, causes, retries, credits, faults
+	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.drops, v.c.retries, v.c.credits, v.c.faults = lives, works, recent, causes, drops, retries, credits, faults
+	v.c.tallies, v.c.storms = tallies, storms
 	v.c.rows.index(place, len(v.c.now))
 	v.state(&m.copied, at)
 	v.c.flows, v.c.ports = nil, nil // the states are copies of them
@@ -138,6 +140,9 @@ func copyEach[T any](to, from []*T) []*T {
 // Fabric returns the fabric of the run.
 func (v *View) Fabric() *fabric.Fabric { return v.c.fabric }
 
+// Scenario returns the scenario of the run, with the events that were added during it.
+func (v *View) Scenario() *scenario.Scenario { return v.c.scenario }
+
 // Port returns the state of a port of a node.
 func (v *View) Port(node int, p port.ID) *PortState { return &v.Ports[int(v.c.first[node])+int(p)] }
 
@@ -148,16 +153,6 @@ func (v *View) End() unit.Time { return v.c.End() }
 // or less at the start of a run. It is empty at the start.
 func (v *View) Window() Interval {
 	return Interval{max(0, v.End().Add(-v.c.scenario.Measure.Window)), v.End()}
-}
-
-// Check returns the value of the check at index i of the scenario's checks, and whether it is
-// decided: its interval has passed.
-func (v *View) Check(i int) (value float64, decided bool) {
-	during := v.c.scenario.Expect[i].During
-	if during[1] == 0 || unit.Time(during[1]) > v.End() {
-		return math.NaN(), false
-	}
-	return v.c.Check(i), true
 }
 
 // Row is a figure of an object: a direction of a link, a group of flows, or a flow.
@@ -189,12 +184,6 @@ func (v *View) Rows(during Interval, names ...string) iter.Seq[Row] {
 	}
 }
 
-// Classes is Collector.Classes, from the start to View.End.
-func (v *View) Classes(node int, p port.ID) [port.Priorities]int64 { return v.c.Classes(node, p) }
-
-// Drops returns how many frames were discarded, as Collector.Drops does.
-func (v *View) Drops() []ReasonCount { return v.c.Drops() }
-
 // Logged returns how many entries the reaction point of a flow has made in its log of congestion.
 func (v *View) Logged(flow int) int64 { return v.c.lives[flow].logged }
 
@@ -203,6 +192,9 @@ func (v *View) CountsFrom(k int) unit.Time { return v.c.CountsFrom(k) }
 
 // Counted is Collector.Counted of the transfers up to View.End, or a little later.
 func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
+
+// Jain is Collector.Jain.
+func (v *View) Jain(flows []int, from, to unit.Time) float64 { return v.c.Jain(flows, from, to) }
 
 type PortState struct {
 	Block    port.Block // the cause that keeps the frames that wait for its link, lane 0: Idle where none wait
@@ -218,6 +210,7 @@ type PortState struct {
 type FlowState struct {
 	Block  port.Block // the cause that keeps its source: Idle where there is nothing to send
 	Active bool       // it has something to send, or in flight
+	Since  unit.Time  // when it last delivered something, or began to have something to send
 	Limit  unit.Rate  // the rate of its limiter; 0 where it is unknown
 	Target unit.Rate  // the rate that its reaction point aims at; 0: it has no target
 	Window int64      // congestion window of TCP in bytes
@@ -282,7 +275,7 @@ func (v *View) state(c *Collector, at unit.Time) {
 	}
 	for i := range c.flows {
 		row := c.now[c.ofFlows+i*flowColumns:]
-		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(),
+		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(), Since: c.flows[i].delivered,
 			Limit: unit.Rate(row[flowLimit]), Target: unit.Rate(row[flowTarget])}
 		if c.ofStreams > 0 {
 			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
@@ -290,9 +283,6 @@ func (v *View) state(c *Collector, at unit.Time) {
 		v.Flows = append(v.Flows, s)
 	}
 }
-
-// Violations returns how many promises of the fabric were broken.
-func (m *Mirror) Violations() int64 { return m.copied.violated }
 
 // Happen gives the collector the events that were added to the scenario during the run: the rest of
 // the run is measured with them.

@@ -56,7 +56,8 @@ type RoundOf struct {
 // workload is the transfers of a workload.
 type workload struct {
 	workload *fabric.Workload
-	open     map[transferKey]*Done
+	open     map[transferKey]*Done // nil in a copy
+	opened   []Done                // in a copy: those that are open
 	ended    ledger
 	wait     map[int32]int64 // by source, its transfers that wait
 	rounds   []RoundOf       // of a collective operation
@@ -69,15 +70,14 @@ type workload struct {
 // counted are the transfers of a workload that count, and the payload of those that have ended.
 type counted struct{ begun, ended, lost, payload int64 }
 
-// copyWorks copies works for another goroutine, which has no use for the transfers in flight. The
-// memory of the copies is used again.
+// copyWorks copies works for another goroutine. The memory of the copies is used again.
 func copyWorks(to, from []workload) []workload {
 	if len(to) != len(from) {
 		to = make([]workload, len(from))
 	}
 	for k := range from {
 		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...),
-			from: from[k].from, counted: from[k].counted}
+			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), from: from[k].from, counted: from[k].counted}
 	}
 	return to
 }
@@ -171,8 +171,8 @@ type RankWait struct {
 }
 
 // Waits returns which ranks of a workload wait, in the order of the ranks.
-func (c *Collector) Waits(workload int) []RankWait {
-	all := slices.Clone(c.works[workload].waits)
+func (v *View) Waits(workload int) []RankWait {
+	all := slices.Clone(v.c.works[workload].waits)
 	slices.SortStableFunc(all, func(a, b RankWait) int { return cmp.Compare(a.Rank, b.Rank) })
 	return all
 }
@@ -223,11 +223,6 @@ func (c *Collector) CountsFrom(workload int) unit.Time { return c.works[workload
 
 func (c *Collector) EndedTransfers(workload int) int { return c.works[workload].ended.n }
 
-// WaitingTransfers returns how many transfers of a workload wait for a source.
-func (c *Collector) WaitingTransfers(workload int) int64 {
-	return c.now[c.ofWorks+workload*workColumns+workWaiting]
-}
-
 // Work returns the transfers of a workload that have ended, in the order in which they did, and the
 // open ones, in the order of their arrival. The ended ones are copies, of 48 bytes each: Ended
 // takes no memory.
@@ -240,10 +235,8 @@ func (c *Collector) Work(workload int) (ended, open []Done) {
 
 // OpenTransfers returns the transfers of a workload that have a source and have not ended, in the
 // order of their arrival.
-func (c *Collector) OpenTransfers(workload int) (open []Done) {
-	for _, d := range c.works[workload].open {
-		open = append(open, *d)
-	}
+func (c *Collector) OpenTransfers(workload int) []Done {
+	open := c.works[workload].unfinished(nil)
 	slices.SortFunc(open, func(a, b Done) int {
 		return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Src, b.Src), cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Bytes, b.Bytes))
 	})
@@ -260,7 +253,7 @@ func ofCounted(of func(*counted) int64) func(At) float64 {
 }
 
 // leastSlowdown passes on the slowdown of transfers with the open ones, as if they had ended with
-// the run. A view of a run that runs does not have them.
+// the run.
 func leastSlowdown(x At, part PartFunc) {
 	w := &x.c.works[x.Work]
 	if w.workload.Ranked() {
@@ -299,4 +292,12 @@ func stragglers(x At, part PartFunc) {
 	}) {
 		part(name, float64(last[name]))
 	}
+}
+
+// unfinished appends the open transfers, in any order.
+func (w *workload) unfinished(all []Done) []Done {
+	for _, d := range w.open {
+		all = append(all, *d)
+	}
+	return append(all, w.opened...)
 }

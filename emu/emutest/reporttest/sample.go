@@ -133,7 +133,7 @@ func Sample(t *testing.T) (*report.Result, *metrics.Collector) {
 		sink.Record(&events[i])
 	}
 	c.Close(100 * ms)
-	r := report.New(c)
+	r := report.New(c.View())
 	r.Fabemu, r.Clock, r.Timing, r.Placement, r.Link, r.Dilation = "0.1.0", "wall", "ideal", "goroutine", "udp", 200
 	r.WallSeconds, r.Digest = 20.004, d.Sum()
 	v := &r.Verdict
@@ -182,7 +182,7 @@ func Eventful(t *testing.T, end unit.Time) (*report.Result, *metrics.Collector) 
 		}
 	}
 	c.Close(end)
-	r := report.New(c)
+	r := report.New(c.View())
 	r.Clock, r.Verdict.Level = "virtual", report.Virtual
 	return r, c
 }

@@ -303,41 +303,41 @@ type Violation struct {
 	Figure int64  `json:"figure"`
 }
 
-// New makes the Result of a closed collector: the scenario, the checks, and the
+// New makes a Result of the state of a run: the scenario, the checks, and the
 // figures of flows, links and buffers. The caller sets the fields that come from the driver:
 // Fabemu, Clock, Timing, Placement, Link, Dilation, Verdict, Machine, WallSeconds,
 // Digest, Warnings.
-func New(c *metrics.Collector) *Result {
-	s, v := c.Scenario(), c.View()
-	first, total := c.Violations()
+func New(v *metrics.View) *Result {
+	s := v.Scenario()
+	first, total := v.Violations()
 	r := &Result{
 		Form:        Form,
 		Scenario:    s.Name,
 		Source:      s.Source,
 		Seed:        s.Model.Seed,
-		Partial:     c.End() < unit.Time(s.Model.Duration),
-		DurationPs:  int64(c.End()),
+		Partial:     v.End() < unit.Time(s.Model.Duration),
+		DurationPs:  int64(v.End()),
 		WindowPs:    int64(s.Measure.Window),
 		Verdict:     Verdict{Figures: NoFigures()},
-		Checks:      checksOf(c),
-		Events:      eventsOf(c),
-		Phases:      phasesOf(c),
+		Checks:      checksOf(v),
+		Events:      eventsOf(v),
+		Phases:      phasesOf(v),
 		Flows:       flowsOf(v),
 		Workloads:   workloadsOf(v),
 		Links:       linksOf(v),
 		Buffers:     buffersOf(v),
-		Drops:       counts(c.Drops()),
-		Losses:      lossesOf(c),
-		Retries:     countsOf(c.Fabric(), c.Retries()),
-		Credits:     countsOf(c.Fabric(), c.Credits()),
-		Storms:      Storms(c.Fabric(), c.Storms()),
-		Silences:    silencesOf(c),
-		RankWaits:   rankWaitsOf(c),
-		PatiencePs:  int64(c.Patience()),
+		Drops:       counts(v.Drops()),
+		Losses:      lossesOf(v),
+		Retries:     countsOf(v.Fabric(), v.Retries()),
+		Credits:     countsOf(v.Fabric(), v.Credits()),
+		Storms:      Storms(v.Fabric(), v.Storms()),
+		Silences:    silencesOf(v),
+		RankWaits:   rankWaitsOf(v),
+		PatiencePs:  int64(v.Patience()),
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
-		FrameHops:   c.FrameHops(),
-		Warnings:    append(idleFaults(c), thin(c)...),
+		FrameHops:   v.FrameHops(),
+		Warnings:    append(idleFaults(v), thin(v)...),
 		Derived:     s.Derived(),
 		Curves:      s.Measure.Curves.Names(),
 	}
@@ -347,7 +347,7 @@ func New(c *metrics.Collector) *Result {
 			r.Verdict.Stopped++
 		}
 	}
-	n := namesOf(c.Fabric())
+	n := namesOf(v.Fabric())
 	for i := range first {
 		e := &first[i]
 		r.Violations = append(r.Violations,
@@ -357,29 +357,29 @@ func New(c *metrics.Collector) *Result {
 }
 
 // thin warns of checks about a percentile that too few values support.
-func thin(c *metrics.Collector) (all []string) {
-	for i := range c.Scenario().Expect {
-		if text := c.Thin(i); text != "" {
-			all = append(all, fmt.Sprintf("check %s: %s", c.Scenario().Expect[i].ID, text))
+func thin(v *metrics.View) (all []string) {
+	for i := range v.Scenario().Expect {
+		if text := v.Thin(i); text != "" {
+			all = append(all, fmt.Sprintf("check %s: %s", v.Scenario().Expect[i].ID, text))
 		}
 	}
 	return all
 }
 
-func checksOf(c *metrics.Collector) []Check {
+func checksOf(v *metrics.View) []Check {
 	checks := []Check{}
-	for i, want := range c.Scenario().Expect {
+	for i, want := range v.Scenario().Expect {
 		unmeasured := ""
-		switch _, ofProgram := c.Scenario().ProgramMetric(want.Metric); {
+		switch _, ofProgram := v.Scenario().ProgramMetric(want.Metric); {
 		case ofProgram:
 			unmeasured = "its program has given no figure" // TakeGuests judges it
-		case unit.Time(want.During[1]) > c.End():
-			unmeasured = fmt.Sprintf("the run ended at %v", c.End())
+		case unit.Time(want.During[1]) > v.End():
+			unmeasured = fmt.Sprintf("the run ended at %v", v.End())
 		}
-		value := c.Check(i)
+		value, _ := v.Check(i)
 		k := JudgeCheck(&want, value, unmeasured)
 		if math.IsNaN(value) && unmeasured == "" {
-			k.Reason = c.WhyNot(i)
+			k.Reason = v.WhyNot(i)
 		}
 		checks = append(checks, k)
 	}
@@ -402,8 +402,8 @@ func Pauses(classes [port.Priorities]int64) map[string]int64 {
 
 // TakeGuests records the guests of a run that has ended, and their programs,
 // and removes them.
-func (r *Result) TakeGuests(c *metrics.Collector, end unit.Time, g *guest.Guests) {
-	s := c.Fabric().Scenario
+func (r *Result) TakeGuests(v *metrics.View, end unit.Time, g *guest.Guests) {
+	s := v.Fabric().Scenario
 	programs := g.Stop()
 	r.Programs = programs.Report()
 	r.judgePrograms(s, programs.Value)
@@ -412,8 +412,8 @@ func (r *Result) TakeGuests(c *metrics.Collector, end unit.Time, g *guest.Guests
 	r.Guests, r.KernelTimes = all, g.Times()
 	for i := range r.Guests {
 		if roce := r.Guests[i].RoCE; roce != nil {
-			node := slices.IndexFunc(c.Fabric().Nodes, func(m fabric.Node) bool { return m.Name == r.Guests[i].Name })
-			roce.Pauses = Pauses(c.Classes(node, 0))
+			node := slices.IndexFunc(v.Fabric().Nodes, func(m fabric.Node) bool { return m.Name == r.Guests[i].Name })
+			roce.Pauses = Pauses(v.Classes(node, 0))
 		}
 	}
 	r.Warnings = append(r.Warnings, warnings...)
@@ -442,29 +442,29 @@ func (r *Result) judgePrograms(s *scenario.Scenario, value func(scenario.Program
 	}
 }
 
-func eventsOf(c *metrics.Collector) []Event {
+func eventsOf(v *metrics.View) []Event {
 	var events []Event
-	for _, x := range c.Scenario().Changes() {
-		if x.At < c.End() {
+	for _, x := range v.Scenario().Changes() {
+		if x.At < v.End() {
 			events = append(events, Event{int64(x.At), x.What})
 		}
 	}
 	return events
 }
 
-func phasesOf(c *metrics.Collector) []Phase {
-	f := c.Fabric()
+func phasesOf(v *metrics.View) []Phase {
+	f := v.Fabric()
 	groups := f.Groups()
 	phases := []Phase{}
-	for _, p := range c.Phases() {
+	for _, p := range v.Phases() {
 		out := Phase{BeginPs: int64(p.Begin), FromPs: int64(p.From), ToPs: int64(p.To), Flows: len(p.Flows),
 			Rates: []Rate{}, Fairness: []Fairness{}}
 		for _, h := range aggregates(f) {
-			rate, share := c.LinkFigures(h, p.Interval)
+			rate, share := v.LinkFigures(h, p.Interval)
 			out.Rates = append(out.Rates, Rate{"link", f.LinkName(h), Number(rate), Number(share)})
 		}
 		for _, g := range groups {
-			rate, share := c.FlowFigures(g.Flows, p.Interval)
+			rate, share := v.FlowFigures(g.Flows, p.Interval)
 			out.Rates = append(out.Rates, Rate{"group", g.Name, Number(rate), Number(share)})
 		}
 		for _, g := range groups {
@@ -474,12 +474,12 @@ func phasesOf(c *metrics.Collector) []Phase {
 			})
 			if len(active) > 1 {
 				out.Fairness = append(out.Fairness,
-					Fairness{"group", g.Name, len(active), Number(c.Jain(active, p.From, p.To))})
+					Fairness{"group", g.Name, len(active), Number(v.Jain(active, p.From, p.To))})
 			}
 		}
-		for _, b := range c.Bottlenecks(p.Flows, p.Interval) {
+		for _, b := range v.Bottlenecks(p.Flows, p.Interval) {
 			out.Fairness = append(out.Fairness,
-				Fairness{"bottleneck", f.LinkName(b.Hop), len(b.Flows), Number(c.Jain(b.Flows, p.From, p.To))})
+				Fairness{"bottleneck", f.LinkName(b.Hop), len(b.Flows), Number(v.Jain(b.Flows, p.From, p.To))})
 		}
 		phases = append(phases, out)
 	}
@@ -536,9 +536,9 @@ func buffersOf(v *metrics.View) []Buffer {
 	return buffers
 }
 
-func lossesOf(c *metrics.Collector) (losses []Loss) {
-	for _, l := range c.Losses() {
-		losses = append(losses, lossOf(c.Fabric(), &l))
+func lossesOf(v *metrics.View) (losses []Loss) {
+	for _, l := range v.Losses() {
+		losses = append(losses, lossOf(v.Fabric(), &l))
 	}
 	return losses
 }
@@ -554,10 +554,10 @@ func lossOf(f *fabric.Fabric, l *metrics.Loss) Loss {
 
 // idleFaults warns of faults that lose or corrupt frames of a link on which no frame was lost, or
 // corrupted, in the run.
-func idleFaults(c *metrics.Collector) []string {
-	f, warnings := c.Fabric(), []string{}
-	all := c.Losses()
-	for _, e := range c.Scenario().Events {
+func idleFaults(v *metrics.View) []string {
+	f, warnings := v.Fabric(), []string{}
+	all := v.Losses()
+	for _, e := range v.Scenario().Events {
 		reason, word := trace.LostOnLink, "lost"
 		if e.Corruption > 0 {
 			reason, word = trace.BadFCS, "corrupted"
@@ -568,7 +568,7 @@ func idleFaults(c *metrics.Collector) []string {
 			return l.Reason == reason && on(&f.Wires[m.Ports[l.Port].Wire]) && e.From != m.Name
 		})
 		retried := slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return on(&w) && w.Link.Retry.On() }) // no drops
-		if e.Link == "" || e.Loss+e.Corruption == 0 || hit || retried || unit.Time(e.At) >= c.End() {
+		if e.Link == "" || e.Loss+e.Corruption == 0 || hit || retried || unit.Time(e.At) >= v.End() {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("the fault %s has %s no frame: none was there to hit, or its share is too small for this run",

@@ -23,9 +23,9 @@ type Silence struct {
 const Dropped = "dropped"
 
 // silencesOf puts the silences of a run into the terms of reports.
-func silencesOf(c *metrics.Collector) (all []Silence) {
-	for _, s := range c.Silences() {
-		out := Silence{Flow: c.Fabric().Flows[s.Flow].Name, FromPs: int64(s.From), ToPs: int64(s.To),
+func silencesOf(v *metrics.View) (all []Silence) {
+	for _, s := range v.Silences() {
+		out := Silence{Flow: v.Fabric().Flows[s.Flow].Name, FromPs: int64(s.From), ToPs: int64(s.To),
 			Lasting: s.Lasting, Limit: int64(s.Limit)}
 		switch {
 		case s.Dropped:
@@ -34,11 +34,11 @@ func silencesOf(c *metrics.Collector) (all []Silence) {
 			out.Cause = s.Block.String()
 		}
 		if s.Lost.Count > 0 {
-			l := lossOf(c.Fabric(), &s.Lost)
+			l := lossOf(v.Fabric(), &s.Lost)
 			out.Lost = &l
 		}
 		if s.By != nil {
-			out.Link = c.Fabric().LinkName(*s.By)
+			out.Link = v.Fabric().LinkName(*s.By)
 		}
 		all = append(all, out)
 	}

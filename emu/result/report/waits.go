@@ -34,10 +34,10 @@ func (w *RankWait) cannotGoOn() bool {
 }
 
 // rankWaitsOf puts the waits of ranks into the terms of reports.
-func rankWaitsOf(c *metrics.Collector) (all []RankWait) {
-	for k, p := range c.Fabric().Workloads() {
-		for _, w := range c.Waits(k) {
-			name := func(rank int) string { return c.Fabric().Nodes[p.Members[rank]].Name }
+func rankWaitsOf(v *metrics.View) (all []RankWait) {
+	for k, p := range v.Fabric().Workloads() {
+		for _, w := range v.Waits(k) {
+			name := func(rank int) string { return v.Fabric().Nodes[p.Members[rank]].Name }
 			out := RankWait{Workload: p.Name, Rank: w.Rank, Endpoint: name(w.Rank), Reason: w.Reason.String(), For: w.For,
 				Tag: w.Tag, Line: w.Line, SincePs: int64(w.Since)}
 			if w.For >= 0 {

@@ -461,7 +461,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 	collector.Close(end)
 	o.verdict.Figures = report.FiguresOf(whole, out.Timing)
 	o.verdict.Clocks = report.ClocksOf(whole, out.Clocks, out.Between)
-	o.verdict.Violations = report.New(collector).Verdict.Violations
+	o.verdict.Violations = report.New(collector.View()).Verdict.Violations
 	o.verdict.Level, o.verdict.Reason = report.Judge(o.verdict.Figures)
 	return o
 }

@@ -78,7 +78,6 @@ type sample struct {
 	timing    pace.Record // without its histograms and lists
 	p99, gap  int64       // of the lateness, and of the error of gaps, in thousandths of T
 	deadlocks []deadlock.Deadlock
-	storms    []metrics.Storm
 	holds     []hold
 	congested []unit.Duration // by number of the port: see metrics.PortState
 	cut       bool            // there was no room for more
@@ -200,7 +199,6 @@ func (h *Hub) Visit(v *drive.Visit) {
 func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.Deadlock) {
 	s := &h.sample
 	s.now, s.wall, s.deadlocks, s.missed = now, wall, found, h.missed
-	s.storms = append(s.storms[:0], h.run.Collector.Storms()...)
 	s.adapters = h.guests.Adapters(s.adapters[:0])
 	if s.timed = t != nil; s.timed {
 		s.timing, s.p99, s.gap = *t, t.LatenessT.ValueAtQuantile(99), t.GapError.ValueAtQuantile(99)
@@ -394,7 +392,6 @@ func (h *Hub) snapshot() *shared {
 		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
 		Stalls: s.Stalls[:0], Checks: s.Checks[:0],
 		ByPaths: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
-		Storms:       append(s.Storms[:0], from.storms...),
 		Adapters:     append(s.Adapters[:0], from.adapters...),
 		EventsMissed: from.missed, first: h.first,
 	}
@@ -403,7 +400,7 @@ func (h *Hub) snapshot() *shared {
 		s.Dilation = f.Scenario.Wall.Dilation
 	}
 	h.mirror.View(s.Figures, h.state)
-	s.Ports, s.Flows = s.Figures.Ports, s.Figures.Flows
+	s.Ports, s.Flows, s.Storms = s.Figures.Ports, s.Figures.Flows, s.Figures.Storms()
 	s.Figures.Outside = s.Figures.Outside[:0]
 	for i := range s.Adapters {
 		a := &s.Adapters[i]
@@ -447,7 +444,8 @@ func (h *Hub) judge(s *Snapshot) {
 			s.Verdict.Pace.LatenessPacketTimes.Max = report.Number(float64(from.timing.Latest) / 1e3)
 		}
 	}
-	s.Verdict.Violations, s.Verdict.Programs = h.mirror.Violations(), h.sample.programs
+	_, s.Verdict.Violations = s.Figures.Violations()
+	s.Verdict.Programs = h.sample.programs
 	if s.Now == 0 {
 		return
 	}

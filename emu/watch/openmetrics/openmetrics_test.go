@@ -109,7 +109,7 @@ func TestFaultsAreCounted(t *testing.T) {
 		}
 	}
 	want := ""
-	for _, d := range c.Drops() {
+	for _, d := range c.View().Drops() {
 		if d.Reason == trace.BadFCS {
 			want = fmt.Sprintf("%s_total{reason=\"fcs-error\"} %d\n", name, d.Count)
 		}

@@ -738,7 +738,7 @@ faults:
 	}
 	// By node and port, from the events of the run.
 	lost, spoilt, others := map[[2]int]int64{}, map[[2]int]int64{}, map[[2]int]int64{}
-	for _, l := range r.Metrics.Losses() {
+	for _, l := range r.Metrics.View().Losses() {
 		of := others
 		switch l.Reason {
 		case trace.LostOnLink:

@@ -77,7 +77,7 @@ links: [a - S1, S1 - S2, S2 - S3, S3 - S4, S4 - S5, S5 - b]
 flows: [{name: f, from: a, to: b}]
 `)
 	r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
-	if _, n := r.Metrics.Violations(); n > 0 || strings.Contains(log, `"refuse"`) {
+	if _, n := r.Metrics.View().Violations(); n > 0 || strings.Contains(log, `"refuse"`) {
 		t.Errorf("five hops: %d violations, or telemetry is refused", n)
 	}
 	acks := 0

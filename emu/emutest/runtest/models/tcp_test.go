@@ -47,7 +47,7 @@ func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []")
 		r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
 		c := r.Metrics
-		if _, n := c.Violations(); n > 0 {
+		if _, n := c.View().Violations(); n > 0 {
 			t.Errorf("%s: %d violations", recovery, n)
 		}
 		over := func(what string) float64 { return runtest.Over(t, c, what, 0, 2000) }
@@ -116,7 +116,7 @@ func TestModelTCPOverALosslessFabric(t *testing.T) {
 		s := streams(t, "receive-window: 64KB", control, "memory: 1MB per port")
 		r := onVirtualClock(t, s)
 		over := func(what string) float64 { return runtest.Over(t, r.Metrics, what, 0, 2000) }
-		if _, n := r.Metrics.Violations(); n > 0 || over("greedy.retransmissions") > 0 || over("greedy.drops") > 0 {
+		if _, n := r.Metrics.View().Violations(); n > 0 || over("greedy.retransmissions") > 0 || over("greedy.drops") > 0 {
 			t.Errorf("%s: %d violations, %v segments sent again", control, n, over("greedy.retransmissions"))
 		}
 		if rtt := over("greedy.rtt"); rtt < 0.08 { // 128 KB at less than 10 Mb/s

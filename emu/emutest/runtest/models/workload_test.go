@@ -129,8 +129,9 @@ workload: [{name: web, over: "h[1-3]", size: 100B, count: %d, %s}]
 			if strings.Contains(more, "all-to-all") {
 				each = 2
 			}
-			if got, want := r.Metrics.WaitingTransfers(0), int64(3*each*count-len(all)-len(open)); got != want || len(all) < 50 {
-				t.Errorf("%s, %d transfers: %d wait, want %d; %d have ended", more, count, got, want, len(all))
+			first := metrics.At{View: r.Metrics.View(), Of: metrics.Workload}
+			if got, want := metrics.Find(metrics.Workload, "transfers.waiting").Read(first), float64(3*each*count-len(all)-len(open)); got != want || len(all) < 50 {
+				t.Errorf("%s, %d transfers: %v wait, want %v; %d have ended", more, count, got, want, len(all))
 			}
 		}
 		if ended[0] != ended[1] {
