@@ -7,12 +7,14 @@ import (
 	"math"
 
 	"fabemu/emu"
+	"fabemu/emu/base/errs"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/lint"
 	"fabemu/emu/study/propose"
 
 	"github.com/spf13/cobra"
@@ -53,6 +55,9 @@ func checkCommand() *cobra.Command {
 				if err == nil {
 					_, err = emu.Prepare(s)
 				}
+				if err == nil && f.Strict {
+					err = refuseDeadlock(s)
+				}
 				if err == nil {
 					warnOfLacking(s)
 				}
@@ -82,8 +87,16 @@ func checkCommand() *cobra.Command {
 		},
 	}
 	add(c, &x)
-	add(c, &f, "json", "computer")
+	add(c, &f, "json", "computer", "strict")
 	return c
+}
+
+// refuseDeadlock refuses a scenario whose paths make a cycle of buffers.
+func refuseDeadlock(s *scenario.Scenario) error {
+	if d := lint.FindDeadlock(s, scenario.PathTableOf(s)); d != nil {
+		return errs.Errorf("%s: %w (--strict)", s.Name, d)
+	}
+	return nil
 }
 
 // print prints the outcome for a scenario without mistakes.

@@ -46,6 +46,8 @@ type commonFlags struct {
 	// Also try the dilation of the scenario on this machine, for some seconds, and warn if it is
 	// not sustained.
 	Computer bool `flag:"computer"`
+	// A cycle of buffers is a mistake.
+	Strict bool `flag:"strict"`
 	// ID of the run, if several have a guest of that name.
 	Run string `flag:"run" arg:"ID"`
 	// File descriptor of the socket of the run that has started this.

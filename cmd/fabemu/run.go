@@ -63,7 +63,7 @@ type runChoices struct {
 
 	// Print result.json instead of the report; of several runs, one after another.
 	JSON bool `flag:"json" group:"Results"`
-	// Exit with status 1 unless the timing is at least faithful.
+	// Exit with status 1 unless the timing is at least faithful; refuse a cycle of buffers.
 	Strict bool `flag:"strict"`
 	// Only these links, groups, flows and workloads have curves in rates.svg and series.csv, such
 	// as h*-A (default: from the scenario).
@@ -165,6 +165,8 @@ func (f *runFlags) open(c *cobra.Command, name string, sets ...scenario.Set) (*s
 		s.Endless = f.endless
 		if f.Subnet != "" {
 			s.Warnings = s.UnderManager()
+		} else if f.Strict {
+			err = refuseDeadlock(s)
 		}
 	}
 	return s, err
@@ -221,6 +223,10 @@ func (f *runFlags) run(ctx context.Context, c *cobra.Command, s *scenario.Scenar
 			return err
 		}
 		defer closeSubnet(sub, dir)
+		if err := f.refuseDeadlock(s); err != nil {
+			return err
+		}
+		sub.Swept = func(s *scenario.Scenario) { warnOfDeadlock(s) }
 	}
 	page, err := f.openPage(s, &o, out.capture)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/host"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/lint"
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/subnet"
@@ -83,6 +84,23 @@ func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.
 	}
 	o.Observe = append(o.Observe, observe.Request{Observer: server, Every: subnetEvery})
 	return server, server.Scenario(), nil
+}
+
+// refuseDeadlock refuses a run with --strict if the routes of its manager make a cycle of buffers,
+// and otherwise warns of it.
+func (f *runFlags) refuseDeadlock(s *scenario.Scenario) error {
+	if f.Strict {
+		return refuseDeadlock(s)
+	}
+	warnOfDeadlock(s)
+	return nil
+}
+
+// warnOfDeadlock warns of a cycle of buffers that the routes of a manager make.
+func warnOfDeadlock(s *scenario.Scenario) {
+	if d := lint.FindDeadlock(s, scenario.PathTableOf(s)); d != nil {
+		showHarmless("fabemu: warning: %s: with the routes of the subnet manager, %v\n", s.Name, d)
+	}
 }
 
 // subnetVariables are the variables for programs that are to see the run, as lines for a shell.

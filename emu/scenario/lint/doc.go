@@ -1,5 +1,6 @@
 // Package lint warns of what is right in a scenario, but probably not intended: values without an
-// effect, links that cannot be busy, congestion points that never act, flows that may wait forever.
+// effect, links that cannot be busy, congestion points that never act, flows that may wait forever,
+// buffers that may wait for one another (FindDeadlock).
 //
 // [Check] is a scenario.Linter: scenario.Load calls it with a scenario that it found right, and
 // adds the places of the problems. The rules only read: the model, its paths, and where its values

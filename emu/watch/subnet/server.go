@@ -59,8 +59,13 @@ type Server struct {
 
 	incoming, outgoing chan struct{} // have room for one: MADs in-band wait for a node, or for a client
 
+	// Swept is called with the scenario of the run after it has adopted new forwarding tables or
+	// lanes of a manager. Set it before Follow.
+	Swept func(*scenario.Scenario)
+
 	mu      sync.Mutex
 	subnet  *Subnet
+	run     *scenario.Scenario // as the manager has set it up
 	clients [mostClients]client
 	began   time.Time        // time of the first MAD
 	changes *observe.Changes // makes changes in the run
@@ -409,7 +414,8 @@ func (v *Server) lacks() (why string) {
 func (v *Server) Scenario() *scenario.Scenario {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.subnet.Scenario()
+	v.run = v.subnet.Scenario()
+	return v.run
 }
 
 // Follow makes the run follow changes of forwarding tables, and the disabling and enabling of
@@ -459,7 +465,14 @@ func (v *Server) adopt() {
 	v.mu.Unlock()
 	var err error
 	if len(routes)+len(lanes) > 0 {
-		err = v.changes.Reroute(ctx, routes, lanes)
+		if err = v.changes.Reroute(ctx, routes, lanes); err == nil && v.run != nil {
+			now := *v.run // in which later routes and rules replace earlier ones
+			now.Routes, now.LaneRules = slices.Concat(now.Routes, routes), slices.Concat(now.LaneRules, lanes)
+			v.run = &now
+			if v.Swept != nil {
+				v.Swept(v.run)
+			}
+		}
 	}
 	for _, e := range events {
 		_, failed := v.changes.Apply(ctx, e)

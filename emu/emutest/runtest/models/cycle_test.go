@@ -1,0 +1,123 @@
+package models_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"fabemu/emu"
+	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/lint"
+)
+
+// tangle is a random fabric: a ring of switches with a host each and some more links between them,
+// and random flows, which take shortest paths or explicit routes. They send as fast as they can.
+func tangle(seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, 0))
+	n := 4 + r.IntN(4)
+	linked := map[[2]int]bool{}
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+name: tangle-%d
+model: {duration: 3ms, seed: 1}
+defaults:
+  link: {rate: 10Gb/s, propagation: 100ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 100KB per port}
+  flow: {packet: 1000B, traffic: greedy}
+switches: {"S[0-%[2]d]": {}}
+endpoints: ["h[0-%[2]d]"]
+links:
+  - "h[0-%[2]d] - S[0-%[2]d]"
+`, seed, n-1)
+	link := func(a, c int) {
+		if k := [2]int{min(a, c), max(a, c)}; a != c && !linked[k] {
+			linked[k] = true
+			fmt.Fprintf(&b, "  - S%d - S%d\n", k[0], k[1])
+		}
+	}
+	for i := range n {
+		link(i, (i+1)%n)
+	}
+	for range r.IntN(3) {
+		link(r.IntN(n), r.IntN(n))
+	}
+	b.WriteString("flows:\n")
+	var routes strings.Builder
+	routed := map[int]bool{}
+	for i := range n {
+		from, hops := i, 1+r.IntN(3)
+		to := (from + hops) % n
+		fmt.Fprintf(&b, "  - {name: f%d, from: h%d, to: h%d}\n", i, from, to)
+		if r.IntN(3) > 0 && !routed[to] { // clockwise
+			routed[to] = true
+			for k := range hops {
+				a, c := (from+k)%n, (from+k+1)%n
+				fmt.Fprintf(&routes, "  - {at: S%d, to: h%d, over: S%d - S%d}\n", a, to, min(a, c), max(a, c))
+			}
+		}
+	}
+	if routes.Len() > 0 {
+		b.WriteString("routes:\n" + routes.String())
+	}
+	return b.String()
+}
+
+// stands runs a scenario, and reports whether outputs come to wait for one another in a cycle.
+func stands(t *testing.T, s *scenario.Scenario) bool {
+	t.Helper()
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(r.Deadlocks) > 0
+}
+
+// tangles checks random fabrics: one in which no cycle of buffers is found survives; in one with a
+// cycle the flows that make it, and no others, come to a standstill when each buffer of the cycle
+// has more than its share to carry.
+func tangles(t *testing.T, seeds uint64) (cycles, standing int) {
+	for seed := range seeds {
+		text := tangle(seed)
+		s := runtest.Load(t, text)
+		d := lint.FindDeadlock(s, scenario.PathTableOf(s))
+		if d == nil {
+			if stands(t, s) {
+				t.Errorf("no cycle is found, and the fabric comes to a standstill:\n%s", text)
+			}
+			continue
+		}
+		cycles++
+		// Each flow of the cycle twice, so that every link of it has more than its rate to carry.
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			name, _, isFlow := strings.Cut(strings.TrimPrefix(line, "  - {name: "), ",")
+			switch {
+			case !isFlow || !strings.HasPrefix(line, "  - {name: f"):
+				b.WriteString(line)
+			case slices.Contains(d.Senders, "flow "+name):
+				b.WriteString(line + strings.Replace(line, name, name+"-again", 1))
+			}
+		}
+		loaded := runtest.Load(t, b.String())
+		if stands(t, loaded) || stands(t, s) {
+			standing++
+		} else {
+			t.Logf("%v: does not come to a standstill:\n%s", d, b.String())
+		}
+	}
+	t.Logf("%d of %d fabrics have a cycle of buffers, and %d of them come to a standstill", cycles, seeds, standing)
+	return cycles, standing
+}
+
+func TestModelCyclesOfBuffers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	if cycles, standing := tangles(t, 60); cycles < 10 || cycles > 50 || standing < cycles {
+		t.Errorf("of 60 fabrics %d have a cycle, and %d of these come to a standstill", cycles, standing)
+	}
+}
