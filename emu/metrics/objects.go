@@ -121,8 +121,8 @@ func capacitiesOf(f *fabric.Fabric, s *scenario.Scenario) capacities {
 	for i := range f.Wires {
 		all[i] = []capacity{{0, f.Wires[i].Link.Rate}}
 		for _, e := range s.Events {
-			if e.Link == f.Wires[i].Name && e.Rate > 0 {
-				all[i] = append(all[i], capacity{unit.Time(e.At), e.Rate})
+			if rate := e.Touches(f.Wires[i].Link).Rate; rate > 0 {
+				all[i] = append(all[i], capacity{unit.Time(e.At), rate})
 			}
 		}
 		slices.SortStableFunc(all[i], func(a, b capacity) int { return cmp.Compare(a.from, b.from) })

@@ -270,10 +270,7 @@ type place struct {
 // Such a switch reports the amounts in its inputs, and no queues of outputs. Where frames may
 // change their path, or are lost in a switch, the queues cannot be found: there are none then.
 func (c *Collector) findQueues() {
-	for _, e := range c.scenario.Events {
-		c.lost = c.lost || e.Restart > 0
-	}
-	if c.lost = c.lost || c.scenario.Rerouted(); c.lost {
+	if c.lost = c.lost || c.scenario.Restarts() || c.scenario.Rerouted(); c.lost {
 		return
 	}
 	for i := range c.fabric.Flows {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -263,12 +262,13 @@ func (c *Collector) isDown(wire int, when unit.Time) (down bool) {
 		}
 	}
 	for i := range c.scenario.Events {
-		switch e := &c.scenario.Events[i]; {
-		case e.State != "" && e.Link == l.Name:
-			becomes(e.State == scenario.Down, e.At)
-		case e.Restart > 0 && (e.Switch == l.A || e.Switch == l.B):
-			becomes(true, e.At)
-			becomes(false, e.At+e.Restart)
+		e := &c.scenario.Events[i]
+		x := e.Touches(l)
+		if x.Down || x.Up {
+			becomes(x.Down, e.At)
+		}
+		if x.Until > 0 {
+			becomes(false, x.Until)
 		}
 	}
 	return down

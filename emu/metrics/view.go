@@ -289,10 +289,7 @@ func (v *View) state(c *Collector, at unit.Time) {
 func (c *Collector) Happen(s *scenario.Scenario) {
 	c.scenario, c.capacities = s, capacitiesOf(c.fabric, s)
 	if !c.lost {
-		for _, e := range s.Events {
-			c.lost = c.lost || e.Restart > 0
-		}
-		if c.lost = c.lost || s.Rerouted(); c.lost {
+		if c.lost = s.Restarts() || s.Rerouted(); c.lost {
 			c.ahead = nil
 			for i := range c.tallies {
 				c.tallies[i].OfInputs = false

@@ -92,8 +92,8 @@ func first(words []string) (string, []string) {
 // kinds returns the words with which a command can begin.
 func kinds() []string {
 	all := []string{"storm"}
-	for _, c := range changes {
-		all = append(all, c.of)
+	for _, on := range targets() {
+		all = append(all, string(on))
 	}
 	return all
 }
@@ -110,14 +110,10 @@ func exampleOf(kind string) string {
 
 // keysOf returns the keys of an event of a kind of object: its changes, and the details of them.
 func keysOf(kind string) (keys []string) {
-	for _, c := range changes {
-		if c.of == kind {
-			keys = slices.Clone(c.keys)
-		}
-	}
-	for _, d := range details {
-		if slices.ContainsFunc(d.with, func(key string) bool { return slices.Contains(keys, key) }) {
-			keys = append(keys, d.key)
+	keys = keysOn(target(kind))
+	for _, detail := range details() {
+		if slices.ContainsFunc(keysWith(detail), func(key string) bool { return slices.Contains(keys, key) }) {
+			keys = append(keys, detail)
 		}
 	}
 	return keys

@@ -28,31 +28,26 @@ func (c CCAControl) brief() CCAControl {
 	return c
 }
 
-// marks reports whether the event changes the marking of a switch.
-func (e *Event) marks() bool { return e.Marking != CCAMarking{} }
-
-// controls reports whether the event changes the control of flows.
-func (e *Event) controls() bool { return e.Control != CCAControl{} }
-
 // Controls reports whether the event changes the control of a flow.
 func (e *Event) Controls(f *Flow) bool {
-	return e.controls() && f.From == e.Endpoint && int(f.SL) == e.Control.SL
+	return controlAct{}.of(e) && f.From == e.Endpoint && int(f.SL) == e.Control.SL
 }
 
-// checkCongestion refuses a change of congestion control that a switch or an endpoint cannot make.
-func (r *resolver) checkCongestion(n *node, e *Event) {
-	if e.marks() {
-		s := &r.s.Switches[r.nodes[e.Switch].index]
-		if _, cca := s.Marking.Params.(cp.CCAParams); s.Kind != InputBuffered || !cca && s.Marking.Scheme != NoScheme {
-			r.add(n.get("marking").spot, "switch %s has kind: %s and marking scheme %s: an event changes cca or none at an input-buffered switch",
-				s.Name, s.Kind, s.Marking.Scheme)
-		}
-		return
+// checkMarking refuses a change of congestion control that a switch cannot make.
+func (x *entered) checkMarking() {
+	s := &x.s.Switches[x.nodes[x.Switch].index]
+	if _, cca := s.Marking.Params.(cp.CCAParams); s.Kind != InputBuffered || !cca && s.Marking.Scheme != NoScheme {
+		x.refuse("marking", "switch %s has kind: %s and marking scheme %s: an event changes cca or none at an input-buffered switch",
+			s.Name, s.Kind, s.Marking.Scheme)
 	}
-	at, some := n.get("control"), false
-	v := scheme{view{of: r.tables.section("events"), chain: [2]*node{n}}.sub("control"), "cct", at.spot}
-	for f, of := range each(r.s.Flows, r.flows) {
-		if f.From != e.Endpoint || !e.Controls(f) && e.Control.PortControl != rp.CCAPerPort {
+}
+
+// checkControl refuses a change of congestion control that the flows of an endpoint cannot make.
+func (x *entered) checkControl() {
+	at, some := x.node.get("control"), false
+	v := scheme{x.fields().sub("control"), "cct", at.spot}
+	for f, of := range each(x.s.Flows, x.flows) {
+		if f.From != x.Endpoint || !x.Controls(f) && x.Control.PortControl != rp.CCAPerPort {
 			continue
 		}
 		some = true
@@ -60,22 +55,22 @@ func (r *resolver) checkCongestion(n *node, e *Event) {
 		if !cca {
 			before.PortControl = rp.CCAPerQP
 		}
-		switch family := r.family(f.From); {
-		case family != wire.InfiniBand || !cca && r.s.Algorithm(f).Feedback != rp.Nothing:
-			r.add(at.spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
-		case before.PortControl != e.Control.PortControl:
-			r.add(v.spotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
-		case !e.Controls(f):
-			r.add(v.spotOf("port-control"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
+		switch family := x.family(f.From); {
+		case family != wire.InfiniBand || !cca && x.s.Algorithm(f).Feedback != rp.Nothing:
+			x.add(at.spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
+		case before.PortControl != x.Control.PortControl:
+			x.add(v.spotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
+		case !x.Controls(f):
+			x.add(v.spotOf("port-control"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
 				f.Name, f.SL)
 		default:
-			now, frame := *f, r.s.Frame(f, family)
-			now.Control.Params = e.Control.CCAParams
-			r.checkSite(&now, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, SharedBy(&now), of, v)
+			now, frame := *f, x.s.Frame(f, family)
+			now.Control.Params = x.Control.CCAParams
+			x.checkSite(&now, rp.Site{Line: x.lineRate(f), Length: x.s.Model.Framing.Length(&frame)}, SharedBy(&now), of, v)
 		}
 	}
 	if !some {
-		r.add(at.spot, "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
-			e.Endpoint, e.Control.SL)
+		x.add(at.spot, "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
+			x.Endpoint, x.Control.SL)
 	}
 }

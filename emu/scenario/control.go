@@ -147,8 +147,8 @@ func (r *resolver) checkTelemetry(s *sender, form wire.Telemetry, control scheme
 		}
 		rates := []unit.Rate{link.Rate}
 		for i := range r.s.Events {
-			if e := &r.s.Events[i]; e.Link == link.Name && e.Rate > 0 {
-				rates = append(rates, e.Rate)
+			if rate := r.s.Events[i].Touches(link).Rate; rate > 0 {
+				rates = append(rates, rate)
 			}
 		}
 		if i := slices.IndexFunc(rates, func(rate unit.Rate) bool { return !form.Fits(rate) }); i >= 0 {

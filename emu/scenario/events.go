@@ -7,43 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/wire/fault"
-	"fabemu/wire/param"
-	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
-// change has the keys of the changes that an event can make to an object.
-type change struct {
-	of   string // the key of the object
-	keys []string
-}
-
-var changes = [...]change{
-	{"link", []string{"rate", "state", "loss", "corruption", "delay", "flap", "stuck", "buffer"}},
-	{"endpoint", []string{"service", "pause-storm", "pauses", "sink", "control"}},
-	{"switch", []string{"restart", "high", "watchdog", "marking"}},
-}
-
-// details has the further keys of a change, each with the changes that it belongs to.
-var details = [...]struct {
-	key  string
-	with []string
-}{
-	{"from", []string{"loss", "corruption", "delay", "stuck", "buffer"}},
-	{"for", []string{"loss", "corruption", "delay", "flap", "buffer", "pause-storm", "pauses", "sink"}},
-	{"frames", []string{"loss", "corruption", "delay"}}, {"nth", []string{"loss", "corruption", "delay"}},
-	{"every", []string{"loss", "corruption", "delay"}}, {"jitter", []string{"delay"}},
-	{"burst", []string{"loss", "corruption"}}, {"within", []string{"loss", "corruption"}},
-	{"rise", []string{"loss", "corruption"}}, {"period", []string{"flap", "pause-storm"}},
-	{"gap", []string{"pause-storm"}}, {"priorities", []string{"pause-storm"}}, {"invalid", []string{"pause-storm"}}, {"low", []string{"high"}},
-}
-
 // everyLink stands for all links in a fault.
 const everyLink = "*"
-
-// mostFlaps is the most events that flaps stand for.
-const mostFlaps = 10_000
 
 // resolveEvent checks an event and enters it, or the events that it stands for.
 func (r *resolver) resolveEvent(n *node, v view) {
@@ -57,53 +25,67 @@ func (r *resolver) resolveEvent(n *node, v view) {
 		e.Control = build[CCAControl](v.sub("control"))
 	}
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
-	if !r.checkChange(n) || late {
+	row, ok := r.checkChange(n)
+	if !ok || late {
 		return
 	}
-	r.checkFault(n, &e)
-	if e.Endpoint != "" {
-		r.checkEndpointEvent(n.get("endpoint"), &e)
-	}
+	x := &entered{r, n, -1, &e}
+	x.checkFrom()
+	row.check(x)
 	if e.Link != everyLink {
-		r.addEvents(n, e)
+		r.enter(x)
 		return
 	}
-	if e.Loss+e.Corruption == 0 && e.Delay == 0 && e.Flap == 0 {
-		r.add(n.get("link").spot, `"*" means all links and is for loss, corruption, delay and flap only: name one link`)
+	if !row.every {
+		var all []string
+		for i := range acts {
+			if acts[i].every {
+				all = append(all, acts[i].key)
+			}
+		}
+		last := len(all) - 1
+		r.add(n.get("link").spot, `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
 		return
 	}
 	for i := range r.s.Links {
 		e.Link = r.s.Links[i].Name
-		r.addEvents(n, e)
+		r.enter(x)
 	}
 }
 
-// addEvents enters an event; flaps are links that go down and up.
-func (r *resolver) addEvents(n *node, e Event) {
-	end := r.s.Model.Duration
-	if e.Flap == 0 || e.Period <= 0 {
-		switch {
-		case e.Buffer > 0:
-			r.cuts = append(r.cuts, placed{n, len(r.s.Events)})
-		case e.High > 0 || n.get("watchdog") != nil || e.marks() || e.controls():
-			r.settings = append(r.settings, placed{n, len(r.s.Events)})
-		}
+// enter enters an event, or those that it stands for.
+func (r *resolver) enter(x *entered) {
+	all := []Event{*x.Event}
+	if x.Flap > 0 && x.Period > 0 {
+		all = x.flaps()
+	}
+	for _, e := range all {
+		r.entered = append(r.entered, entered{r, x.node, len(r.s.Events), nil})
 		r.s.Events = append(r.s.Events, e)
-		return
 	}
-	if e.For > 0 {
-		end = min(end, e.At+e.For)
+}
+
+// fitEvents completes the events, by time, and refuses those that do not fit the fabric.
+func (r *resolver) fitEvents() {
+	for i := range r.entered {
+		r.entered[i].Event = &r.s.Events[r.entered[i].event]
 	}
-	if (end-e.At)/e.Period >= mostFlaps {
-		r.add(n.spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
-			mostFlaps, end)
-		return
+	slices.SortStableFunc(r.entered, func(a, b entered) int { return cmp.Compare(a.At, b.At) })
+	for i := range r.entered {
+		x := &r.entered[i]
+		x.row().fit(x)
 	}
-	for at := e.At; at < end; at += e.Period {
-		r.s.Events = append(r.s.Events, Event{At: at, Link: e.Link, State: Down})
-		if up := at + e.Flap; up < r.s.Model.Duration {
-			r.s.Events = append(r.s.Events, Event{At: up, Link: e.Link, State: Up})
-		}
+}
+
+// checkFrom refuses an end that the link does not have.
+func (x *entered) checkFrom() {
+	l, one := rowOf(x.s.Links, func(l *Link) bool { return l.Name == x.Link })
+	switch {
+	case x.From == "":
+	case !one:
+		x.refuse("from", "from names an end of one link, but this fault is on all links: leave from out")
+	case x.From != l.A && x.From != l.B:
+		x.refuse("from", "link %s does not end at %s: it joins %s and %s", x.Link, x.From, l.A, l.B)
 	}
 }
 
@@ -116,75 +98,17 @@ func insteadOf(n *node, detail, of string) string {
 	return fmt.Sprintf(": a link that is down for a time is two events, state: down and state: up, or flap: %s with a longer period, and for: that period", time)
 }
 
-// checkFault refuses a fault that cannot be.
-func (r *resolver) checkFault(n *node, e *Event) {
-	i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
-	if from := n.get("from"); from != nil {
-		switch {
-		case i < 0:
-			r.add(from.spot, "from names an end of one link, but this fault is on all links: leave from out")
-		case e.From != r.s.Links[i].A && e.From != r.s.Links[i].B:
-			r.add(from.spot, "link %s does not end at %s: it joins %s and %s", e.Link, e.From, r.s.Links[i].A, r.s.Links[i].B)
-		}
-	}
-	share, most := e.Loss+e.Corruption, 1.0
-	if e.Burst > 0 {
-		most = fault.MostInBursts(e.Burst, cmp.Or(e.Within, 1))
-	}
-	switch {
-	case e.Stuck > 0 && e.From == "":
-		r.add(n.spot, "stuck needs from: the end of the link whose output is stuck")
-	case e.Within > 0 && e.Burst == 0:
-		r.add(n.get("within").spot, "within is a share of the frames in bursts: it needs burst")
-	case share > most:
-		r.add(n.spot, "a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
-			share, e.Burst, float(most))
-	case e.Flap > 0 && e.Period == 0, e.Gap > 0 && e.Period == 0, e.Period > 0 && e.Flap+e.Gap == 0:
-		r.add(n.spot, "flap and gap need a period, and a period needs one of them")
-	case e.Period > 0 && e.Flap+e.Gap >= e.Period:
-		r.add(n.get("period").spot, "the period of %v must be longer than the %v in it", e.Period, e.Flap+e.Gap)
-	case e.For > 0 && (e.PauseStorm == StormOff || e.Pauses == Obeyed || e.Sink == SinkRunning || e.Buffer == 1):
-		r.add(n.get("for").spot, "for is how long a fault lasts, but this event ends one: leave for out")
-	case e.PauseStorm == StormOff && e.Gap > 0:
-		r.add(n.get("gap").spot, "a storm that ends has no gaps: leave gap out")
-	}
-}
-
-// checkEndpointEvent reports a change that an endpoint cannot make.
-func (r *resolver) checkEndpointEvent(n *node, e *Event) {
-	control := r.s.Links[r.nodes[e.Endpoint].links[0]].FlowControl
-	switch {
-	case e.PauseStorm != "" && control == port.Credits:
-		r.add(n.spot,
-			"the link of %s has flow-control: credit: pause storms exist on Ethernet only", e.Endpoint)
-	case e.PauseStorm != "" && !control.Pauses():
-		r.add(n.spot, "%s cannot pause its peer: its link has flow-control: %s", e.Endpoint, control)
-	case e.Classes != 0 && control != port.PriorityPauseFrames:
-		r.add(n.spot, "the link of %s does not have flow-control: pfc: only PFC pauses priorities", e.Endpoint)
-	case e.Invalid != "" && control != port.PriorityPauseFrames:
-		r.add(n.spot, "the link of %s does not have flow-control: pfc: invalid frames are those that a port with PFC ignores", e.Endpoint)
-	case e.Invalid != "" && e.Classes != 0:
-		r.add(n.spot, "invalid frames stop no priority: leave out priorities, or invalid")
-	case e.Pauses != "" && !control.Pauses():
-		r.add(n.spot, "the link of %s has neither flow-control: pause nor pfc: there are no PAUSE frames to ignore",
-			e.Endpoint)
-	}
-}
-
-// checkChange reports whether an event is one change of one object, with the details of that
-// change.
-func (r *resolver) checkChange(n *node) bool {
-	before := len(r.list)
+// checkChange returns the row of an event, and whether the event is one change of one object, with
+// the further keys of that change.
+func (r *resolver) checkChange(n *node) (of row, ok bool) {
 	var all []string
-	var of string
-	for _, c := range changes {
-		for _, key := range c.keys {
-			if n.get(key) != nil {
-				all, of = append(all, key), c.of
-			}
+	for _, x := range acts {
+		if n.get(x.key) != nil {
+			all, of = append(all, x.key), x
 		}
 	}
-	others := slices.ContainsFunc(changes[:], func(c change) bool { return c.of != of && n.get(c.of) != nil })
+	others := slices.ContainsFunc(targets(), func(on target) bool { return on != of.on && n.get(string(on)) != nil })
+	before := len(r.list)
 	switch {
 	case len(all) == 0:
 		r.add(n.spot,
@@ -192,20 +116,20 @@ func (r *resolver) checkChange(n *node) bool {
 	case len(all) > 1:
 		r.add(n.spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
 			strings.Join(all, " and "))
-	case n.get(of) == nil || others:
+	case n.get(string(of.on)) == nil || others:
 		article := "a"
-		if of == "endpoint" {
+		if of.on == onEndpoint {
 			article = "an"
 		}
-		r.add(n.spot, "%s changes %s %s: name that, and nothing else", all[0], article, of)
+		r.add(n.spot, "%s changes %s %s: name that, and nothing else", all[0], article, of.on)
 	default:
-		for _, d := range details {
-			if n.get(d.key) != nil && !slices.Contains(d.with, all[0]) {
-				r.add(n.get(d.key).spot, "%s is a detail of %s, not of %s%s", d.key, someOf(d.with), all[0], insteadOf(n, d.key, all[0]))
+		for _, key := range details() {
+			if n.get(key) != nil && !slices.Contains(of.with, key) {
+				r.add(n.get(key).spot, "%s is a detail of %s, not of %s%s", key, someOf(keysWith(key)), all[0], insteadOf(n, key, all[0]))
 			}
 		}
 	}
-	return len(r.list) == before
+	return of, len(r.list) == before
 }
 
 // noFault returns why a link cannot have a fault; empty if there is no reason.
@@ -223,8 +147,8 @@ func noFault(key string) string {
 // possible lists the changes by their objects.
 func possible() string {
 	var all []string
-	for _, c := range changes {
-		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(c.keys, ", "), c.of))
+	for _, on := range targets() {
+		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(keysOn(on), ", "), on))
 	}
 	return strings.Join(all, ", ")
 }
@@ -244,63 +168,13 @@ func (s *Scenario) Changes() []Change {
 	var all []Change
 	for i := range s.Events {
 		e := &s.Events[i]
-		begins, ends, last := "", "", e.For
-		fault, over := fmt.Sprint(i, "."), false // unless another event can end it
-		switch {
-		case e.Restart != 0:
-			begins, ends, last = fmt.Sprintf("switch %s restarts", e.Switch), fmt.Sprintf("switch %s is back", e.Switch), e.Restart
-		case e.High > 0:
-			begins, fault = fmt.Sprintf("switch %s: high %v, low %v", e.Switch, e.High, e.Low), ""
-		case e.marks():
-			begins, fault = fmt.Sprintf("switch %s: marking %v", e.Switch, e.Marking), ""
-		case e.controls():
-			begins, fault = fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control.brief()), ""
-		case e.Switch != "":
-			begins, fault = fmt.Sprintf("switch %s: watchdog %s", e.Switch, param.Of(e.Watchdog).Mapping(e.Watchdog)), ""
-		case e.State != "":
-			begins = fmt.Sprintf("link %s %s", e.Link, e.State)
-			fault, over = "link "+e.Link, e.State == Up
-		case e.PauseStorm != "":
-			name := strings.TrimSpace(fmt.Sprintf("pause storm %s", e.Invalid))
-			begins = fmt.Sprintf("endpoint %s: %s %s", e.Endpoint, name, e.PauseStorm)
-			ends = fmt.Sprintf("endpoint %s: %s off", e.Endpoint, name)
-			fault, over = fmt.Sprintf("storm of %s ", e.Endpoint), e.PauseStorm == StormOff
-			if e.Classes != 0 {
-				fault += e.Classes.String()
-			}
-		case e.Pauses != "":
-			begins = fmt.Sprintf("endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses)
-			ends = fmt.Sprintf("endpoint %s: PAUSE is obeyed", e.Endpoint)
-			fault, over = "pauses of "+e.Endpoint, e.Pauses == Obeyed
-		case e.Sink != "":
-			begins = fmt.Sprintf("endpoint %s: sink %s", e.Endpoint, e.Sink)
-			ends = fmt.Sprintf("endpoint %s: sink running", e.Endpoint)
-			fault, over = "sink of "+e.Endpoint, e.Sink == SinkRunning
-		case e.Stuck > 0:
-			begins, last = fmt.Sprintf("link %s: output of %s stuck", e.Link, e.From), e.Stuck
-			ends = fmt.Sprintf("link %s: output of %s free", e.Link, e.From)
-		case e.Loss+e.Corruption > 0 || e.Delay > 0:
-			begins = fmt.Sprintf("link %s: %s", e.Link, e.LinkFault.text())
-			ends = fmt.Sprintf("link %s: no %s any more", e.Link, e.LinkFault.word())
-		case e.Buffer > 0:
-			of := "of its buffers"
-			if e.From != "" {
-				of = "of the buffer for frames from " + e.From
-			}
-			begins = fmt.Sprintf("link %s: %v %s", e.Link, e.Buffer, of)
-			ends = fmt.Sprintf("link %s: all %s", e.Link, of)
-			fault, over = fmt.Sprintf("buffer of %s %s", e.Link, e.From), e.Buffer == 1
-			if over {
-				begins = ends
-			}
-		case e.Service != 0:
-			begins, fault = fmt.Sprintf("endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e)), ""
-		default:
-			begins, fault = fmt.Sprintf("link %s at %v", e.Link, e.Rate), ""
+		c := e.row().course(e)
+		if c.fault == "" && c.ends != "" {
+			c.fault = fmt.Sprint(i, ".")
 		}
-		all = append(all, Change{unit.Time(e.At), begins, i, fault, over})
-		if last > 0 && !over {
-			all = append(all, Change{unit.Time(e.At + last), ends, i, fault, true})
+		all = append(all, Change{unit.Time(e.At), c.begins, i, c.fault, c.over})
+		if c.last > 0 && !c.over {
+			all = append(all, Change{unit.Time(e.At + c.last), c.ends, i, c.fault, true})
 		}
 	}
 	all = slices.DeleteFunc(all, func(c Change) bool { return c.At >= unit.Time(s.Model.Duration) })
@@ -328,45 +202,6 @@ func Active(changes []Change, at unit.Time) (active []Change) {
 		}
 	}
 	return active
-}
-
-func (f *LinkFault) word() string {
-	switch {
-	case f.Loss > 0:
-		return "loss"
-	case f.Corruption > 0:
-		return "corruption"
-	}
-	return "delay"
-}
-
-// text describes a fault: "loss of 0.001 of pfc frames from A".
-func (f *LinkFault) text() string {
-	text := fmt.Sprintf("%s of %v", f.word(), f.Loss+f.Corruption)
-	if f.Delay > 0 {
-		text = fmt.Sprintf("delay of %v", f.Delay)
-	}
-	if f.Frames != 0 {
-		text += fmt.Sprintf(" of %v frames", f.Frames)
-	}
-	if f.From != "" {
-		text += " from " + f.From
-	}
-	return text
-}
-
-// Loses returns why frames on a link may be lost by an event: "link trunk goes down at 2ms"; empty
-// if none are.
-func (e *Event) Loses(l *Link) string {
-	switch {
-	case e.State == Down && e.Link == l.Name:
-		return fmt.Sprintf("link %s goes down at %v", l.Name, e.At)
-	case e.Loss+e.Corruption > 0 && e.Link == l.Name:
-		return fmt.Sprintf("link %s has a %s", l.Name, e.LinkFault.text())
-	case e.Restart > 0 && (e.Switch == l.A || e.Switch == l.B):
-		return fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
-	}
-	return ""
 }
 
 // Happen adds an event to a scenario that is running, and returns the scenario with the event. The

@@ -10,7 +10,6 @@ import (
 
 	"fabemu/switchd"
 	"fabemu/wire"
-	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -74,86 +73,6 @@ func (r *resolver) memory(s *Switch, m *nodeRef) *losslessBuffer {
 	}
 	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, room: room, called: called,
 		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
-}
-
-// placed is an event in a file.
-type placed struct {
-	node  *node
-	event int // index in r.s.Events
-}
-
-// checkSettings completes the events that give a switch other watermarks or another watchdog, by
-// time, and refuses those with which the switch would be refused.
-func (r *resolver) checkSettings() {
-	slices.SortStableFunc(r.settings, func(a, b placed) int { return cmp.Compare(r.s.Events[a.event].At, r.s.Events[b.event].At) })
-	dogs := map[string]switchd.Watchdog{}
-	for _, c := range r.settings {
-		if e := &r.s.Events[c.event]; e.marks() || e.controls() {
-			r.checkCongestion(c.node, e)
-			continue
-		}
-		e, m := &r.s.Events[c.event], r.nodes[r.s.Events[c.event].Switch]
-		s, control, at := &r.s.Switches[m.index], r.control(&r.s.Switches[m.index]), c.node.spot
-		switch {
-		case s.Kind != OutputQueued:
-			r.add(at, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
-		case e.High == 0:
-			v := view{of: r.tables.section("events"), chain: [2]*node{c.node}}.sub("watchdog")
-			dog, have := dogs[s.Name]
-			if !have {
-				dog = s.Watchdog
-			}
-			v.of.Fill(&e.Watchdog, func(p *param.Param) any {
-				value, given := v.value(p)
-				if before, err := p.Read(p.Text(dog)); given == nil && err == nil { // without a watchdog before it has the default
-					value = before
-				}
-				return value
-			}, nil)
-			dogs[s.Name] = e.Watchdog
-			r.checkWatchdog(s, &e.Watchdog, c.node.get("watchdog").spot)
-		case !control.Pauses() || !s.Stops(control):
-			r.add(at, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
-				s.Name, control, s.Lossless)
-		default:
-			a, owner := r.memory(s, m), *m
-			if e.Low == 0 {
-				e.Low = r.lowFor(m, e.High)
-			}
-			owner.view = view{of: r.tables.section("events"), chain: [2]*node{c.node}}
-			a.owner, a.high, a.low = &owner, &e.High, &e.Low
-			r.setWatermarks(a)
-		}
-	}
-}
-
-// checkCuts computes the parts that events leave of the buffers of switches, and refuses a part
-// that is too small.
-func (r *resolver) checkCuts() {
-	for _, c := range r.cuts {
-		e := &r.s.Events[c.event]
-		i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link })
-		l, at, some := &r.s.Links[i], c.node.get("buffer").spot, false
-		if e.From != "" && e.From != l.A && e.From != l.B {
-			continue
-		}
-		for side, from := range []string{l.A, l.B} {
-			name := l.B
-			if side == 1 {
-				name = l.A
-			}
-			if m := r.nodes[name]; m.isSwitch && (e.From == "" || e.From == from) {
-				e.Left[1-side] = r.leave(&r.s.Switches[m.index], m, i, side, e.Buffer, at)
-				some = true
-			}
-		}
-		switch {
-		case l.FlowControl == port.ChannelCredits:
-			r.add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
-		case !some:
-			r.add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
-		}
-	}
 }
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a

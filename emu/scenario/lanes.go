@@ -222,12 +222,6 @@ func (r *resolver) checkLanes() {
 				s.Marking.Scheme, s.Name)
 		}
 	}
-	for _, c := range r.cuts {
-		e := &r.s.Events[c.event]
-		if i := slices.IndexFunc(r.s.Links, func(l Link) bool { return l.Name == e.Link }); i >= 0 && r.s.Links[i].Lanes.Count() > 1 {
-			r.add(c.node.spot, "link %s has several data lanes: this event is for links with one buffer", e.Link)
-		}
-	}
 	seen := map[[4]int]bool{} // link, direction, service level
 	for s := range r.senders {
 		if f := s.flow; r.family(f.From) == wire.InfiniBand {

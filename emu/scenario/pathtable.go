@@ -72,47 +72,23 @@ func PathTableOf(s *Scenario) *PathTable {
 	}
 	w.graphs = append(w.graphs, g)
 	if s.Routing.Recompute > 0 {
-		w.recompute(s, byName)
+		w.recompute(s)
 	}
 	return w
 }
 
-// outage is a link that goes down or up.
-type outage struct {
-	at   unit.Duration
-	link int
-	down bool
-}
-
-// outages returns the outages of links and their ends, by time.
-func outages(s *Scenario, byName map[string]int) (all []outage) {
-	for i := range s.Events {
-		e := &s.Events[i]
-		if link, known := byName[e.Link]; known && e.State != "" {
-			all = append(all, outage{e.At, link, e.State == Down})
-		}
-		for l := range s.Links {
-			if e.Restart > 0 && (s.Links[l].A == e.Switch || s.Links[l].B == e.Switch) {
-				all = append(all, outage{e.At, l, true}, outage{e.At + e.Restart, l, false})
-			}
-		}
-	}
-	slices.SortStableFunc(all, func(a, b outage) int { return cmp.Compare(a.at, b.at) })
-	return all
-}
-
 // recompute adds the epochs that begin after links have gone down or up.
-func (w *PathTable) recompute(s *Scenario, byName map[string]int) {
-	all, down := outages(s, byName), map[int]bool{}
+func (w *PathTable) recompute(s *Scenario) {
+	all, down := s.Outages(), map[int]bool{}
 	states := map[string]int{"[]": 0}
 	for i, o := range all {
-		if o.down {
-			down[o.link] = true
+		if o.Down {
+			down[o.Link] = true
 		} else {
-			delete(down, o.link)
+			delete(down, o.Link)
 		}
-		at := o.at + s.Routing.Recompute
-		if i+1 < len(all) && all[i+1].at == o.at || at >= s.Model.Duration {
+		at := o.At + s.Routing.Recompute
+		if i+1 < len(all) && all[i+1].At == o.At || at >= s.Model.Duration {
 			continue
 		}
 		key := fmt.Sprint(slices.Sorted(maps.Keys(down)))

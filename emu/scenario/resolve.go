@@ -3,6 +3,7 @@ package scenario
 import (
 	"iter"
 
+	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
 
@@ -28,9 +29,9 @@ type resolver struct {
 	crossed   [][2]crossing // for each of s.Links, from its A and from its B
 	paths     *PathTable    // nil: they cannot be found
 
-	derived  []Threshold // watermarks that were computed
-	cuts     []placed    // events with buffer
-	settings []placed    // events with high or watchdog
+	derived []Threshold                 // watermarks that were computed
+	entered []entered                   // for each of s.Events
+	dogs    map[string]switchd.Watchdog // the watchdogs of switches after events so far
 
 	manageable []Warning // of congestion control that a subnet manager may change
 

@@ -676,17 +676,15 @@ func (b Basis) Statement(claim, source string) string {
 // Loses reports whether frames may be lost although all links have flow control: a link goes
 // down or has a fault, or a switch is restarted.
 func (s *Scenario) Loses() bool {
-	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool {
-		return e.State == Down || e.Restart > 0 || e.Loss+e.Corruption > 0 || e.Pauses == Ignored
-	}) || s.expires()
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.row().touch(&e).Loses }) || s.expires()
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.
 func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
 	least, most = l.Rate, l.Rate
 	for i := range s.Events {
-		if e := &s.Events[i]; e.Rate > 0 && e.Link == l.Name {
-			least, most = min(least, e.Rate), max(most, e.Rate)
+		if rate := s.Events[i].Touches(l).Rate; rate > 0 {
+			least, most = min(least, rate), max(most, rate)
 		}
 	}
 	return least, most
@@ -695,9 +693,7 @@ func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
 // Latest returns the longest delay that faults give a frame of a link.
 func (s *Scenario) Latest(l *Link) (d unit.Duration) {
 	for i := range s.Events {
-		if e := &s.Events[i]; e.Delay > 0 && e.Link == l.Name {
-			d += e.Delay + e.Jitter
-		}
+		d += s.Events[i].Touches(l).Late
 	}
 	return d
 }

@@ -344,7 +344,7 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	}
 	if e := m.Endpoint; e != nil {
 		c.Adapter = node.AdapterConfig{Egress: e.Egress,
-			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: service(e.Service),
+			Ingress: port.BufferConfig{Room: e.Ingress, High: e.High, Low: e.Low}, Service: scenario.Served(e.Service),
 			Limiters: e.Limiters}
 	}
 	pacers := map[int]*node.Pacer{} // of the flows that share a limiter

@@ -20,7 +20,9 @@ func losses(s *scenario.Site, p *problems) {
 		lost := ""
 		look := func(_ int, step paths.Step) {
 			for k := 0; k < len(s.Events) && lost == ""; k++ {
-				lost = s.Events[k].Loses(&s.Links[step.Link])
+				if e := &s.Events[k]; e.Touches(&s.Links[step.Link]).Loses {
+					lost = e.Loses()
+				}
 			}
 		}
 		k := s.Key(i)
