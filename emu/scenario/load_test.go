@@ -330,6 +330,9 @@ func TestBuiltin(t *testing.T) {
 			if (e.Name == "cbfc/rate" || e.Name == "links/length") && strings.Contains(w.Message, "do not keep the link busy") {
 				continue // its claim is the rate of a channel with too few credits
 			}
+			if e.Name == "ethernet/ring-deadlock" && strings.Contains(w.Message, "wait for one another in a cycle") {
+				continue // its claim is the deadlock
+			}
 			// The slides on BCN try gains that are too large for a link on purpose.
 			if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
 				t.Errorf("%s: %v", e.Name, w)
