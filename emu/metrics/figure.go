@@ -65,6 +65,7 @@ type Figure struct {
 	by   string
 
 	// Where it appears.
+	Columns    []Column  // of tables of its objects in reports
 	JSON       string    // key in the objects of result.json, and attribute in Python; empty: none
 	Series     Curve     // in series.csv
 	Live       string    // key in moments of the live page; a mean, or a counter of a link or a flow, is that since the moment before; empty: none
@@ -74,6 +75,13 @@ type Figure struct {
 
 // PartFunc receives a part of a figure: of a stall the cause, of marks the reason.
 type PartFunc func(part string, value float64)
+
+// Column is a column of a table in reports.
+type Column struct {
+	Head  string
+	Part  string // of a figure that has parts; empty: the first of them, and its number
+	Least int    // the least width in text, in columns of the terminal
+}
 
 // Exposed is a metric of Prometheus, under our own names or, from "node_", those of node_exporter.
 type Exposed struct {

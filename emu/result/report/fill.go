@@ -102,6 +102,10 @@ func Values(of metrics.Object, object any) (all []Value) {
 			for _, x := range v {
 				add(x.Cause, Number(x.TimePs))
 			}
+		case []Straggler:
+			for _, x := range v {
+				add(x.Endpoint, Number(x.Rounds))
+			}
 		case Spread:
 			v.each(add)
 		case *Spread:
@@ -111,6 +115,15 @@ func Values(of metrics.Object, object any) (all []Value) {
 		}
 	}
 	return all
+}
+
+// Further returns the figures of an object of result.json of rows that a program has added, by their
+// keys.
+func Further(object any) map[string]Number {
+	if f := reflect.ValueOf(object).Elem().FieldByName("Figures"); f.IsValid() {
+		return f.Interface().(map[string]Number)
+	}
+	return nil
 }
 
 // jsonKey is the key of a field in JSON.

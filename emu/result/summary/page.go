@@ -187,11 +187,9 @@ func flowTables(r *report.Result) (tables []document.Block) {
 				return []string{(*flows)[0].Group, fmt.Sprint(len(*flows)), text, fmt.Sprint(frames), fmt.Sprint(marked)}
 			})))
 	}
-	return append(tables, listed(document.NewTable("Flows", []string{"flow", "path", "rate while active", "limit at the end", "frames", "marked"},
-		cellsOf(r.Flows, func(f *report.Flow) []string {
-			return []string{f.Name, f.From + " to " + f.To, rate(f.Rate), rate(f.Limit), fmt.Sprint(f.Frames),
-				fmt.Sprint(f.Marked)}
-		})))...)
+	x := figures[report.Flow]{of: metrics.Flow, first: "flow|path", object: func(f *report.Flow) any { return f },
+		before: func(f *report.Flow) []string { return []string{f.Name, f.From + " to " + f.To} }}
+	return append(tables, listed(x.list(document.Table{Caption: "Flows"}, r.Flows))...)
 }
 
 // addSeries adds a picture of each kind of series that a run has.

@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/base/document"
 	"fabemu/emu/base/terminal"
+	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/scenario"
@@ -27,6 +28,20 @@ func lists(r *report.Result) []*document.Table {
 // Columns are heads between "|": ">" is in front of one whose cells end at the right, and "/" and
 // the least width of the column behind it.
 func listOf[T any](t document.Table, columns string, items []T, row func(*T) []string) *document.Table {
+	addColumns(&t, columns)
+	for i := range items {
+		if cells := row(&items[i]); cells != nil {
+			t.Add(cells...)
+		}
+	}
+	return &t
+}
+
+// addColumns adds columns to a table, as of listOf; none if there are none.
+func addColumns(t *document.Table, columns string) {
+	if columns == "" {
+		return
+	}
 	for column := range strings.SplitSeq(columns, "|") {
 		head, least, _ := strings.Cut(column, "/")
 		c := document.Column{}
@@ -34,12 +49,6 @@ func listOf[T any](t document.Table, columns string, items []T, row func(*T) []s
 		c.Least, _ = strconv.Atoi(least) // 0 without one
 		t.Columns = append(t.Columns, c)
 	}
-	for i := range items {
-		if cells := row(&items[i]); cells != nil {
-			t.Add(cells...)
-		}
-	}
-	return &t
 }
 
 // violations are the promises of the fabric that were broken.
@@ -114,28 +123,23 @@ func storms(r *report.Result) *document.Table {
 
 // workloads are the figures of workloads.
 func workloads(r *report.Result) *document.Table {
-	return listOf(document.Table{Caption: "Flows of workloads", Color: terminal.Bold},
-		"workload/12|>ended/8|>open/6|>FCT: p50/12|>p99/9|>slowdown: mean|>p50/6|>p95/6|>p99/6|>p99.9/6", r.Workloads, func(w *report.Workload) []string {
-			s := &w.Slowdown
-			open := fmt.Sprint(w.Open)
-			if w.Waiting > 0 {
-				open += fmt.Sprintf(", %d waiting", w.Waiting)
+	x := figures[report.Workload]{of: metrics.Workload, first: "workload/12",
+		object: func(w *report.Workload) any { return w },
+		before: func(w *report.Workload) []string { return []string{w.Name} },
+		cell: func(w *report.Workload, v *report.Value, text string) string {
+			switch {
+			case v.Figure.JSON == "open" && w.Waiting > 0:
+				return fmt.Sprintf("%s, %d waiting", text, w.Waiting)
+			case !v.Number.Known() && w.Transfers > w.Lost: // a high percentile
+				return tooFew
 			}
-			return []string{w.Name, fmt.Sprint(w.Transfers), open, inUs(w.Completion.P50), tail(w, w.Completion.P99, inUs),
-				s.Mean.Short(), s.P50.Short(), s.P95.Short(), tail(w, s.P99, report.Number.Short), tail(w, s.P999, report.Number.Short)}
-		})
+			return text
+		}}
+	return x.list(document.Table{Caption: "Flows of workloads", Color: terminal.Bold}, r.Workloads)
 }
 
 // tooFew is printed for a percentile that too few flows support.
 const tooFew = "too few"
-
-// tail prints a high percentile of the flows of a workload.
-func tail(w *report.Workload, n report.Number, text func(report.Number) string) string {
-	if !n.Known() && w.Transfers > w.Lost {
-		return tooFew
-	}
-	return text(n)
-}
 
 // unfinished says of each workload how many flows did not end, and how that biases its figures.
 func unfinished(r *report.Result) (all []string) {
@@ -160,26 +164,17 @@ func unfinished(r *report.Result) (all []string) {
 
 // collectives are the figures of collective operations.
 func collectives(r *report.Result) *document.Table {
-	rate := ratesLike(func(yield func(report.Number) bool) {
-		for i := range r.Workloads {
-			if c := r.Workloads[i].Collective; c != nil && !yield(c.BusBandwidth) {
-				return
-			}
-		}
-	})
-	return listOf(document.Table{Caption: "Collective operations", Color: terminal.Bold},
-		"workload/12|operation|algorithm|>rounds|>mean/9|>max/9|>least/9|>bus bandwidth|last most often", r.Workloads, func(w *report.Workload) []string {
-			c := w.Collective
-			if c == nil {
+	x := figures[report.Workload]{of: metrics.Collective, first: "workload/12|operation|algorithm",
+		object: func(w *report.Workload) any {
+			if w.Collective == nil {
 				return nil
 			}
-			last := "-"
-			if len(c.Stragglers) > 0 {
-				last = fmt.Sprintf("%s, %d times", c.Stragglers[0].Endpoint, c.Stragglers[0].Rounds)
-			}
-			return []string{w.Name, c.Operation, c.Algorithm, fmt.Sprint(c.Rounds), inUs(c.Round.Mean), inUs(c.Round.Max),
-				inUs(c.LeastSeconds), rate(c.BusBandwidth), last}
-		})
+			return w.Collective
+		},
+		before: func(w *report.Workload) []string {
+			return []string{w.Name, w.Collective.Operation, w.Collective.Algorithm}
+		}}
+	return x.list(document.Table{Caption: "Collective operations", Color: terminal.Bold}, r.Workloads)
 }
 
 // inUs prints seconds as microseconds.
@@ -301,14 +296,17 @@ func changes(r *report.Result) *document.Table {
 
 // guests are the packets of the guests. A terminal leaves out their kinds.
 func guests(r *report.Result) *document.Table {
-	return listOf(document.Table{Label: "Packets of guests", Color: terminal.Bold, Order: []int{0, 2, 3, 4, 5}},
-		"guest/16|kind|address/15|>sent/10|>received/10|dropped by its kernel, and without a flow", r.Guests, func(g *guest.Report) []string {
+	x := figures[guest.Report]{of: metrics.Guest, first: "guest/16|kind|address/15", last: "dropped by its kernel, and without a flow",
+		object: func(g *guest.Report) any { return &g.Counts },
+		before: func(g *guest.Report) []string { return []string{g.Name, string(g.Kind), g.Where()} },
+		behind: func(g *guest.Report) []string {
 			dropped := fmt.Sprintf("%d, %d", g.KernelDrops, g.NoFlow)
 			if a := g.RoCE; a != nil {
 				dropped += fmt.Sprintf("; CNPs: %d sent, %d handled", a.CNPSent, a.CNPHandled)
 			}
-			return []string{g.Name, string(g.Kind), g.Where(), fmt.Sprint(g.Sent), fmt.Sprint(g.Received), dropped}
-		})
+			return []string{dropped}
+		}}
+	return x.list(document.Table{Label: "Packets of guests", Color: terminal.Bold, Order: []int{0, 2, 3, 4, 5}}, r.Guests)
 }
 
 // realGuests returns how many guests are real hosts.

@@ -1,0 +1,108 @@
+package summary
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"fabemu/emu/base/document"
+	"fabemu/emu/metrics"
+	"fabemu/emu/result/report"
+)
+
+// figures are the objects of a table whose figures are columns: those that have one in the table of
+// figures, and those of rows that a program has added.
+type figures[T any] struct {
+	of     metrics.Object
+	object func(*T) any // the struct of result.json; nil: the item has no row
+
+	first, last string // further columns before and behind them, as of listOf
+	before      func(*T) []string
+	behind      func(*T) []string
+
+	// cell changes the text of a figure, where it is not nil.
+	cell func(item *T, v *report.Value, text string) string
+}
+
+// list completes a table with a row for each item that has figures.
+func (x *figures[T]) list(t document.Table, items []T) *document.Table {
+	addColumns(&t, x.first)
+	var columns []report.Value // without numbers
+	for f := range metrics.Figures(x.of) {
+		for _, c := range f.Columns {
+			columns = append(columns, report.Value{Figure: f, Part: c.Part})
+			t.Columns = append(t.Columns, document.Column{Head: c.Head, Right: f.By() == "" || c.Part != "", Least: c.Least})
+		}
+	}
+	added := map[string]bool{}
+	rates := []report.Number{}
+	values := make([][]report.Value, len(items))
+	for i := range items {
+		object := x.object(&items[i])
+		if object == nil {
+			continue
+		}
+		all := report.Values(x.of, object)
+		for _, c := range columns {
+			v := c
+			if k := slices.IndexFunc(all, func(v report.Value) bool { return v.Figure == c.Figure && (c.Part == "" || v.Part == c.Part) }); k >= 0 {
+				v = all[k]
+			} else {
+				v.Number = report.Missing()
+			}
+			if values[i] = append(values[i], v); v.Figure.Unit.Time < 0 {
+				rates = append(rates, v.Number)
+			}
+		}
+		for key := range report.Further(object) {
+			added[key] = true
+		}
+	}
+	keys := slices.Sorted(maps.Keys(added))
+	for _, key := range keys {
+		t.Columns = append(t.Columns, document.Column{Head: key, Right: true})
+	}
+	addColumns(&t, x.last)
+	rate := ratesLike(slices.Values(rates))
+	for i := range items {
+		if values[i] == nil {
+			continue
+		}
+		item := &items[i]
+		cells := x.before(item)
+		for k := range values[i] {
+			v := &values[i][k]
+			text := textOf(v, rate)
+			if x.cell != nil {
+				text = x.cell(item, v, text)
+			}
+			cells = append(cells, text)
+		}
+		for _, key := range keys {
+			cells = append(cells, report.Further(x.object(item))[key].Short())
+		}
+		if x.behind != nil {
+			cells = append(cells, x.behind(item)...)
+		}
+		t.Add(cells...)
+	}
+	return &t
+}
+
+// textOf prints a figure in its unit.
+func textOf(v *report.Value, rate func(report.Number) string) string {
+	u := v.Figure.Unit
+	switch {
+	case v.Figure.By() == "endpoint" && v.Part == "":
+		return "-"
+	case v.Figure.By() == "endpoint":
+		return fmt.Sprintf("%s, %.0f times", v.Part, float64(v.Number))
+	case u.Time < 0:
+		return rate(v.Number)
+	case u.Time > 0:
+		return inUs(v.Number)
+	case u.Whole:
+		return v.Number.Print("%.0f")
+	}
+	return v.Number.Short()
+}
