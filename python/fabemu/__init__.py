@@ -20,7 +20,7 @@ if sys.version_info < (3, 9):  # before the imports, which an older interpreter 
 from .bench import Limiter, ReactionPoint, bench, serve
 from .control import Control
 from .errors import CallError, FabemuError, FabemuWarning, Mistake, ProgramError, RunError, ScenarioError
-from .figures import Flow, Link
+from .figures import Adapter, Buffer, Collective, Flow, Guest, Link, SizeBand, Spread, Workload
 from .program import Program
 from .result import Check, Event, Frame, Point, Result, Transfer, Verdict, frames
 from .running import Progress, Running
@@ -29,7 +29,8 @@ from .sweep import Sweep
 from .version import __version__
 
 __all__ = [
-    "CallError", "Check", "Checked", "Control", "Event", "Fabric", "FabemuError", "FabemuWarning", "Flow", "Frame",
-    "Limiter", "Link", "Mistake", "Point", "Program", "ProgramError", "Progress", "ReactionPoint", "Result", "RunError",
-    "Running", "Scenario", "ScenarioError", "Sweep", "Transfer", "Verdict", "__version__", "bench", "frames", "serve",
+    "Adapter", "Buffer", "CallError", "Check", "Checked", "Collective", "Control", "Event", "FabemuError",
+    "FabemuWarning", "Fabric", "Flow", "Frame", "Guest", "Limiter", "Link", "Mistake", "Point", "Program",
+    "ProgramError", "Progress", "ReactionPoint", "Result", "RunError", "Running", "Scenario", "ScenarioError",
+    "SizeBand", "Spread", "Sweep", "Transfer", "Verdict", "Workload", "__version__", "bench", "frames", "serve",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .errors import CallError
-from .figures import Flow, Link
+from .figures import PARTS, Buffer, Flow, Guest, Link, Workload
 from .files import document, lines, reading, text
 from .program import Program, plain
 
@@ -182,6 +182,21 @@ class Result:
         """The totals of both directions of all links."""
         return [Link.read(x) for x in self.data["links"]]
 
+    @property
+    def workloads(self) -> list[Workload]:
+        """The figures of all workloads."""
+        return [Workload.read(x) for x in self.data.get("workloads", [])]
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        """The figures of the receive buffers of switches."""
+        return [Buffer.read(x) for x in self.data["buffers"]]
+
+    @property
+    def guests(self) -> list[Guest]:
+        """What the guests and their adapters have counted."""
+        return [Guest.read(x) for x in self.data.get("guests", [])]
+
     def link(self, name: str) -> Link:
         """Return the totals of a direction of a link, such as ``trunk.A-B``.
 
@@ -254,8 +269,8 @@ class Result:
         """Return a table as a DataFrame of pandas.
 
         :param table: ``checks``, ``series``, ``transfers``, ``events``, or a list of result.json, such as ``flows``,
-            ``links`` or ``buffers``; the parts of a figure, by cause or reason, have a column each, such as
-            ``stalled.no-credit`` in picoseconds
+            ``links``, ``buffers`` or ``workloads``; each figure and each part of one has a column, such as
+            ``stalled.no-credit`` in picoseconds, or ``slowdown.p99``
         """
         if table == "checks":
             return data_frame(self.checks, Check._fields)
@@ -349,16 +364,21 @@ def data_frame(rows: list[Any], columns: Optional[Iterable[str]] = None) -> Data
 def _tidy(rows: list[Any]) -> list[Any]:
     """Return rows with a column for each part of a figure, such as ``stalled.no-credit``: 0 where it did not occur."""
     parts: dict[str, int] = {}
-    tidy: list[Any] = []
-    for row in rows:
-        flat: dict[str, Any] = {}
-        for key, value in row.items() if isinstance(row, dict) else ():
-            if key in ("stalled", "marks", "triggers"):
-                flat.update((f"{key}.{label}", n) for label, n in (x.values() for x in value))
-                parts.update((f"{key}.{next(iter(x.values()))}", 0) for x in value)
+
+    def flat(row: Any, prefix: str) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        for key, value in row.items():
+            if key in PARTS:
+                found = {f"{prefix}{key}.{label}": n for label, n in (x.values() for x in value or [])}
+                columns.update(found)
+                parts.update(dict.fromkeys(found, 0))
+            elif isinstance(value, dict):
+                columns.update(flat(value, f"{prefix}{key}."))
             else:
-                flat[key] = value
-        tidy.append(flat if isinstance(row, dict) else row)
+                columns[prefix + key] = value
+        return columns
+
+    tidy = [flat(row, "") if isinstance(row, dict) else row for row in rows]
     return [{**x, **{k: x.get(k, 0) for k in parts}} if isinstance(x, dict) else x for x in tidy]
 
 

@@ -201,6 +201,17 @@ class Runs(InFolder):
         self.assertEqual(len(done), 128)
         self.assertEqual((done[0].workload, done[0].bytes, done[0].priority), ("sum", 500_000, 0))
         self.assertTrue(all(t.slowdown and t.slowdown >= 1 and (t.ended_ps or 0) > t.arrived_ps for t in done))
+        work = result.workloads[0]
+        self.assertEqual((work.name, work.transfers, work.slowdown_at_least), ("sum", 128, None))
+        assert work.collective is not None
+        self.assertEqual(sum(work.collective.stragglers.values()), work.collective.rounds)
+        longest = max((t.ended_ps or 0) - t.arrived_ps for t in done)
+        self.assertAlmostEqual(work.completion_s.max or 0, longest / 1e12, 12)
+        row = result_module._tidy(result.data["workloads"])[0]
+        self.assertEqual((row["slowdown.p50"], row["collective.busbw"]), (work.slowdown.p50, work.collective.busbw))
+        self.assertFalse([k for k, v in row.items() if isinstance(v, dict)])
+        self.assertTrue(any(b.mean_blocks or b.mean_bytes for b in result.buffers))
+        self.assertEqual(result.guests, [])
         with mock.patch.dict(sys.modules, {"pandas": mock.Mock(DataFrame=lambda rows, columns: columns)}):
             columns = result.frame("transfers")
         with open(result.directory / "transfers.csv") as file:
