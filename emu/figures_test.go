@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"os/exec"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/emu/result/summary"
 	"fabemu/emu/watch/live"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/openmetrics"
@@ -185,4 +190,73 @@ func TestCurvesAreOfRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// So does a row of another object: of workloads also in the curves, in tables of the report, and in
+// Python.
+func TestAFigureOfAWorkloadIsARow(t *testing.T) {
+	row := *metrics.Find(metrics.Workload, "open")
+	row.Name, row.JSON, row.Live, row.Meaning = "unfinished", "unfinished", "unfinished", "flows that have not ended"
+	row.Columns, row.Series = []metrics.Column{{Head: "unfinished"}}, metrics.Curve{Groups: "group.unfinished"}
+	row.Prometheus = []metrics.Exposed{{Name: "fabemu_workload_unfinished"}}
+	s := runtest.Load(t, runtest.Text(t, "workload/hadoop"), runtest.Sets(t, "model.duration=500us")...)
+	s.Expect = nil
+	var own bytes.Buffer
+	var moment live.WorkMoment
+	seen := make(chan struct{})
+	watch := observe.Func(func(x *observe.Snapshot) {
+		if x.Last {
+			defer close(seen)
+			openmetrics.Own.Write(&own, x)
+			live.NewObserver(live.NewScene(s, x.Fabric), func(m *live.Moment) { moment = m.Works[0] }).Observe(x)
+		}
+	})
+	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Figures: []*metrics.Figure{&row}, Observe: []observe.Request{{Observer: watch}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-seen
+	w := &r.Workloads[0]
+	n := w.Figures["unfinished"]
+	if n < 1 || int(n) != w.Open {
+		t.Errorf("result.json has %v unfinished flows, and %d that are open", n, w.Open)
+	}
+	m, err := r.Metrics.Compile(w.Name + ".unfinished")
+	if got := m.Over(r.Metrics, 0, r.Metrics.End()); err != nil || got != float64(n) {
+		t.Errorf("as an expression it is %v (%v), want %v", got, err, n)
+	}
+	if got := moment.Figures["unfinished"]; got != live.Figure(n) {
+		t.Errorf("the live page has %v, want %v", got, n)
+	}
+	for _, want := range []string{"# TYPE fabemu_workload_unfinished gauge\n", "# HELP fabemu_workload_unfinished Flows that have not ended.\n",
+		fmt.Sprintf("fabemu_workload_unfinished{workload=%q} %v\n", w.Name, float64(n))} {
+		if !strings.Contains(own.String(), want) {
+			t.Errorf("Prometheus has no %q", want)
+		}
+	}
+	all := r.Metrics.Series()
+	if k := slices.IndexFunc(all, func(x metrics.Series) bool { return x.Kind == "group.unfinished" }); k < 0 || all[k].Name != w.Name ||
+		all[k].Values[len(all[k].Values)-1] != float64(n) {
+		t.Errorf("the last point of its curve is not %v", n)
+	}
+	var text bytes.Buffer
+	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil || !regexp.MustCompile(fmt.Sprintf(`(?s)p99\.9 +unfinished *\n *%s .* %v *\n`, w.Name, n)).Match(text.Bytes()) {
+		t.Errorf("the report has no column with %v (%v):\n%s", n, err, text.String())
+	}
+	t.Run("python", func(t *testing.T) {
+		runtest.NeedTools(t, "python3")
+		c := exec.CommandContext(t.Context(), "python3", "-c", `import json, sys
+from fabemu.figures import Workload
+from fabemu.result import _tidy
+works = json.load(sys.stdin)["workloads"]
+print(Workload.read(works[0]).figures["unfinished"], _tidy(works)[0]["figures.unfinished"])`)
+		var data bytes.Buffer
+		if err := report.WriteJSON(&data, r.Result); err != nil {
+			t.Fatal(err)
+		}
+		c.Stdin, c.Env = &data, append(os.Environ(), "PYTHONPATH=../python", "PYTHONDONTWRITEBYTECODE=1")
+		if out, err := c.CombinedOutput(); err != nil || string(out) != fmt.Sprintf("%v %v\n", n, n) {
+			t.Errorf("Python has %s (%v), want %v", out, err, n)
+		}
+	})
 }
