@@ -117,8 +117,8 @@ func Values(of metrics.Object, object any) (all []Value) {
 	return all
 }
 
-// Further returns the figures of an object of result.json of rows that a program has added, by their
-// keys.
+// Further returns the figures of an object of result.json of rows that a program has added, by
+// their keys.
 func Further(object any) map[string]Number {
 	if f := reflect.ValueOf(object).Elem().FieldByName("Figures"); f.IsValid() {
 		return f.Interface().(map[string]Number)

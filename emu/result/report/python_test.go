@@ -38,7 +38,8 @@ def _maybe(read: Callable[[Any], T], data: Any) -> Optional[T]:
     return None if data is None else read(data)
 `
 
-// pythonType is how Python has a type of a field, and reads a value of it, or what an absent one is.
+// pythonType is how Python has a type of a field, and reads a value of it, or what an absent one
+// is.
 type pythonType struct{ name, read, absent string }
 
 var pythonTypes = map[reflect.Type]pythonType{
