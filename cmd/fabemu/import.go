@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/emu/watch/subnet"
 
@@ -17,13 +18,17 @@ import (
 func importCommand() *cobra.Command {
 	c := &cobra.Command{Use: "import", Short: "Print the scenario for a topology of another program"}
 	var out outFile
-	from := func(use, short string, read func(file string, text []byte) (generate.Imported, error)) {
-		x := &cobra.Command{Use: use + " FILE", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error {
-			text, err := readImported(args[0])
-			if err != nil {
-				return err
+	from := func(use, short string, args cobra.PositionalArgs, read func(files []string, texts [][]byte) (generate.Imported, error)) {
+		x := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
+			var texts [][]byte
+			for _, name := range args {
+				text, err := readImported(name)
+				if err != nil {
+					return err
+				}
+				texts = append(texts, text)
 			}
-			got, err := read(args[0], text)
+			got, err := read(args, texts)
 			for _, why := range got.Left {
 				fmt.Fprintln(c.ErrOrStderr(), terminal.Harmless("left out: "+why))
 			}
@@ -41,10 +46,19 @@ func importCommand() *cobra.Command {
 		add(x, &out)
 		c.AddCommand(x)
 	}
-	from("clab", "Print the scenario for the links of a containerlab topology", func(file string, text []byte) (generate.Imported, error) {
-		return generate.FromClab(file, text, os.LookupEnv)
+	one := cobra.ExactArgs(1)
+	from("clab FILE", "Print the scenario for the links of a containerlab topology", one, func(files []string, texts [][]byte) (generate.Imported, error) {
+		return generate.FromClab(files[0], texts[0], os.LookupEnv)
 	})
-	from("ibnetdiscover", "Print the scenario for an InfiniBand subnet, from the output of ibnetdiscover or a topology of ibsim", generate.FromNet)
+	from("ibnetdiscover FILE", "Print the scenario for an InfiniBand subnet, from the output of ibnetdiscover or a topology of ibsim", one,
+		func(files []string, texts [][]byte) (generate.Imported, error) {
+			return generate.FromNet(files[0], texts[0])
+		})
+	from("hpcc TOPOLOGY [FLOWS]", "Print the scenario for a topology of HPCC's simulator, and for its flows", cobra.RangeArgs(1, 2),
+		func(files []string, texts [][]byte) (generate.Imported, error) {
+			files, texts = append(files, ""), append(texts, nil)
+			return generate.FromHPCC(files[0], texts[0], files[1], texts[1])
+		})
 	return c
 }
 
@@ -58,36 +72,60 @@ func readImported(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, generate.MostBytes+1))
 }
 
+type hpccFlags struct {
+	// Print the flows instead of the topology.
+	Flows bool `flag:"flows"`
+}
+
 // topologyCommand exports the topology of a scenario.
 func topologyCommand() *cobra.Command {
 	c := &cobra.Command{Use: "export", Short: "Print the topology of a scenario for another program"}
 	var out outFile
 	var f changes
-	net := &cobra.Command{
-		Use:               "ibnetdiscover SCENARIO",
-		Short:             "Print the topology as ibnetdiscover does, for ibsim",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeScenarios,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := f.open(args[0])
-			if err != nil {
-				return err
-			}
-			laidOut, err := fabric.Build(s)
-			if err != nil {
-				return err
-			}
-			n, err := subnet.New(laidOut)
-			if err != nil {
-				return err
-			}
-			var b bytes.Buffer
-			_ = n.WriteNet(&b)
-			return out.write(c, b.Bytes())
-		},
+	to := func(use, short string, write func(c *cobra.Command, s *scenario.Scenario) ([]byte, error)) *cobra.Command {
+		x := &cobra.Command{
+			Use: use + " SCENARIO", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: completeScenarios,
+			RunE: func(c *cobra.Command, args []string) error {
+				s, err := f.open(args[0])
+				if err != nil {
+					return err
+				}
+				text, err := write(c, s)
+				if err != nil {
+					return err
+				}
+				return out.write(c, text)
+			},
+		}
+		add(x, &f)
+		add(x, &out)
+		c.AddCommand(x)
+		return x
 	}
-	add(net, &f)
-	add(net, &out)
-	c.AddCommand(net)
+	to("ibnetdiscover", "Print the topology as ibnetdiscover does, for ibsim", func(_ *cobra.Command, s *scenario.Scenario) ([]byte, error) {
+		laidOut, err := fabric.Build(s)
+		if err != nil {
+			return nil, err
+		}
+		n, err := subnet.New(laidOut)
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		_ = n.WriteNet(&b)
+		return b.Bytes(), nil
+	})
+	var h hpccFlags
+	add(to("hpcc", "Print the topology, or the flows, for HPCC's simulator", func(c *cobra.Command, s *scenario.Scenario) ([]byte, error) {
+		if !h.Flows {
+			return generate.HPCC(s), nil
+		}
+		text, left := generate.HPCCFlows(s)
+		for _, why := range left {
+			fmt.Fprintln(c.ErrOrStderr(), terminal.Harmless("left out: "+why))
+		}
+		return text, nil
+	}), &h)
+	to("slurm", "Print the switches as a topology.conf of Slurm", func(_ *cobra.Command, s *scenario.Scenario) ([]byte, error) { return generate.Slurm(s) })
 	return c
 }
