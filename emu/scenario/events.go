@@ -264,7 +264,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events: bring a link down, and later up")
 	}
 	e := then.Events[n]
-	if (e.State != "" || e.Restart > 0) && s.Routing.Recompute > 0 {
+	if x := e.row().touch(&e); (x.Down || x.Up) && s.Routing.Recompute > 0 {
 		return wrong("with routing.recompute the paths around a link that is down are computed before the run: put the event into the scenario")
 	}
 	same := *then

@@ -231,7 +231,7 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 // during the run. A watermark that is computed keeps the room for a rate that becomes higher again.
 func (r *resolver) sharpen(in *input) {
 	l, h := &r.s.Links[in.link], in.headroom
-	changes := slices.DeleteFunc(slices.Clone(r.s.Events), func(e Event) bool { return e.Link != l.Name || e.Rate == 0 })
+	changes := slices.DeleteFunc(slices.Clone(r.s.Events), func(e Event) bool { return e.Touches(l).Rate == 0 })
 	slices.SortStableFunc(changes, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	least, _ := r.s.Rates(l)
 	h.Slowest = 0
