@@ -101,9 +101,12 @@ func (c *Collector) count(events []trace.Event) {
 			} else if e.Flow == 0 && e.Lane == 0 {
 				n := first.number(e)
 				p := &ports[n]
-				c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
-				p.block, p.blocked = block, e.At
-				p.columns.begun |= 1 << ((outStall + block) & 31)
+				if p.block >= port.LinkBusy {
+					c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
+				}
+				if p.block, p.blocked = block, e.At; block >= port.LinkBusy {
+					p.columns.begun |= 1 << ((outStall + int(block)) & 31)
+				}
 			}
 		case trace.Mark:
 			n := first.number(e)

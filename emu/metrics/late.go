@@ -53,7 +53,7 @@ func (c *Collector) late(e *trace.Event) {
 }
 
 // portDiffers are the columns of a port in which a late event makes a difference to a sum.
-const portDiffers = 1<<portColumns - 1 - unstalled - 1<<outLongest
+const portDiffers = 1<<portColumns - 1 - 1<<outLongest
 
 // copies returns copies of all counters that an event can change.
 func (c *Collector) copies(e *trace.Event) []copied {

@@ -20,7 +20,8 @@ const (
 	inOccupancy        // blocks in the buffer, times picoseconds
 	outQueue           // bytes that wait for the link, times 1024 picoseconds
 	outLongest         // not a counter: the most bytes that waited since the last edge
-	outStall           // picoseconds by port.Block, from here on
+	firstStall         // picoseconds by port.Block, from LinkBusy on
+	outStall    = firstStall - int(port.LinkBusy)
 )
 
 // Rarer counters.
@@ -63,7 +64,7 @@ type dropCounts [reasons]int64
 
 // faultCounts is how the events of a link have touched a port.
 type faultCounts struct {
-	downs int64 // how often the link has gone down
+	downs int32 // how often the link has gone down
 	down  bool
 }
 
@@ -86,7 +87,7 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	for i := range c.ports {
-		c.ports[i].block, c.ports[i].columns.known, c.tallies[i].Lanes = port.Idle, unstalled, firstLane
+		c.ports[i].block, c.tallies[i].Lanes = port.Idle, firstLane
 	}
 	c.countPauses()
 	c.findQueues()
@@ -132,7 +133,9 @@ func (c *portCounts) settle(b *bins, rates capacities, t unit.Time) {
 // settlePort settles a port, whose counters begin with now.
 func (c *portCounts) settlePort(rates capacities, i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
 	y.SetQueue(t, y.Queue)
-	now[outStall+int(p.block)] += int64(t - p.blocked)
+	if p.block >= port.LinkBusy {
+		now[outStall+int(p.block)] += int64(t - p.blocked)
+	}
 	p.blocked = t
 	begun := p.columns.begun
 	if begun>>outPaused&1 == 1 {
@@ -194,9 +197,6 @@ type portState struct {
 	block   port.Block    // the cause that has held the line back since blocked
 	columns columns
 }
-
-// unstalled are the columns for the time in which nothing stalls a port; no metric uses them.
-const unstalled = 1<<(outStall+port.Open) | 1<<(outStall+port.Idle)
 
 // pausingState has the further states of a port of Ethernet, by priority; without PFC there
 // is the first only.

@@ -5,9 +5,9 @@
 //
 // The path of a run's figures: the nodes' events go through a trace.Batch to a
 // metrics.Collector, a Digest and, where asked for, an EventLog (package emu). At the
-// end New makes a Result of the collector. The driver's measurements (FiguresOf) go
-// through Judge into its Verdict. WriteDir or WriteJSON write it down, and ReadDir reads
-// such a directory again.
+// end New makes a Result of its state (metrics.View), the same that observers see. The driver's
+// measurements (FiguresOf) go through Judge into its Verdict. WriteDir or WriteJSON write it down,
+// and ReadDir reads such a directory again.
 //
 // In result.json shares are 0 to 1, instants and spans of model time are whole
 // picoseconds in fields that end in _ps, rates are bytes per second, and an
