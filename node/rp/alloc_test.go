@@ -39,7 +39,7 @@ func TestAllocsOfACKs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		algorithm, now, f := c.(Acknowledged), unit.Time(0), wire.Frame{Kind: wire.Ack}
+		algorithm, now, f := c.Acknowledged, unit.Time(0), wire.Frame{Kind: wire.Ack}
 		rates, i := map[unit.Rate]bool{}, uint64(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			i++

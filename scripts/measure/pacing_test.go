@@ -120,7 +120,7 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 	end := port.Config{Rate: rate, Propagation: unit.Nanosecond, Room: 16 * 33, Resend: 262_144 * unit.Nanosecond}
 	source, err := node.New(node.Config{Index: 0, LID: 1, Port: end, Flows: []node.Flow{{
 		QP: pair, Dst: 2, Payload: 2048, Transport: node.Acknowledged{Window: 16}, Stop: unit.Never,
-		Limiter: node.NewInterPacketDelay(rate), Controller: rp.NewFixed(rate),
+		Limiter: node.NewInterPacketDelay(rate), Reaction: rp.Reaction{Controller: rp.NewFixed(rate)},
 	}}}, discard{})
 	if err != nil {
 		return out, err

@@ -83,13 +83,12 @@ func deadlocks(s *scenario.Site, p *problems) {
 	if d == nil {
 		return
 	}
-	of := s.Flow(0)
-	if d.first < s.Own {
-		of = s.Flow(d.first)
-	} else {
-		of = s.Workload(d.first - s.Own)
+	of := s.Workload
+	first := d.first - s.Own
+	if first < 0 {
+		of, first = s.Flow, d.first
 	}
-	p.add(of.Path(), "%v", d).Manageable = true
+	p.add(of(first).Path(), "%v", d).Manageable = true
 }
 
 // class is what the buffers at the ends of links distinguish.
