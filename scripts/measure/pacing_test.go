@@ -118,7 +118,8 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 		pair     = 2
 	)
 	end := port.Config{Rate: rate, Propagation: unit.Nanosecond, Room: 16 * 33, Resend: 262_144 * unit.Nanosecond}
-	source, err := node.New(node.Config{Index: 0, LID: 1, Port: end, Flows: []node.Flow{{
+	var outbox port.Outbox
+	source, err := node.New(node.Config{Index: 0, Outbox: &outbox, LID: 1, Port: end, Flows: []node.Flow{{
 		QP: pair, Dst: 2, Payload: 2048, Transport: node.Acknowledged{Window: 16}, Stop: unit.Never,
 		Limiter: node.NewInterPacketDelay(rate), Reaction: rp.Reaction{Controller: rp.NewFixed(rate)},
 	}}}, discard{})
@@ -126,7 +127,7 @@ func fabemu(ctx context.Context, length time.Duration) (out arrivals, err error)
 		return out, err
 	}
 	sinks := []node.Sink{{QP: pair, Transport: node.Acknowledged{Window: 16}}}
-	sink, err := node.New(node.Config{Index: 1, LID: 2, Port: end, Sinks: sinks}, discard{})
+	sink, err := node.New(node.Config{Index: 1, Outbox: &outbox, LID: 2, Port: end, Sinks: sinks}, discard{})
 	if err != nil {
 		return out, err
 	}
