@@ -52,7 +52,9 @@ func pageOf(r *report.Result, d *report.Dir) page {
 	p.addClaims(sorted, shown, tally)
 	rates, workloads := rateTables(r), listed(workloads(r), collectives(r))
 	if d != nil {
-		rates = append([]document.Block{document.Picture{Drawing: RatesFigure(r, d.Series), Name: "rates"}}, rates...)
+		if f := RatesFigure(r, d.Series); len(f.Curves) > 0 {
+			rates = append([]document.Block{document.Picture{Drawing: f, Name: "rates"}}, rates...)
+		}
 		for _, f := range Slowdowns(r) {
 			workloads = append(workloads, document.Picture{Drawing: f, Name: "slowdown"})
 		}

@@ -58,6 +58,9 @@ func rateTables(r *report.Result) []document.Block {
 			return "-"
 		})
 	}
+	if len(all.Rows) == 0 { // of workloads alone, on links of endpoints
+		return nil
+	}
 	few.Rows = append(few.Rows, all.Rows[rates:]...)
 	all.Folds, few.Fixed = true, 1
 	return append(document.In(document.Browser, all), document.In(document.Terminal, few)...)

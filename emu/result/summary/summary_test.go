@@ -385,3 +385,16 @@ func TestThePageHasThePartsOfTheText(t *testing.T) {
 		t.Errorf("only %d rows", seen)
 	}
 }
+
+// A run of workloads alone on the links of endpoints has no rates: neither a table nor a picture is
+// empty.
+func TestReportWithoutRates(t *testing.T) {
+	r := &report.Result{Scenario: "star", Clock: "virtual", DurationPs: int64(ms), Phases: []report.Phase{{ToPs: int64(ms)}}}
+	if parts := rateTables(r); parts != nil {
+		t.Errorf("%d tables of rates, want none", len(parts))
+	}
+	r.Flows = []report.Flow{{Name: "f"}}
+	if parts := rateTables(r); len(parts) != 2 {
+		t.Errorf("%d tables with a flow, want one for browsers and one for terminals", len(parts))
+	}
+}
