@@ -83,7 +83,7 @@ func runWithin(t *testing.T, within func(func() error) error, text string, progr
 		time.Sleep(50 * time.Millisecond) // the shells end
 	}()
 	err := within(func() (err error) {
-		r, err = Run(ctx, s, Options{Link: Pipe, Directory: dir})
+		r, err = Run(ctx, s, Options{Settings: Settings{Link: Pipe}, Directory: dir})
 		return err
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func outputOf(t *testing.T, dir, program string) string {
 func runAttached(t *testing.T, a, b, client, server string, sets ...string) (*Result, error) {
 	t.Helper()
 	text := strings.NewReplacer("GUEST-A", a, "GUEST-B", b, "CLIENT", client, "SERVER", server).Replace(attached)
-	return Run(context.Background(), runtest.Load(t, text, runtest.Sets(t, sets...)...), Options{Link: Pipe})
+	return Run(context.Background(), runtest.Load(t, text, runtest.Sets(t, sets...)...), Options{Settings: Settings{Link: Pipe}})
 }
 
 // Existing hosts have a device of the program's for the time of the run. All else stays
@@ -276,7 +276,7 @@ func TestScenarioAttached(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Link: Pipe})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Pipe}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,7 @@ endpoints:
 		done <- exec.Command("sh", "-c", here).Run()
 	}()
 	start := time.Now()
-	r, err := Run(context.Background(), runtest.Load(t, text), Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), runtest.Load(t, text), Options{Settings: Settings{Link: Pipe}, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

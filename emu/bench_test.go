@@ -82,7 +82,7 @@ func BenchmarkCommand(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+				r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}})
 				if err == nil {
 					err = r.Write(b.TempDir(), summary.Pictures)
 				}

@@ -65,7 +65,7 @@ func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 
 // "On the virtual clock the file is the same on every machine, byte for byte."
 func TestCaptureGolden(t *testing.T) {
-	_, got := captureOf(t, Options{Clock: VirtualClock}, Capture{Snap: capture.HeaderSnap})
+	_, got := captureOf(t, Options{Settings: Settings{Clock: VirtualClock}}, Capture{Snap: capture.HeaderSnap})
 	golden.File(t, "testdata/meeting.pcapng", got)
 }
 
@@ -126,8 +126,8 @@ func packetsOf(t *testing.T, b []byte) (r *pcapng.Reader, packets []pcapng.Packe
 // In model time the capture of a wall run is that of the virtual clock, but for how
 // late frames left; its section says what the run was worth.
 func TestCaptureOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
-	_, want := captureOf(t, Options{Clock: VirtualClock}, Capture{})
-	result, got := captureOf(t, Options{Link: Pipe}, Capture{})
+	_, want := captureOf(t, Options{Settings: Settings{Clock: VirtualClock}}, Capture{})
+	result, got := captureOf(t, Options{Settings: Settings{Link: Pipe}}, Capture{})
 	_, wantPackets := packetsOf(t, want)
 	r, gotPackets := packetsOf(t, got)
 	if diff := cmp.Diff(wantPackets, gotPackets); diff != "" {
@@ -144,7 +144,7 @@ func TestCaptureOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 
 // Wall times are those of the run, not of 1970.
 func TestCaptureInWallTime(t *testing.T) {
-	_, b := captureOf(t, Options{Link: Pipe}, Capture{Time: capture.WallTime})
+	_, b := captureOf(t, Options{Settings: Settings{Link: Pipe}}, Capture{Time: capture.WallTime})
 	_, got := packetsOf(t, b)
 	if first, last := got[0].Time, got[len(got)-1].Time; first < 1e18 || last <= first {
 		t.Errorf("from %d to %d ns", first, last)
@@ -166,7 +166,7 @@ func TestCaptureFilter(t *testing.T) {
 		{[]string{"root", "all.A2"}, "T:1 <- B|B:0 <- T", map[byte]bool{3: true}},
 		{[]string{"all"}, "A1:0 <- S|S:0 <- A1|A2:0 <- S|S:1 <- A2|S:2 <- T|T:0 <- S|T:1 <- B|B:0 <- T", map[byte]bool{2: true, 3: true}},
 	} {
-		_, b := captureOf(t, Options{Clock: VirtualClock}, Capture{Filter: c.filter})
+		_, b := captureOf(t, Options{Settings: Settings{Clock: VirtualClock}}, Capture{Filter: c.filter})
 		r, packets := packetsOf(t, b)
 		var names []string
 		for _, i := range r.Interfaces {
@@ -188,7 +188,7 @@ func TestCaptureFilter(t *testing.T) {
 		}
 		c.To = io.Discard
 		var mistake *Mistake
-		if _, err := Run(context.Background(), s, Options{Clock: VirtualClock, Capture: &c}); !errors.As(err, &mistake) {
+		if _, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Capture: &c}); !errors.As(err, &mistake) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -20,7 +20,7 @@ func TestModelCaptureInEveryPlacement(t *testing.T) {
 	}
 	s := runtest.Load(t, meeting, runtest.Sets(t, "model.duration=100us", "wall.dilation=500", "wall.udp-port=24400")...)
 	var want bytes.Buffer
-	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock, Capture: &Capture{To: &want, Snap: 64}})
+	virtual, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Capture: &Capture{To: &want, Snap: 64}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func TestModelCaptureInEveryPlacement(t *testing.T) {
 		name string
 		o    Options
 	}{
-		{"process", Options{Placement: InProcesses}},
-		{"domain", Options{Placement: InDomains}},
-		{"domain by hand", Options{Placement: InDomains, ByHand: []string{"S"}}},
+		{"process", Options{Settings: Settings{Placement: InProcesses}}},
+		{"domain", Options{Settings: Settings{Placement: InDomains}}},
+		{"domain by hand", Options{Settings: Settings{Placement: InDomains}, ByHand: []string{"S"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got bytes.Buffer

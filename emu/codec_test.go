@@ -58,7 +58,7 @@ func TestModelValuesAndBytesGiveTheSameLog(t *testing.T) {
 			for i := range digests {
 				ctx, end := context.WithCancel(t.Context())
 				sink := &after{left: events, end: end}
-				r, err := Run(ctx, s, Options{Clock: VirtualClock, Codec: i == 1, Digest: true, Sink: sink, NewStack: netstack.New})
+				r, err := Run(ctx, s, Options{Settings: Settings{Clock: VirtualClock, Codec: i == 1}, Digest: true, Sink: sink, NewStack: netstack.New})
 				end()
 				if err != nil {
 					t.Fatal(err)
@@ -86,7 +86,7 @@ func TestCaptureOfValuesIsThatOfBytes(t *testing.T) {
 		for i := range files {
 			s, err := Open(name, scenario.Set{Path: "model.duration", Value: "3ms"})
 			if err == nil {
-				_, err = Run(t.Context(), s, Options{Clock: VirtualClock, Codec: i == 1, Capture: &Capture{To: &files[i], Both: true}})
+				_, err = Run(t.Context(), s, Options{Settings: Settings{Clock: VirtualClock, Codec: i == 1}, Capture: &Capture{To: &files[i], Both: true}})
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -44,7 +44,7 @@ func TestCourseIsToldFromTimeToTime(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				told := 0
-				r, err := newRecording(f, &Options{Clock: c.clock, Course: func(ctx context.Context, x *metrics.Course) {
+				r, err := newRecording(f, &Options{Settings: Settings{Clock: c.clock}, Course: func(ctx context.Context, x *metrics.Course) {
 					told++
 					time.Sleep(c.takes)
 				}})

@@ -48,7 +48,7 @@ func TestPanicsEndRunsAsErrorsDo(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var log bytes.Buffer
-			o := Options{Link: Pipe, Verify: VerifyOff, Events: &log}
+			o := Options{Settings: Settings{Link: Pipe}, Verify: VerifyOff, Events: &log}
 			x.o(&o)
 			r, err := Run(t.Context(), s, o)
 			if r == nil || r.FrameHops < 100 || log.Len() == 0 {

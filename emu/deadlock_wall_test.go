@@ -19,7 +19,7 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	const name = "ethernet/ring-deadlock"
-	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Clock: VirtualClock, Digest: true})
+	virtual, err := Run(context.Background(), runtest.Load(t, runtest.Text(t, name)), Options{Settings: Settings{Clock: VirtualClock}, Digest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 			// deadlock comes.
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "wall.dilation=500", "wall.udp-port="+strconv.Itoa(24000+100*i), "wall.socket-buffer=2MiB")...)
 			served := make(chan error, 1)
-			o := Options{Placement: c.placement, Directory: dir, ByHand: c.byHand, Verify: VerifyOff}
+			o := Options{Settings: Settings{Placement: c.placement}, Directory: dir, ByHand: c.byHand, Verify: VerifyOff}
 			o.Waiting = func([]*process.File) {
 				go func() {
 					served <- process.Serve(context.Background(), filepath.Join(dir, process.PartsDir, "B.json"), 0, "devel")

@@ -40,11 +40,11 @@ func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock, Codec: true, Digest: true})
+		r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}, Digest: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		wall, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.WallClock, Link: emu.UDP, Verify: emu.VerifyOn})
+		wall, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.UDP}, Verify: emu.VerifyOn})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,7 +5,7 @@
 //
 //	s, err := emu.Open("hpl2002/fig3b")
 //	...
-//	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.VirtualClock})
+//	result, err := emu.Run(ctx, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 //	...
 //	err = summary.WriteText(os.Stdout, result.Result, terminal.Look{})
 //
@@ -14,7 +14,8 @@
 // A program passes its own limiters and algorithms to a run in Options.Schemes:
 //
 //	own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return mine.New(line) }}
-//	result, err := emu.Run(ctx, s, emu.Options{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own})
+//	real := emu.Settings{Clock: emu.WallClock, Timing: emu.ActualTiming}
+//	result, err := emu.Run(ctx, s, emu.Options{Settings: real, Schemes: own})
 //
 // The contracts are at node.RateLimiter and rp.Controller; package emu/limitertest
 // tests them. docs/examples has complete programs, each a separate module.

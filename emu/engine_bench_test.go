@@ -77,7 +77,7 @@ func BenchmarkEngineChoices(b *testing.B) {
 		{"collector-on", Options{test: process.Hooks{Collect: true}}, nil},
 		{"collector-on-storm", Options{test: process.Hooks{Collect: true}}, storm},
 		{"collector-off-storm", Options{}, storm},
-		{"pipe", Options{Link: Pipe}, nil},
+		{"pipe", Options{Settings: Settings{Link: Pipe}}, nil},
 	} {
 		b.Run(choice.name, func(b *testing.B) {
 			if choice.before != nil {

@@ -17,7 +17,7 @@ func ExampleRun() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func ExampleRun_built() {
 
 	var digests []string
 	for _, clock := range []emu.Clock{emu.VirtualClock, emu.WallClock} {
-		result, err := emu.Run(context.Background(), s, emu.Options{Clock: clock, Digest: true})
+		result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: clock}, Digest: true})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 					last, made = stateOf(s.Figures), report.New(s.Figures)
 				}
 			})
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: watch}}})
+			r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestAFigureIsARow(t *testing.T) {
 		openmetrics.NodeExporter.Write(&node, x)
 		live.NewObserver(live.NewScene(s, x.Fabric), func(m *live.Moment) { json.NewEncoder(&moment).Encode(m.Figures["lost"]) }).Observe(x)
 	})
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Figures: []*metrics.Figure{&lost}, Observe: []observe.Request{{Observer: watch}}})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Figures: []*metrics.Figure{&lost}, Observe: []observe.Request{{Observer: watch}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestCurvesAreOfRows(t *testing.T) {
 	}
 	for _, name := range []string{"ethernet/pfc-hol", "tcp/ecn", "dcqcn/incast-pfc"} {
 		sc := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=3ms")...)
-		r, err := emu.Run(context.Background(), sc, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(context.Background(), sc, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestAFigureOfAWorkloadIsARow(t *testing.T) {
 			live.NewObserver(live.NewScene(s, x.Fabric), func(m *live.Moment) { moment = m.Works[0] }).Observe(x)
 		}
 	})
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Figures: []*metrics.Figure{&row}, Observe: []observe.Request{{Observer: watch}}})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Figures: []*metrics.Figure{&row}, Observe: []observe.Request{{Observer: watch}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestGuestsSpeakTCP(t *testing.T) {
 				}
 				sent <- err
 			}()
-			r, err := Run(ctx, s, Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
+			r, err := Run(ctx, s, Options{Settings: Settings{Link: Pipe}, test: process.Hooks{Epoch: func() { close(began) }}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +226,7 @@ expect:
 		listening <- false
 		came <- err
 	}
-	r, err := Run(context.Background(), s, Options{Link: Pipe, NewStack: netstack.New, test: process.Hooks{Epoch: func() { go listen(); <-listening }}})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Pipe}, NewStack: netstack.New, test: process.Hooks{Epoch: func() { go listen(); <-listening }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestGuestsAreRefused(t *testing.T) {
 	t.Attr("depends-on", "privileges")
 	s := runtest.Load(t, twoGuests)
 	for want, o := range map[string]Options{
-		"--clock wall": {Clock: VirtualClock}, "placement goroutine": {Placement: InProcesses},
+		"--clock wall": {Settings: Settings{Clock: VirtualClock}}, "placement goroutine": {Settings: Settings{Placement: InProcesses}},
 	} {
 		_, err := Run(context.Background(), s, o)
 		var m *Mistake
@@ -265,7 +265,7 @@ func TestGuestsPing(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
-	r, err := Run(context.Background(), s, Options{Link: Pipe, Capture: &Capture{To: &file}})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Pipe}, Capture: &Capture{To: &file}})
 	captured := bytes.Clone(file.Bytes())
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ expect: [{id: stopped, claim: PFC stops the senders, metric: data.stalled.paused
 			ended <- err
 		}()
 	}
-	r, err := Run(context.Background(), s, Options{Link: Pipe, test: process.Hooks{Epoch: func() { close(began) }}})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Pipe}, test: process.Hooks{Epoch: func() { close(began) }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func until(t *testing.T, s *scenario.Scenario, end unit.Time) (text, series stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := newRecording(f, &Options{Clock: VirtualClock, Digest: true, Domains: 1})
+	r, err := newRecording(f, &Options{Settings: Settings{Clock: VirtualClock}, Digest: true, Domains: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +97,8 @@ flows: [{name: all, from: "h[1-2]", to: "h[3-4]"}]
 		{"marking", runtest.Short(t, "hpl2002/fig3b", "1s", "wall.dilation=300"), Options{}, 6},
 		{"PFC", pfc, Options{}, 4},
 		{"slow", runtest.Short(t, "hpl2002/fig2", "10ms", "wall.dilation=100000"), Options{}, 3},
-		{"processes", credits(), Options{Placement: InDomains}, 3},
-		{"slow processes", runtest.Short(t, "hpl2002/fig2", "10ms", "wall.dilation=100000"), Options{Placement: InDomains}, 2},
+		{"processes", credits(), Options{Settings: Settings{Placement: InDomains}}, 3},
+		{"slow processes", runtest.Short(t, "hpl2002/fig2", "10ms", "wall.dilation=100000"), Options{Settings: Settings{Placement: InDomains}}, 2},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for range x.times {

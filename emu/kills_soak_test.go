@@ -37,7 +37,7 @@ func TestModelKillsAndStops(t *testing.T) {
 		return n
 	}
 	runs, first := number("FABEMU_KILLS", 200), number("FABEMU_SEED", uint64(time.Now().UnixNano()/1000))
-	virtual, err := Run(context.Background(), killed(t, 1), Options{Clock: VirtualClock, Digest: true})
+	virtual, err := Run(context.Background(), killed(t, 1), Options{Settings: Settings{Clock: VirtualClock}, Digest: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func killsAndStops(t *testing.T, seed uint64, virtual string) string {
 	s := killed(t, dilation)
 	var started processes
 	o := Options{
-		Placement: []Placement{InProcesses, InDomains}[draw(2)],
+		Settings:  Settings{Placement: []Placement{InProcesses, InDomains}[draw(2)]},
 		Directory: t.TempDir(), Verify: VerifyOff, Digest: true, test: process.Hooks{Started: started.started},
 	}
 	if draw(4) == 0 && netns.Missing() == nil {

@@ -17,7 +17,7 @@ import (
 // asked for.
 func (r *recording) nodes(loops int, s assemble.Schemes) (f *drive.Setup, n int, why string, err error) {
 	var of []int
-	if !r.options.wall() {
+	if !r.options.Wall() {
 		if why = r.alone(&s); why == "" {
 			of, n, why = r.divide(loops)
 		}

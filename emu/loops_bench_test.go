@@ -45,7 +45,7 @@ func BenchmarkLoops(b *testing.B) {
 
 // runShared runs a fabric on the virtual clock with so many loops.
 func runShared(b *testing.B, f *fabric.Fabric, loops int) (took time.Duration, hops int64) {
-	r, err := newRecording(f, &Options{Clock: VirtualClock})
+	r, err := newRecording(f, &Options{Settings: Settings{Clock: VirtualClock}})
 	if err != nil {
 		b.Fatal(err)
 	}

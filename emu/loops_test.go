@@ -66,7 +66,7 @@ func wallKeepsTheOrder(t *testing.T, raced bool) {
 			x.s.Wall.Dilation = x.dilation
 			var logs [2]bytes.Buffer
 			var results [2]*Result
-			for i, o := range []Options{{Clock: VirtualClock, Digest: true, Events: &logs[0]}, {Link: x.carrier, Packing: x.packing, Events: &logs[1], Verify: VerifyOff}} {
+			for i, o := range []Options{{Settings: Settings{Clock: VirtualClock}, Digest: true, Events: &logs[0]}, {Settings: Settings{Link: x.carrier, Packing: x.packing}, Events: &logs[1], Verify: VerifyOff}} {
 				r, err := Run(context.Background(), x.s, o)
 				if err != nil {
 					t.Fatal(err)
@@ -99,7 +99,7 @@ func shortHPL(t *testing.T, duration string) *scenario.Scenario {
 func TestLoopsAreStopped(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "60s", "measure.window=1s", "defaults.link.propagation=100us")
 	ctx, stop := context.WithCancel(context.Background())
-	r, err := Run(ctx, s, Options{Clock: VirtualClock, Loops: 2, Verify: VerifyOff, Progress: func(st Status) {
+	r, err := Run(ctx, s, Options{Settings: Settings{Clock: VirtualClock, Loops: 2}, Verify: VerifyOff, Progress: func(st Status) {
 		if st.Now > 0 {
 			stop()
 		}
@@ -116,8 +116,8 @@ func TestLoopsAreStopped(t *testing.T) {
 // Where one loop must run all nodes, the result says why.
 func TestOneLoopSaysWhy(t *testing.T) {
 	for want, o := range map[string]Options{
-		"captur":              {Clock: VirtualClock, Capture: &Capture{To: &bytes.Buffer{}}},
-		"wait for each other": {Clock: VirtualClock},
+		"captur":              {Settings: Settings{Clock: VirtualClock}, Capture: &Capture{To: &bytes.Buffer{}}},
+		"wait for each other": {Settings: Settings{Clock: VirtualClock}},
 	} {
 		o.Loops = 2
 		r, err := Run(context.Background(), shortHPL(t, "100us"), o)

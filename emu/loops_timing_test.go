@@ -26,7 +26,7 @@ func TestWallTrainsWhereTheLoopIsBehind(t *testing.T) {
 				needNamespaces(t)
 			}
 			x.s.Wall.Dilation = 1
-			r, err := Run(context.Background(), x.s, Options{Link: x.carrier, Packing: Trains, Verify: VerifyOff})
+			r, err := Run(context.Background(), x.s, Options{Settings: Settings{Link: x.carrier, Packing: Trains}, Verify: VerifyOff})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ expect: [{id: again, metric: client-h1.json.retransmits, low: 1, high: 100000}]
 func TestNetstackIsTheSameEachTime(t *testing.T) {
 	s := runtest.Load(t, twoStacks)
 	want := netstackRuns(t, s, 1)
-	r, err := Run(t.Context(), s, Options{Clock: WallClock, Link: Pipe, NewStack: netstack.New})
+	r, err := Run(t.Context(), s, Options{Settings: Settings{Clock: WallClock, Link: Pipe}, NewStack: netstack.New})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func netstackRuns(t *testing.T, s *scenario.Scenario, times int) (want string) {
 	for i := range times {
 		n := 1 + i%2
 		before := runtime.GOMAXPROCS(n)
-		r, err := Run(t.Context(), s, Options{Clock: VirtualClock, Codec: i%3 == 0, Digest: true, NewStack: netstack.New})
+		r, err := Run(t.Context(), s, Options{Settings: Settings{Clock: VirtualClock, Codec: i%3 == 0}, Digest: true, NewStack: netstack.New})
 		runtime.GOMAXPROCS(before)
 		if err != nil {
 			t.Fatal(err)

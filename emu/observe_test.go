@@ -43,7 +43,7 @@ func Example_observe() {
 			fmt.Printf("%s: %s\n", c.ID, c.Outcome)
 		}
 	})
-	_, err = emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: watch, Every: 50 * time.Millisecond}}})
+	_, err = emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch, Every: 50 * time.Millisecond}}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func observerSeesTheRun(t *testing.T, names ...string) {
 			}
 			x := newSeen()
 			kinds := []trace.Kind{trace.FlowStart, trace.Deadlock}
-			result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond, Events: kinds}}})
+			result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond, Events: kinds}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +176,7 @@ func TestCongestionTreeHasItsRoot(t *testing.T) {
 			}
 			x := newSeen()
 			s := runtest.Short(t, "hpl2002/fig2", duration, "wall.dilation=200", "flows.local.start=0us + 10us", "flows.remote.start=0us + 10us", "flows.victim.start=1ms", "flows.victim.stop="+duration)
-			result, err := emu.Run(context.Background(), s, emu.Options{Clock: clock, Link: emu.Pipe, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond}}})
+			result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: clock, Link: emu.Pipe}, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 			}()
 		})
 	})
-	result, err := emu.Run(context.Background(), s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn, Changes: &changes, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond}}})
+	result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOn, Changes: &changes, Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 	ask := func(name string, f func(*observe.Snapshot)) observe.Request {
 		return observe.Request{Name: name, Observer: observe.Func(f), Every: 10 * time.Millisecond}
 	}
-	result, err := emu.Run(context.Background(), s, emu.Options{Link: emu.Pipe, Observe: []observe.Request{
+	result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Observe: []observe.Request{
 		ask("a slow one", func(*observe.Snapshot) { time.Sleep(200 * time.Millisecond) }),
 		ask("one that panics", func(*observe.Snapshot) { panic("no more") }),
 		ask("one that stays", func(*observe.Snapshot) { <-never }),
@@ -326,7 +326,7 @@ func TestObserversThatMisbehave(t *testing.T) {
 		t.Errorf("verified: %s", result.Verdict.Verify)
 	}
 	for _, bad := range []observe.Request{{}, {Observer: good, Every: time.Millisecond}} {
-		if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{bad}}); err == nil {
+		if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{bad}}); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
 	}
@@ -348,7 +348,7 @@ func TestObserverOfProcesses(t *testing.T) {
 		}
 		x.Observe(s)
 	})
-	_, err := emu.Run(context.Background(), s, emu.Options{Placement: emu.InDomains, Changes: &changes, Verify: emu.VerifyOff, Observe: []observe.Request{{Observer: watch, Every: 20 * time.Millisecond}}})
+	_, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Placement: emu.InDomains}, Changes: &changes, Verify: emu.VerifyOff, Observe: []observe.Request{{Observer: watch, Every: 20 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}

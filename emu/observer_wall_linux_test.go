@@ -161,7 +161,7 @@ func TestWallGapsAreThoseOfAnObserver(t *testing.T) {
 					s := runtest.Short(t, "hpl2002/fig2", "2500us", "wall.dilation=60")
 					var lock sync.Mutex
 					var observers []observer
-					o := Options{Link: carrier, Packing: packing, Verify: VerifyOff, test: process.Hooks{Wrap: func(l link.Link) link.Link {
+					o := Options{Settings: Settings{Link: carrier, Packing: packing}, Verify: VerifyOff, test: process.Hooks{Wrap: func(l link.Link) link.Link {
 						x, err := watchEnd(l.(link.File))
 						if err != nil {
 							t.Fatal(err)

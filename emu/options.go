@@ -22,6 +22,9 @@ import (
 	"fabemu/wire/trace"
 )
 
+// Settings are the options that also are part of a result.
+type Settings = mode.Settings
+
 // The words of Options; package mode explains them.
 type (
 	// Clock is the clock that drives a run.
@@ -76,35 +79,11 @@ type Trace = perfetto.Request
 // Options are the options of a run. The zero value runs a scenario on the wall clock, over UDP. The
 // tags and the comments of fields are those of the flags of fabemu run, too.
 type Options struct {
-	// In real time, over sockets (wall), or as fast as possible (virtual).
-	Clock Clock `flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
-	// Time source of rate limiters and reaction points: the instants of the model, or the measured
-	// time.
-	Timing TimeSource `flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
-	// What carries the frames: UDP, Unix sockets (SEQPACKET), veth pairs between network namespaces
-	// (needs root), or memory (pipe).
-	Link Carrier `flag:"link" idle:"clock=virtual" def:"udp" words:"udp|unix|veth|pipe"`
-	// Packets over sockets: frames that leave together share one (trains), or each has its own
-	// (single); default: trains, and single between processes.
-	Packing Packing `flag:"packing" idle:"clock=virtual" words:"trains|single"`
-	// When to hold the run clock while this machine is late, so that no gap between frames is too
-	// short: always (on), never (off), or in runs without guests, which read their own clocks
-	// (auto).
-	Hold mode.Hold `flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
+	// Settings are the clock, the time source, what carries frames, and where nodes are.
+	Settings
 	// Compare a wall run with the virtual clock afterwards: always, never, or if that takes only
 	// seconds.
-	Verify Verify `flag:"verify" idle:"clock=virtual" def:"short" words:"short|on|off"`
-	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does
-	// not depend on it (default: as many as help).
-	//
-	// 0 means as many as help, at most as many as there are CPUs. The wall clock has one loop.
-	Loops int `flag:"loops" arg:"N" low:"0" high:"4096"`
-	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and
-	// changes no result.
-	//
-	// By default frames are handed over as values there, unless there is a Capture: it shows the
-	// frames as they were read back.
-	Codec bool `flag:"codec"`
+	Verify Verify `flag:"verify" group:"Clock" idle:"clock=virtual" def:"short" words:"short|on|off"`
 
 	// Write a digest of the event log into the results: 32 hexadecimal digits that two runs share
 	// only if all nodes did the same. Wall runs always have it.
@@ -113,12 +92,8 @@ type Options struct {
 	// that a picture shows.
 	AllPoints bool `flag:"all-points"`
 
-	// Where the nodes of a wall run execute: all in this process (goroutine), one process each
-	// (process), one for each switch with its endpoints (domain), or a share on each of several
-	// machines (hosts).
-	Placement Placement `flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
 	// Who assigns the loops of processes to CPUs: fabemu (on) or the operating system (off).
-	Pin mode.Pin `flag:"pin" def:"on" words:"on|off"`
+	Pin mode.Pin `flag:"pin" group:"Processes" def:"on" words:"on|off"`
 	// Parts that you start yourself with fabemu node or fabemu switchd; needs --placement process
 	// or domain.
 	//
@@ -186,18 +161,14 @@ type Options struct {
 // Status is how far a run is.
 type Status = pace.Status
 
-// wall reports whether the run keeps to the wall clock.
-func (o *Options) wall() bool { return o.Clock == WallClock }
-
 // codec reports whether frames go through their bytes.
-func (o *Options) codec() bool { return o.Codec || o.wall() }
+func (o *Options) codec() bool { return o.Codec || o.Wall() }
 
 // plan returns the options for the processes of a wall run.
 func (o *Options) plan() *process.Plan {
 	return &process.Plan{
-		Placement: o.Placement, Carrier: o.Link, Packing: o.Packing, Timing: o.Timing, Pin: o.Pin,
-		Directory: o.Directory, Version: o.Version, ByHand: o.ByHand, Waiting: o.Waiting,
-		Fleet: o.Fleet, HostsOf: o.HostsOf, Hold: o.Hold, Hooks: o.test,
+		Settings: o.Settings, Pin: o.Pin, Directory: o.Directory, Version: o.Version,
+		ByHand: o.ByHand, Waiting: o.Waiting, Fleet: o.Fleet, HostsOf: o.HostsOf, Hooks: o.test,
 	}
 }
 
@@ -209,7 +180,7 @@ func (o Options) withDefaults() Options {
 	o.Link = cmp.Or(o.Link, UDP)
 	if o.Packing == "" {
 		o.Packing = Trains
-		if o.apart() || o.Clock == VirtualClock || o.Link == Pipe || o.test.Wrap != nil || o.test.Buffer > 0 {
+		if o.Apart() || o.Clock == VirtualClock || o.Link == Pipe || o.test.Wrap != nil || o.test.Buffer > 0 {
 			o.Packing = Single
 		}
 	}
@@ -238,15 +209,17 @@ func (o Options) check() error {
 		return err
 	case virtual && o.Timing == ActualTiming:
 		return errs.Errorf("timing actual requires the wall clock: the virtual clock has only ideal time")
-	case virtual && o.apart():
+	case virtual && o.Apart():
 		return errs.Errorf("placement %s requires the wall clock", o.Placement)
+	case o.Dilation < 0:
+		return errs.Errorf("a dilation of %d: use a number above 0, or 0 for that of the scenario", o.Dilation)
 	case o.Loops < 0:
 		return errs.Errorf("%d loops: use a number above 0, or 0 for as many as help", o.Loops)
 	case !virtual && o.Loops > 1:
 		return errs.Errorf("several loops require the virtual clock: the wall clock has one")
-	case o.Schemes.Management != nil && (virtual || o.apart()):
+	case o.Schemes.Management != nil && (virtual || o.Apart()):
 		return errs.Errorf("management packets of the calling program require the wall clock and placement %s", InGoroutines)
-	case o.apart() && o.Schemes.Warning() != "":
+	case o.Apart() && o.Schemes.Warning() != "":
 		return errs.Errorf("schemes of the calling program require placement %s: other processes have only the schemes of fabemu",
 			InGoroutines)
 	}
@@ -256,9 +229,9 @@ func (o Options) check() error {
 // checkRecords refuses records that the run cannot have.
 func (o *Options) checkRecords() error {
 	switch c := o.Capture; {
-	case o.apart() && (o.Schemes.Listen != nil || len(o.Recordings) > 0):
+	case o.Apart() && (o.Schemes.Listen != nil || len(o.Recordings) > 0):
 		return errs.Errorf("a recording of feedback requires placement %s: elsewhere the sources are in other processes", InGoroutines)
-	case c != nil && c.Time == capture.WallTime && !o.wall():
+	case c != nil && c.Time == capture.WallTime && !o.Wall():
 		return errs.Errorf("a capture in wall time requires the wall clock")
 	case c != nil && c.Snap < 0:
 		return errs.Errorf("a snap length of %d bytes: use 0 for whole frames, or a positive number", c.Snap)
@@ -268,12 +241,9 @@ func (o *Options) checkRecords() error {
 
 // checkScenario refuses a run of s where s and o do not go together.
 func (o Options) checkScenario(s *scenario.Scenario) error {
-	if o.apart() && s.Schemes != nil {
+	if o.Apart() && s.Schemes != nil {
 		return errs.Errorf("schemes that a scenario adds to fabemu's require placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
-	return guest.Check(s, o.wall(), o.apart())
+	return guest.Check(s, o.Wall(), o.Apart())
 }
-
-// apart reports whether nodes live in their own processes.
-func (o *Options) apart() bool { return o.Placement != InGoroutines }

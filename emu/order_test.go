@@ -44,7 +44,7 @@ func TestModelLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 
 func logAtDilation(t *testing.T, dilation int, duration string) {
 	s := runtest.Short(t, "hpl2002/fig3b", duration, fmt.Sprintf("wall.dilation=%d", dilation))
-	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+	want, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
 	got, wall := logOf(t, s, Options{})
 	if virtual != wall {
 		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
@@ -78,19 +78,19 @@ faults:
   - {at: 350us, link: b, buffer: 0.5, for: 100us}
   - {at: 400us, endpoint: C, sink: stopped, for: 50us}
 `)
-	want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+	want, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
 	for _, link := range []Carrier{UDP, Veth} {
 		t.Run(string(link), func(t *testing.T) {
 			if link == Veth {
 				needNamespaces(t)
 			}
-			got, wall := logOf(t, s, Options{Link: link})
+			got, wall := logOf(t, s, Options{Settings: Settings{Link: link}})
 			if virtual != wall || got.Verdict.Verify != "equal" {
 				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
 			}
 		})
 	}
-	if _, coded := logOf(t, s, Options{Clock: VirtualClock, Codec: true}); coded != virtual {
+	if _, coded := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock, Codec: true}}); coded != virtual {
 		t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, coded))
 	}
 	lost := map[string]bool{}
@@ -124,12 +124,12 @@ faults:
   - {at: 100us, link: A - S, loss: 0.5, frames: llr-ack, for: 50us}
   - {at: 200us, link: B - S, loss: 0.5, frames: llr-nack, for: 50us}
 `, c.control, c.kind))
-		want, virtual := logOf(t, s, Options{Clock: VirtualClock})
+		want, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
 		got, wall := logOf(t, s, Options{})
 		if virtual != wall || got.Verdict.Verify != "equal" {
 			t.Errorf("%s: the logs differ: %s", c.control, runtest.FirstDifference(virtual, wall))
 		}
-		if _, coded := logOf(t, s, Options{Clock: VirtualClock, Codec: true}); coded != virtual {
+		if _, coded := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock, Codec: true}}); coded != virtual {
 			t.Errorf("%s: the logs differ: %s", c.control, runtest.FirstDifference(virtual, coded))
 		}
 		counted := map[string]int64{}
@@ -223,7 +223,7 @@ func TestModelLogStandsWhenDatagramsAreDelayedAndReordered(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	s := runtest.Short(t, "hpl2002/fig3b", "3500us", "wall.dilation=200")
-	_, virtual := logOf(t, s, Options{Clock: VirtualClock})
+	_, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
 	for seed := range uint64(3) {
 		shelf := &shelf{random: rand.New(rand.NewPCG(seed, 1))}
 		o := Options{test: process.Hooks{Wrap: func(l link.Link) link.Link { return &restless{l, shelf} }}}
@@ -250,8 +250,8 @@ func TestModelVirtualClockIsDeterministic(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	s := runtest.Short(t, "hpl2002/fig3c", "8ms")
-	a, first := logOf(t, s, Options{Clock: VirtualClock})
-	b, second := logOf(t, s, Options{Clock: VirtualClock})
+	a, first := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
+	b, second := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
 	if first != second {
 		t.Error("two runs have different logs")
 	}
@@ -259,7 +259,7 @@ func TestModelVirtualClockIsDeterministic(t *testing.T) {
 	if diff := cmp.Diff(a.Result, b.Result, cmp.Comparer(func(x, y report.Number) bool { return x == y || !x.Known() && !y.Known() })); diff != "" {
 		t.Errorf("two runs have different results:\n%s", diff)
 	}
-	other, _ := logOf(t, runtest.Short(t, "hpl2002/fig3c", "8ms", "model.seed=2"), Options{Clock: VirtualClock})
+	other, _ := logOf(t, runtest.Short(t, "hpl2002/fig3c", "8ms", "model.seed=2"), Options{Settings: Settings{Clock: VirtualClock}})
 	if other.Digest == a.Digest {
 		t.Error("another seed gives the same log")
 	}
@@ -269,14 +269,14 @@ func TestModelVirtualClockIsDeterministic(t *testing.T) {
 // and its figures can be laid side by side; on the virtual clock there is none.
 func TestBegan(t *testing.T) {
 	before := time.Now()
-	wall, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Clock: WallClock, Link: Pipe, Verify: VerifyOff})
+	wall, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Settings: Settings{Clock: WallClock, Link: Pipe}, Verify: VerifyOff})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if began := wall.Began; began.Before(before) || began.After(time.Now().Add(-80*time.Millisecond)) { // 4 ms at dilation 20
 		t.Errorf("model time 0 was at %v, the run began after %v", began, before)
 	}
-	virtual, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Clock: VirtualClock})
+	virtual, err := Run(context.Background(), runtest.Short(t, "hpl2002/fig3b", "4ms", "wall.dilation=20"), Options{Settings: Settings{Clock: VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

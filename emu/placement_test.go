@@ -36,22 +36,22 @@ func TestPlacementMistakes(t *testing.T) {
 		o    Options
 		want string
 	}{
-		{Options{Placement: "cloud"}, `no placement "cloud"`},
-		{Options{Placement: InProcesses, Clock: VirtualClock}, "requires the wall clock"},
-		{Options{Placement: InProcesses, Link: Pipe}, "links between processes"},
+		{Options{Settings: Settings{Placement: "cloud"}}, `no placement "cloud"`},
+		{Options{Settings: Settings{Placement: InProcesses, Clock: VirtualClock}}, "requires the wall clock"},
+		{Options{Settings: Settings{Placement: InProcesses, Link: Pipe}}, "links between processes"},
 		{Options{ByHand: []string{"A"}}, "placement process or domain"},
-		{Options{Placement: InHosts}, "a fleet of hosts"},
-		{Options{Placement: InHosts, Fleet: two, Link: Unix}, "links of kind udp between hosts, not unix"},
-		{Options{Placement: InHosts, Fleet: two, Link: Veth}, "links of kind udp between hosts, not veth"},
-		{Options{Placement: InHosts, Fleet: two, ByHand: []string{"A"}}, "hosts are started by hand, not parts"},
-		{Options{Placement: InDomains, Fleet: two}, "other hosts take part with placement hosts, not domain"},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "C=1")}, `there is no node "C" to place on host 1`},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0", "B=2")}, `node "B" cannot be on host 2: there are hosts 0 to 1`},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("A=0")}, "these nodes have no host: B, "},
-		{Options{Placement: InHosts, Fleet: two, HostsOf: on("*=1")}, "the nodes are on 1 of 2 hosts"},
-		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
-		{Options{Placement: InHosts, Fleet: &fleet.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
-		{Options{Placement: InDomains, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
+		{Options{Settings: Settings{Placement: InHosts}}, "a fleet of hosts"},
+		{Options{Settings: Settings{Placement: InHosts, Link: Unix}, Fleet: two}, "links of kind udp between hosts, not unix"},
+		{Options{Settings: Settings{Placement: InHosts, Link: Veth}, Fleet: two}, "links of kind udp between hosts, not veth"},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: two, ByHand: []string{"A"}}, "hosts are started by hand, not parts"},
+		{Options{Settings: Settings{Placement: InDomains}, Fleet: two}, "other hosts take part with placement hosts, not domain"},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: two, HostsOf: on("A=0", "C=1")}, `there is no node "C" to place on host 1`},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: two, HostsOf: on("A=0", "B=2")}, `node "B" cannot be on host 2: there are hosts 0 to 1`},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: two, HostsOf: on("A=0")}, "these nodes have no host: B, "},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: two, HostsOf: on("*=1")}, "the nodes are on 1 of 2 hosts"},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: &fleet.Fleet{Size: 99}}, "of 99 hosts: start fewer"},
+		{Options{Settings: Settings{Placement: InHosts}, Fleet: &fleet.Fleet{Size: 2, Address: "192.0.2.1:1"}}, "--listen HOST:PORT names another place"},
+		{Options{Settings: Settings{Placement: InDomains}, ByHand: []string{"C"}}, `no part "C" to be started by hand; there are A, B`},
 	} {
 		_, err := Run(context.Background(), s, c.o)
 		var mistake *Mistake
@@ -65,7 +65,7 @@ func TestPlacementMistakes(t *testing.T) {
 func TestServeMistakes(t *testing.T) {
 	dir := t.TempDir()
 	s := runtest.Short(t, "hpl2002/fig2", "3ms")
-	if err := Dry(s, Options{Placement: InProcesses, Directory: dir}); err != nil {
+	if err := Dry(s, Options{Settings: Settings{Placement: InProcesses}, Directory: dir}); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, process.PartsDir, "*.json"))

@@ -15,7 +15,7 @@ import (
 // carries on the virtual clock, no datagram is lost, and no process stays.
 func TestWallPlacements(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500")
-	virtual, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+	virtual, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestWallPlacements(t *testing.T) {
 	for _, p := range []Placement{InDomains, InProcesses} {
 		t.Run(string(p), func(t *testing.T) {
 			var started processes
-			r, err := Run(context.Background(), s, Options{Placement: p, test: process.Hooks{Started: started.started}})
+			r, err := Run(context.Background(), s, Options{Settings: Settings{Placement: p}, test: process.Hooks{Started: started.started}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func TestModelPartIsKilled(t *testing.T) {
 	}
 	var started processes
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, Directory: t.TempDir(), test: process.Hooks{Started: started.started}}
+	o := Options{Settings: Settings{Placement: InDomains}, Directory: t.TempDir(), test: process.Hooks{Started: started.started}}
 	var once sync.Once
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
@@ -107,7 +107,7 @@ func TestModelPlacementIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := runtest.Short(t, "hpl2002/fig2", "40ms", "wall.dilation=500")
-	o := Options{Placement: InDomains, test: process.Hooks{Started: started.started}}
+	o := Options{Settings: Settings{Placement: InDomains}, test: process.Hooks{Started: started.started}}
 	o.Progress = func(st Status) {
 		if st.Now > s2ms {
 			cancel()
@@ -146,7 +146,7 @@ func TestModelPartByHand(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port=23500")
 	served := make(chan error, 1)
 	status := make(chan process.Status, 1)
-	o := Options{Placement: InDomains, Directory: dir, ByHand: []string{"A"}}
+	o := Options{Settings: Settings{Placement: InDomains}, Directory: dir, ByHand: []string{"A"}}
 	o.Waiting = func(files []*process.File) {
 		if len(files) != 1 || files[0].Part != "A" {
 			t.Errorf("it waits for %v", files)

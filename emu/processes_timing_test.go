@@ -15,8 +15,8 @@ func TestWallProcessesWithActualTimingAreProved(t *testing.T) {
 	for placement, name := range map[Placement]string{InDomains: "qcn/two-points", InProcesses: "hpl2002/fig2"} {
 		t.Run(string(placement), func(t *testing.T) {
 			s := runtest.Load(t, runtest.Text(t, name), runtest.Sets(t, "model.duration=500us", "wall.dilation=1000")...)
-			ideal, _ := logOf(t, s, Options{Clock: VirtualClock})
-			r, _ := logOf(t, s, Options{Placement: placement, Timing: ActualTiming, Verify: VerifyOn})
+			ideal, _ := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
+			r, _ := logOf(t, s, Options{Settings: Settings{Placement: placement, Timing: ActualTiming}, Verify: VerifyOn})
 			v := &r.Verdict
 			t.Logf("%s: %s", v.Level, v.Reason)
 			if v.Verify != report.VerifiedEqual || r.Digest == ideal.Digest {

@@ -77,10 +77,10 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 		if slices.Contains(ofFaults, test.name) != faults {
 			continue
 		}
-		virtual, want := logOf(t, test.scenario("1"), Options{Clock: VirtualClock})
+		virtual, want := logOf(t, test.scenario("1"), Options{Settings: Settings{Clock: VirtualClock}})
 		for placement, dilation := range test.dilations {
 			t.Run(fmt.Sprint(test.name, "/", placement, "/", dilation), func(t *testing.T) {
-				r, got := logOf(t, test.scenario(dilation), Options{Placement: placement})
+				r, got := logOf(t, test.scenario(dilation), Options{Settings: Settings{Placement: placement}})
 				v := &r.Verdict
 				t.Logf("%s: dilation %v", v.Level, v.Pace.Achieved)
 				if len(r.Metrics.Fabric().Workloads()) > 0 {

@@ -100,7 +100,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 		point := &reaction{flow: fabric.FirstQP}
 		var stamps []int64
 		var epoch time.Time
-		o := Options{Timing: ActualTiming, Link: UDP, Sink: point, test: process.Hooks{
+		o := Options{Settings: Settings{Timing: ActualTiming, Link: UDP}, Sink: point, test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {
@@ -206,7 +206,7 @@ func TestWallStampsFollowTheLimiter(t *testing.T) {
 		var stamps []int64
 		var epoch time.Time
 		m := &measuredCalls{}
-		o := Options{Timing: ActualTiming, Link: UDP, Verify: VerifyOff, Hold: mode.HoldOff, test: process.Hooks{
+		o := Options{Settings: Settings{Timing: ActualTiming, Link: UDP, Hold: mode.HoldOff}, Verify: VerifyOff, test: process.Hooks{
 			Epoch: func() { epoch = time.Now() },
 			Wrap: func(l link.Link) link.Link {
 				return runtest.Stamped(l, func(datagram []byte, at int64) {

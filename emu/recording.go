@@ -63,7 +63,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 		return nil, &errs.Mistake{Err: err}
 	}
 	sinks := []trace.Sink{r.collector}
-	if (o.Digest || o.wall()) && real == 0 { // the digest of a wall run is compared
+	if (o.Digest || o.Wall()) && real == 0 { // the digest of a wall run is compared
 		r.digest = report.NewDigest(len(f.Nodes))
 		sinks = append(sinks, r.digest)
 	}
@@ -75,7 +75,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 		sinks = append(sinks, r.log)
 	}
 	if o.Capture != nil {
-		if r.tap, err = capture.Begin(f, o.Capture, o.wall(), o.apart(), o.comment(f.Scenario), r.collector.Scenario); err != nil {
+		if r.tap, err = capture.Begin(f, o.Capture, o.Wall(), o.Apart(), o.comment(f.Scenario), r.collector.Scenario); err != nil {
 			return nil, err
 		}
 		sinks = append(sinks, r.tap)
@@ -87,7 +87,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 		sinks = append(sinks, r.trace)
 	}
 	if len(o.Observe) > 0 || o.Changes != nil {
-		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.collector, Clock: o.Clock, Elsewhere: o.apart(), Requests: o.Observe, Changes: o.Changes})
+		r.hub = observe.NewHub(observe.Run{Fabric: f, Collector: r.collector, Settings: o.Settings, Requests: o.Observe, Changes: o.Changes})
 		if r.hub.Records() {
 			sinks = append(sinks, r.hub)
 		}
@@ -98,7 +98,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 	// On the wall clock each event is counted at once: many would keep the frames of an instant
 	// waiting. So it is where frames are captured: their records need the facts of their events.
 	size := trace.MaxBatch
-	if o.wall() || r.tap != nil {
+	if o.Wall() || r.tap != nil {
 		size = 1
 	}
 	r.events = trace.NewBatch(size, sinks...)
@@ -110,7 +110,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 
 // comment describes the run for a capture.
 func (o *Options) comment(s *scenario.Scenario) string {
-	if !o.wall() {
+	if !o.Wall() {
 		return fmt.Sprintf("%s, seed %d, virtual clock", s.Name, s.Model.Seed)
 	}
 	return fmt.Sprintf("%s, seed %d, wall clock, dilation %d, link %s, timing %s", s.Name, s.Model.Seed, s.Wall.Dilation, o.Link.Over(o.Packing), o.Timing)
@@ -127,7 +127,7 @@ func (r *recording) attach(f *drive.Setup, guests *guest.Guests) {
 	if r.tap != nil {
 		f.Tap = r.tap
 	}
-	if r.trace != nil && r.options.wall() {
+	if r.trace != nil && r.options.Wall() {
 		f.Tap = r.trace.Tap(f.Tap)
 	}
 	if r.hub != nil {
@@ -149,7 +149,7 @@ func (r *recording) unfollow() (err error) {
 
 // records reports whether the record takes frames at a port (process.Plan.Records).
 func (r *recording) records(port int, control, received bool) bool {
-	return r.tap != nil && r.tap.Records(port, control, received) || r.options.wall() && r.trace != nil && !control && !received
+	return r.tap != nil && r.tap.Records(port, control, received) || r.options.Wall() && r.trace != nil && !control && !received
 }
 
 // missing counts frames that other processes could not report.

@@ -22,8 +22,8 @@ func TestModelRecordingMakesTheSameRates(t *testing.T) {
 	}
 	text := map[emu.Clock]string{}
 	for _, o := range []emu.Options{
-		{Clock: emu.VirtualClock},
-		{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn},
+		{Settings: emu.Settings{Clock: emu.VirtualClock}},
+		{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}, Verify: emu.VerifyOn},
 	} {
 		s, err := emu.Open("../docs/examples/incast.yaml")
 		if err != nil {
@@ -81,13 +81,13 @@ func TestRecordingMistakes(t *testing.T) {
 		if tc.flow == "" {
 			tc.flow = s.Flows[0].Name
 		}
-		_, err = emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{tc.flow: io.Discard}})
+		_, err = emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Recordings: map[string]io.Writer{tc.flow: io.Discard}})
 		var m *emu.Mistake
 		if !errors.As(err, &m) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%v, want %q", err, tc.want)
 		}
 	}
-	o := emu.Options{Recordings: map[string]io.Writer{"x": io.Discard}, Placement: emu.InProcesses}
+	o := emu.Options{Recordings: map[string]io.Writer{"x": io.Discard}, Settings: emu.Settings{Placement: emu.InProcesses}}
 	if err := o.Check(); err == nil || !strings.Contains(err.Error(), "placement goroutine") {
 		t.Errorf("%v", err)
 	}

@@ -64,6 +64,13 @@ func Run(ctx context.Context, s *scenario.Scenario, o Options) (result *Result, 
 
 // prepare lays a run out.
 func prepare(s *scenario.Scenario, o Options) (*run, error) {
+	if o.Dilation > 0 {
+		own := *s
+		own.Wall.Dilation, s = o.Dilation, &own
+	}
+	if o.Dilation = s.Wall.Dilation; !o.Wall() {
+		o.Link, o.Packing, o.Dilation = "", "", 0
+	}
 	resolved, err := s.Resolved()
 	if err != nil {
 		return nil, err
@@ -114,7 +121,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer r.record.abandon()
-	if o.wall() {
+	if o.Wall() {
 		netns.RemoveDead(ctx)
 	}
 	if r.guests, err = guest.Open(ctx, r.fabric, process.NewID(r.resolved), o.Directory, o.YesThisOne, o.NewStack); err != nil {
@@ -184,13 +191,12 @@ func (r *run) verify(ctx context.Context, out *report.Result) (err error) {
 
 // drive runs the fabric to its end, or to its first panic.
 func (r *run) drive(ctx context.Context, f *drive.Setup) (figures report.Figures, err error) {
-	wall := r.options.wall()
+	wall := r.options.Wall()
 	figures, r.id = report.NoFigures(), process.ID(r.resolved, 0)
-	dilation := int64(0)
 	if wall {
-		r.id, dilation = process.NewID(r.resolved), r.scenario.Wall.Dilation
+		r.id = process.NewID(r.resolved)
 	}
-	stop := f.Progress.Follow(f.End, dilation, r.options.Progress)
+	stop := f.Progress.Follow(f.End, r.options.Dilation, r.options.Progress)
 	defer func() { r.shown = stop() }()
 	defer errs.Into(&err)
 	if wall {
@@ -246,11 +252,8 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
 	out.Verdict.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
-	out.Clock, out.Timing, out.Placement = o.Clock, o.Timing, o.Placement
-	out.Loops, out.Codec, out.AllPoints = r.loops, o.codec(), o.AllPoints
-	if o.wall() {
-		out.Link, out.Packing, out.Dilation = o.Link, o.Packing, r.scenario.Wall.Dilation
-	}
+	out.Settings, out.AllPoints = o.Settings, o.AllPoints
+	out.Loops, out.Codec = r.loops, o.codec()
 	out.Pace, out.Began = report.PaceOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
 	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)

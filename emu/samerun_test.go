@@ -37,7 +37,7 @@ const (
 func play(t *testing.T, f *fabric.Fabric, domains, loops int, time unit.Duration, form int) played {
 	t.Helper()
 	var log bytes.Buffer
-	o := &Options{Clock: VirtualClock, Digest: form != counted, Domains: domains}
+	o := &Options{Settings: Settings{Clock: VirtualClock}, Digest: form != counted, Domains: domains}
 	if form >= logged {
 		o.Events = &log
 	}

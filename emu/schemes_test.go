@@ -55,8 +55,8 @@ func TestSchemes(t *testing.T) {
 		}
 		return float64(bytes)
 	}
-	whole := local(Options{Clock: VirtualClock})
-	if part := local(Options{Clock: VirtualClock, Schemes: Schemes{Reaction: fixed(40)}}); part > whole/2 || made != 10 {
+	whole := local(Options{Settings: Settings{Clock: VirtualClock}})
+	if part := local(Options{Settings: Settings{Clock: VirtualClock}, Schemes: Schemes{Reaction: fixed(40)}}); part > whole/2 || made != 10 {
 		t.Errorf("local flows at a fortieth of the rate bring %.0f bytes, and %.0f without; %d reaction points were made", part, whole, made)
 	}
 	halved := Schemes{
@@ -65,15 +65,15 @@ func TestSchemes(t *testing.T) {
 			return halfRate{node.NewInterPacketDelay(line / 2)}
 		},
 	}
-	virtual := local(Options{Clock: VirtualClock, Schemes: halved})
-	if wall := local(Options{Clock: WallClock, Link: Pipe, Schemes: halved, Verify: VerifyOn}); wall != virtual || virtual > whole/2 {
+	virtual := local(Options{Settings: Settings{Clock: VirtualClock}, Schemes: halved})
+	if wall := local(Options{Settings: Settings{Clock: WallClock, Link: Pipe}, Schemes: halved, Verify: VerifyOn}); wall != virtual || virtual > whole/2 {
 		t.Errorf("half of a twentieth of the rate brings %.0f bytes on the wall clock, %.0f on the virtual clock, and %.0f without", wall, virtual, whole)
 	}
 	var mistake *Mistake
-	if err := (Options{Placement: InProcesses, Schemes: halved}).Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "schemes of the calling program") {
+	if err := (Options{Settings: Settings{Placement: InProcesses}, Schemes: halved}).Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "schemes of the calling program") {
 		t.Errorf("in processes: %v", err)
 	}
-	for _, o := range []Options{{Clock: VirtualClock}, {Placement: InProcesses}} {
+	for _, o := range []Options{{Settings: Settings{Clock: VirtualClock}}, {Settings: Settings{Placement: InProcesses}}} {
 		o.Schemes.Management = new(subnet.InBand)
 		if err := o.Check(); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "management packets") {
 			t.Errorf("management in-band: %v", err)
@@ -120,7 +120,7 @@ expect: [{id: C, claim: the limit, metric: f.limit, during: [0ms, 10ms], low: 0,
 		{"the caller's, and an algorithm", []string{"flows.f.control.algorithm=lipd"}, bucket, 10 * gigabit, 10 * gigabit},
 	} {
 		s := runtest.Load(t, text, runtest.Sets(t, tc.sets...)...)
-		r, err := Run(context.Background(), s, Options{Clock: VirtualClock, Schemes: tc.schemes})
+		r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Schemes: tc.schemes})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ events: [{at: 500us, switch: S, high: 40KB, low: 30KB}]
 			}()
 		})
 	})
-	result, err := emu.Run(context.Background(), s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn, Changes: &changes,
+	result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOn, Changes: &changes,
 		Observe: []observe.Request{{Observer: x, Every: 10 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
@@ -83,4 +83,33 @@ events: [{at: 500us, switch: S, high: 40KB, low: 30KB}]
 		}
 	}
 	return true
+}
+
+// The dilation of the options overrides that of the scenario, which stays as it is; a run on the
+// virtual clock has none.
+func TestDilationOfTheOptions(t *testing.T) {
+	s := runtest.Load(t, runtest.Text(t, "hpl2002/fig3b"), runtest.Sets(t, "model.duration=200us")...)
+	own := s.Wall.Dilation
+	for _, x := range []struct {
+		settings emu.Settings
+		want     int64
+	}{
+		{emu.Settings{Link: emu.Pipe, Dilation: own + 1}, own + 1},
+		{emu.Settings{Link: emu.Pipe}, own},
+		{emu.Settings{Clock: emu.VirtualClock, Dilation: own + 1}, 0},
+	} {
+		r, err := emu.Run(t.Context(), s, emu.Options{Settings: x.settings, Verify: emu.VerifyOff})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Dilation != x.want || s.Wall.Dilation != own {
+			t.Errorf("%+v: the run had a dilation of %d, want %d; the scenario has %d after it, before %d", x.settings, r.Dilation, x.want, s.Wall.Dilation, own)
+		}
+		if said := fmt.Sprintf("dilation: %d", x.want); x.want > own && !strings.Contains(string(r.Resolved), said) {
+			t.Errorf("the resolved scenario does not have %q", said)
+		}
+	}
+	if err := (emu.Options{Settings: emu.Settings{Dilation: -1}}).Check(); err == nil {
+		t.Error("a dilation of -1 passes")
+	}
 }

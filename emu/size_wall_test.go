@@ -60,5 +60,5 @@ func TestWallTwoHundredNodes(t *testing.T) {
 
 // Sixty processes, with 29 senders.
 func TestWallSixtyProcesses(t *testing.T) {
-	completed(t, sized(t, "dumbbell", 60, "3ms", "1000"), Options{Placement: InProcesses})
+	completed(t, sized(t, "dumbbell", 60, "3ms", "1000"), Options{Settings: Settings{Placement: InProcesses}})
 }

@@ -72,7 +72,7 @@ func TestAllocsAScenarioIsParsedOnce(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		bytes[i] = float64(after.TotalAlloc-before.TotalAlloc) / 2 // once to warm up
 		run[i] = allocations(func() {
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+			r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}})
 			if err != nil {
 				t.Fatal(err)
 			}

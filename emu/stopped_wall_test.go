@@ -29,7 +29,7 @@ func TestModelPartIsStopped(t *testing.T) {
 			var started processes
 			dir := t.TempDir()
 			s := runtest.Short(t, "hpl2002/fig2", "3ms", "wall.dilation=500", "wall.udp-port="+strconv.Itoa(23600+100*i))
-			o := Options{Placement: InDomains, Directory: dir, Verify: VerifyOff, test: process.Hooks{Started: started.started}}
+			o := Options{Settings: Settings{Placement: InDomains}, Directory: dir, Verify: VerifyOff, test: process.Hooks{Started: started.started}}
 			var hand *exec.Cmd
 			if byHand {
 				o.ByHand = []string{"A"}
@@ -93,10 +93,10 @@ links: ["h[1-3] - S"]
 workload: [{name: sum, over: "h[1-3]", goal: "`+goal+`"}]
 `)
 	for name, o := range map[string]Options{
-		"virtual":   {Clock: VirtualClock, Loops: 1},
-		"loops":     {Clock: VirtualClock, Loops: 2},
+		"virtual":   {Settings: Settings{Clock: VirtualClock, Loops: 1}},
+		"loops":     {Settings: Settings{Clock: VirtualClock, Loops: 2}},
 		"wall":      {},
-		"processes": {Placement: InDomains},
+		"processes": {Settings: Settings{Placement: InDomains}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(context.Background())

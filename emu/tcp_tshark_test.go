@@ -70,7 +70,7 @@ func TestModelTCPInTshark(t *testing.T) {
 				var captured bytes.Buffer
 				log := losses{map[string]int{}, map[string]bool{}}
 				if _, err := Run(context.Background(), runtest.Load(t, stream, runtest.Sets(t, sets...)...), Options{
-					Clock: VirtualClock, Sink: &log, Capture: &Capture{To: &captured, Filter: []string{port}, Both: true},
+					Settings: Settings{Clock: VirtualClock}, Sink: &log, Capture: &Capture{To: &captured, Filter: []string{port}, Both: true},
 				}); err != nil {
 					t.Fatal(err)
 				}

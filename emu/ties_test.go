@@ -30,7 +30,7 @@ func TestFiguresStandInAnotherOrder(t *testing.T) {
 				random.Shuffle(len(s.Endpoints), func(i, j int) { s.Endpoints[i], s.Endpoints[j] = s.Endpoints[j], s.Endpoints[i] })
 				random.Shuffle(len(s.Links), func(i, j int) { s.Links[i], s.Links[j] = s.Links[j], s.Links[i] })
 			}
-			r, err := Run(context.Background(), s, Options{Clock: VirtualClock})
+			r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -174,15 +174,15 @@ func TestAnAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 		}
 		return r, strings.Count(events.String(), `"event":"message"`), strings.Count(events.String(), "not-awaited")
 	}
-	r, sent, dropped := run(emu.Options{Clock: emu.VirtualClock, Codec: true, Digest: true})
+	r, sent, dropped := run(emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}, Digest: true})
 	if sent < 8 || sent > 14 || dropped > 0 { // some 600 packets of 1024 B leave in 5 ms
 		t.Errorf("%d CNPs were sent and %d dropped, want one for 50 packets, and none", sent, dropped)
 	}
-	wall, _, _ := run(emu.Options{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn})
+	wall, _, _ := run(emu.Options{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}, Verify: emu.VerifyOn})
 	if wall.Digest != r.Digest || wall.Verdict.Verify == "differs" {
 		t.Errorf("on the wall clock the digest is %s, on the virtual clock %s", wall.Digest, r.Digest)
 	}
-	slow, often, _ := run(emu.Options{Clock: emu.VirtualClock}, scenario.Set{Path: "defaults.switch.marking.each", Value: "5"})
+	slow, often, _ := run(emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}, scenario.Set{Path: "defaults.switch.marking.each", Value: "5"})
 	if often < 2*sent || slow.Flows[0].Bytes*2 > r.Flows[0].Bytes {
 		t.Errorf("%d CNPs and %d bytes where each fifth packet is marked, %d and %d where each fiftieth: they lower nothing",
 			often, slow.Flows[0].Bytes, sent, r.Flows[0].Bytes)

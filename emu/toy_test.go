@@ -77,8 +77,8 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 // A scheme is two files and two rows: its own code runs from YAML on both
 // clocks, and is in the event log and in what compares two runs.
 func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
-	r, events, dir := runToy(t, emu.Options{Clock: emu.VirtualClock, Codec: true, Digest: true})
-	wall, _, _ := runToy(t, emu.Options{Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOn})
+	r, events, dir := runToy(t, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}, Digest: true})
+	wall, _, _ := runToy(t, emu.Options{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}, Verify: emu.VerifyOn})
 	if wall.Digest != r.Digest || wall.Verdict.Verify == "differs" {
 		t.Errorf("on the wall clock the digest is %s, on the virtual clock %s", wall.Digest, r.Digest)
 	}
@@ -96,7 +96,7 @@ func TestASchemeIsTwoFilesAndTwoRows(t *testing.T) {
 	if told := float64(r.Checks[0].Value); told < 30 || told > 100 {
 		t.Errorf("the source of x took in %v messages", told)
 	}
-	slow, _, other := runToy(t, emu.Options{Clock: emu.VirtualClock}, scenario.Set{Path: "defaults.switch.marking.each", Value: "5"})
+	slow, _, other := runToy(t, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}, scenario.Set{Path: "defaults.switch.marking.each", Value: "5"})
 	if slow.Flows[0].Bytes*2 > r.Flows[0].Bytes {
 		t.Errorf("%d bytes with ten times the messages, %d without: they halve nothing", slow.Flows[0].Bytes, r.Flows[0].Bytes)
 	}
@@ -139,7 +139,7 @@ func TestSchemesOfAProgramStayInItsProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	var mistake *emu.Mistake
-	if _, err := emu.Run(context.Background(), s, emu.Options{Placement: emu.InProcesses}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "require placement goroutine") {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Placement: emu.InProcesses}}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "require placement goroutine") {
 		t.Errorf("in processes: %v", err)
 	}
 }

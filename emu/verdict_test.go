@@ -142,7 +142,7 @@ func TestModelClockIsHeld(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
 				now, away := int64(0), x.away()
-				o := Options{Timing: timing, test: process.Hooks{Clock: func() int64 {
+				o := Options{Settings: Settings{Timing: timing}, test: process.Hooks{Clock: func() int64 {
 					now += 200 + away(now)
 					return now
 				}}}
@@ -204,7 +204,7 @@ func TestModelVerdictOfAFixedClock(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	now, away := int64(0), every(25_000_000, 25_000_000, 1000)()
-	o := Options{Hold: mode.HoldOff, test: process.Hooks{Clock: func() int64 {
+	o := Options{Settings: Settings{Hold: mode.HoldOff}, test: process.Hooks{Clock: func() int64 {
 		now += 200 + away(now)
 		return now
 	}}}

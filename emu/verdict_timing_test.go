@@ -57,7 +57,7 @@ func TestWallVerdictFaithful(t *testing.T) {
 func TestWallVerdictBesideHogs(t *testing.T) {
 	hogs(t, 4*runtime.NumCPU())
 	for _, timing := range []TimeSource{IdealTiming, ActualTiming} {
-		r := verdict(t, "hpl2002/fig3b", "20ms", Options{Timing: timing}, "wall.dilation=20")
+		r := verdict(t, "hpl2002/fig3b", "20ms", Options{Settings: Settings{Timing: timing}}, "wall.dilation=20")
 		if s := r.Verdict.Starts; s != nil && s.LatenessPacketTimes.Max > 1 {
 			t.Errorf("a limiter was late by %v packet times, want less than the bound of the clock", s.LatenessPacketTimes.Max)
 		} else if s == nil {
@@ -134,7 +134,7 @@ func TestWallVerdictOfAStoppedPart(t *testing.T) {
 	s := runtest.Short(t, "hpl2002/fig2", "20ms", "wall.dilation=200")
 	whole := time.Duration(s.Model.Duration/1000) * time.Duration(s.Wall.Dilation)
 	var once, end sync.Once
-	o := Options{Placement: InDomains, test: process.Hooks{Started: started.started}}
+	o := Options{Settings: Settings{Placement: InDomains}, test: process.Hooks{Started: started.started}}
 	wake := func() { end.Do(func() { syscall.Kill(started.pid("B"), syscall.SIGCONT) }) }
 	defer wake()
 	o.Progress = func(st Status) {

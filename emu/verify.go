@@ -43,7 +43,7 @@ func readings(v mode.Verify) int64 {
 func (r *recording) verify(ctx context.Context, s assemble.Schemes, id uint32, out *report.Result) error {
 	when := r.options.Verify
 	_, real := r.fabric.Scenario.Guests()
-	if !r.options.wall() || real > 0 || out.Partial || when == mode.VerifyOff || when == mode.VerifyShort && out.Verdict.Order.Frames > shortHops {
+	if !r.options.Wall() || real > 0 || out.Partial || when == mode.VerifyOff || when == mode.VerifyShort && out.Verdict.Order.Frames > shortHops {
 		return nil
 	}
 	if r.options.Timing == ActualTiming && !s.Measured.Whole() {

@@ -48,8 +48,8 @@ func logOverVeth(t *testing.T, verify Verify, verified report.Verified, figures 
 	for _, name := range figures {
 		t.Run(name, func(t *testing.T) {
 			s := runtest.Short(t, "hpl2002/"+name, "4ms", "wall.dilation=20")
-			want, virtual := logOf(t, s, Options{Clock: VirtualClock})
-			got, wall := logOf(t, s, Options{Link: Veth, Verify: verify})
+			want, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
+			got, wall := logOf(t, s, Options{Settings: Settings{Link: Veth}, Verify: verify})
 			if virtual != wall {
 				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
 			}
@@ -75,7 +75,7 @@ func TestSixtyNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOn})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Veth}, Verify: VerifyOn})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 	needNamespaces(t)
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
 	n := 0
-	r, err := Run(context.Background(), s, Options{Link: Veth, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Link: Veth}, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &echoed{Link: l, n: &n} }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestLossesAndStrangersOverVeth(t *testing.T) {
 		t.Errorf("%d refused, log %s, %d lost; want 1, equal, 0", r.Verdict.Refused, r.Verdict.Verify, r.Verdict.LostDatagrams)
 	}
 	begun := false
-	r, err = Run(context.Background(), s, Options{Link: Veth, Verify: VerifyOff, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, Buffer: 8 * unit.KiB}})
+	r, err = Run(context.Background(), s, Options{Settings: Settings{Link: Veth}, Verify: VerifyOff, test: process.Hooks{Wrap: func(l link.Link) link.Link { return &flooded{Link: l, begun: &begun} }, Buffer: 8 * unit.KiB}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,8 +188,8 @@ func TestModelProcessesInNamespacesKeepTheOrder(t *testing.T) {
 				sets = append(sets, runtest.Sets(t, "flows.victim.start=100us")...)
 			}
 			s := runtest.Load(t, runtest.Text(t, test.name), sets...)
-			_, virtual := logOf(t, s, Options{Clock: VirtualClock})
-			r, wall := logOf(t, s, Options{Link: Veth, Placement: placement})
+			_, virtual := logOf(t, s, Options{Settings: Settings{Clock: VirtualClock}})
+			r, wall := logOf(t, s, Options{Settings: Settings{Link: Veth, Placement: placement}})
 			if virtual != wall {
 				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))
 			}
@@ -214,7 +214,7 @@ func TestNamespacesAreGoneHoweverARunEnds(t *testing.T) {
 	t.Attr("depends-on", "privileges")
 	needNamespaces(t)
 	s := runtest.Short(t, "hpl2002/fig2", "4ms", "wall.dilation=20")
-	o := Options{Link: Veth, Verify: VerifyOff}
+	o := Options{Settings: Settings{Link: Veth}, Verify: VerifyOff}
 	gone := func(t *testing.T) {
 		t.Helper()
 		if left := ofThisProcess(t); len(left) > 0 {

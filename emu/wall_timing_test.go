@@ -170,8 +170,8 @@ func TestWallActualTimingKeepsTheRates(t *testing.T) {
 			}
 			return r, over("root.B-BC.utilisation"), over("remote.utilisation")
 		}
-		_, wantRoot, wantRemote := share(Options{Clock: VirtualClock})
-		r, root, remote := share(Options{Timing: ActualTiming, Verify: VerifyOn})
+		_, wantRoot, wantRemote := share(Options{Settings: Settings{Clock: VirtualClock}})
+		r, root, remote := share(Options{Settings: Settings{Timing: ActualTiming}, Verify: VerifyOn})
 		t.Logf("root %.3f, remote %.3f; on the virtual clock %.3f, %.3f; %s: %s", root, remote, wantRoot, wantRemote, r.Verdict.Level, r.Verdict.Reason)
 		if (math.Abs(root-wantRoot) > 0.02 || math.Abs(remote-wantRemote) > 0.03) && r.Verdict.Level.Strict() {
 			complaints = append(complaints, "rates are not those of the virtual clock, and the verdict does not say so")

@@ -44,7 +44,7 @@ func TestModelScenariosPassTheirChecks(t *testing.T) {
 			t.Run(e.Name+"/"+form, func(t *testing.T) {
 				t.Parallel()
 				begin := time.Now()
-				r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock, NewStack: netstack.New})
+				r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, NewStack: netstack.New})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -37,7 +37,7 @@ func TestFiguresRunInDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Loops: 1, Domains: domains})
+	out, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Loops: 1}, Domains: domains})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func main() {
 	status := 0
 	own := emu.Schemes{Reaction: func(_ *emu.Flow, line unit.Rate) rp.Reaction { return newAIMD(line) }}
 	for _, o := range []emu.Options{
-		{Clock: emu.VirtualClock, Schemes: own},
-		{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own},
+		{Settings: emu.Settings{Clock: emu.VirtualClock}, Schemes: own},
+		{Settings: emu.Settings{Clock: emu.WallClock, Timing: emu.ActualTiming}, Schemes: own},
 	} {
 		s, err := emu.Open("../incast.yaml")
 		if err != nil {

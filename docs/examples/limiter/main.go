@@ -23,8 +23,8 @@ func main() {
 	}{{"packets in pairs", newPairs}, {"x/time/rate", newBucket}} {
 		own := emu.Schemes{Limiter: func(_ *emu.Flow, line unit.Rate) node.RateLimiter { return of.new(line) }}
 		for _, o := range []emu.Options{
-			{Clock: emu.VirtualClock, Schemes: own},
-			{Clock: emu.WallClock, Timing: emu.ActualTiming, Schemes: own},
+			{Settings: emu.Settings{Clock: emu.VirtualClock}, Schemes: own},
+			{Settings: emu.Settings{Clock: emu.WallClock, Timing: emu.ActualTiming}, Schemes: own},
 		} {
 			s, err := emu.Open("../incast.yaml")
 			if err != nil {

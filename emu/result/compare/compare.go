@@ -49,20 +49,15 @@ type Comparison struct {
 
 // Side is one of the two runs.
 type Side struct {
-	Directory string         `json:"directory"`
-	Fabemu    string         `json:"fabemu"` // version of the program
-	Scenario  string         `json:"scenario"`
-	Clock     mode.Clock     `json:"clock"`
-	Timing    string         `json:"timing,omitempty"`
-	Placement mode.Placement `json:"placement,omitempty"`
-	Link      mode.Carrier   `json:"link,omitempty"`
-	Packing   mode.Packing   `json:"packing,omitempty"`
-	Dilation  int64          `json:"dilation,omitempty"`
-	Seed      uint64         `json:"seed"`
-	Duration  int64          `json:"duration_ps"` // model time that was run
-	Partial   bool           `json:"partial"`
-	Level     report.Level   `json:"level"`
-	Reason    string         `json:"reason"`
+	Directory string `json:"directory"`
+	Fabemu    string `json:"fabemu"` // version of the program
+	Scenario  string `json:"scenario"`
+	mode.Settings
+	Seed     uint64       `json:"seed"`
+	Duration int64        `json:"duration_ps"` // model time that was run
+	Partial  bool         `json:"partial"`
+	Level    report.Level `json:"level"`
+	Reason   string       `json:"reason"`
 
 	Seeds  int            `json:"seeds,omitempty"` // of repetitions; the other fields describe the first
 	Result *report.Result `json:"-"`               // for pictures
@@ -173,8 +168,8 @@ func Several(first string, others ...string) ([]*Comparison, error) {
 
 func side(dir string, d *report.Dir) Side {
 	return Side{
-		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Clock: d.Clock, Timing: string(d.Timing), Placement: d.Placement, Link: d.Link, Packing: d.Packing,
-		Dilation: d.Dilation, Seed: d.Seed, Duration: d.DurationPs, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
+		Directory: dir, Fabemu: d.Fabemu, Scenario: d.Scenario, Settings: d.Settings,
+		Seed: d.Seed, Duration: d.DurationPs, Partial: d.Partial, Level: d.Verdict.Level, Reason: d.Verdict.Reason,
 		Result: d.Result,
 	}
 }

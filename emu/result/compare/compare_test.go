@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/wire/unit"
 )
 
@@ -182,8 +183,8 @@ func TestLogs(t *testing.T) {
 
 func TestWriteText(t *testing.T) {
 	c := &Comparison{
-		A:      Side{Directory: "a", Scenario: "s", Clock: "virtual", Seed: 1, Level: "virtual"},
-		B:      Side{Directory: "b", Scenario: "s", Clock: "wall", Dilation: 20, Timing: "ideal", Link: "udp", Placement: "process", Seed: 1, Level: "degraded", Partial: true},
+		A:      Side{Directory: "a", Scenario: "s", Settings: mode.Settings{Clock: "virtual"}, Seed: 1, Level: "virtual"},
+		B:      Side{Directory: "b", Scenario: "s", Settings: mode.Settings{Clock: "wall", Dilation: 20, Timing: "ideal", Link: "udp", Placement: "process"}, Seed: 1, Level: "degraded", Partial: true},
 		Checks: []Check{{ID: "IB-1", Claim: "a claim", A: 1, B: report.Missing(), Difference: report.Missing(), OutcomeA: report.Pass, OutcomeB: report.Fail}},
 		Series: []Series{{Kind: "link.rate", Name: "root", RMS: 5, Share: 0.5, Worst: -7, WorstPs: 1e9, Unit: "B/s", Gaps: 3}, {RMS: 0}},
 		Alone:  []string{"check x of the first"},

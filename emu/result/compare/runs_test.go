@@ -78,7 +78,7 @@ func run(ctx context.Context, t *testing.T, o emu.Options, sets ...string) strin
 	return dir
 }
 
-var virtual = emu.Options{Clock: emu.VirtualClock}
+var virtual = emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}
 
 // dirs compares two directories.
 func dirs(t *testing.T, a, b string) *compare.Comparison {
@@ -96,7 +96,7 @@ func dirs(t *testing.T, a, b string) *compare.Comparison {
 // At two dilations the same happens in model time; the scenarios differ in that line.
 func TestTwoDilations(t *testing.T) {
 	ctx := t.Context()
-	c := dirs(t, run(ctx, t, emu.Options{Link: emu.Pipe}, "wall.dilation=5"), run(ctx, t, emu.Options{Link: emu.Pipe}, "wall.dilation=10"))
+	c := dirs(t, run(ctx, t, emu.Options{Settings: emu.Settings{Link: emu.Pipe}}, "wall.dilation=5"), run(ctx, t, emu.Options{Settings: emu.Settings{Link: emu.Pipe}}, "wall.dilation=10"))
 	if c.A.Dilation != 5 || c.B.Dilation != 10 || c.Same {
 		t.Errorf("%+v", c)
 	}
@@ -143,7 +143,7 @@ func TestTwoSeeds(t *testing.T) {
 // the first packet may start later already. How far the series are apart depends on the machine.
 func TestIdealAgainstActual(t *testing.T) {
 	ctx := t.Context()
-	c := dirs(t, run(ctx, t, emu.Options{Link: emu.Pipe}), run(ctx, t, emu.Options{Link: emu.Pipe, Timing: emu.ActualTiming}))
+	c := dirs(t, run(ctx, t, emu.Options{Settings: emu.Settings{Link: emu.Pipe}}), run(ctx, t, emu.Options{Settings: emu.Settings{Link: emu.Pipe, Timing: emu.ActualTiming}}))
 	if !c.Same || c.A.Timing != "ideal" || c.B.Timing != "actual" || c.Log.State != compare.LogsPart || c.Within(0) {
 		t.Errorf("%+v", c)
 	}
@@ -252,8 +252,8 @@ expect:
 // have; those of another version in the same form are compared, and it is said.
 func TestResultsOfAnotherVersion(t *testing.T) {
 	ctx := t.Context()
-	a := run(ctx, t, emu.Options{Clock: emu.VirtualClock, Version: "v1.0.0"})
-	b := run(ctx, t, emu.Options{Clock: emu.VirtualClock, Version: "v2.0.0"})
+	a := run(ctx, t, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Version: "v1.0.0"})
+	b := run(ctx, t, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Version: "v2.0.0"})
 	c := dirs(t, a, b)
 	var text strings.Builder
 	if err := compare.WriteText(&text, []*compare.Comparison{c}, false); err != nil {
@@ -347,7 +347,7 @@ func ExampleDirs() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -27,49 +27,42 @@ const Form = 2
 
 // Result is the result of a run: the content of result.json.
 type Result struct {
-	Form        int             `json:"form"`     // of result.json: Form
-	Fabemu      string          `json:"fabemu"`   // version of this program
-	Scenario    string          `json:"scenario"` // its name
-	Source      string          `json:"source"`   // where the scenario comes from
-	Clock       mode.Clock      `json:"clock"`
-	Timing      mode.TimeSource `json:"timing"`
-	Placement   mode.Placement  `json:"placement"`
-	Link        mode.Carrier    `json:"link"`
-	Packing     mode.Packing    `json:"packing,omitempty"`
-	Codec       bool            `json:"codec"`    // frames went through their bytes, and not as values
-	Loops       int             `json:"loops"`    // that shared the nodes
-	Dilation    int64           `json:"dilation"` // wall time per model time; 0 on the virtual clock
-	Seed        uint64          `json:"seed"`
-	Partial     bool            `json:"partial"`     // ended before its time
-	DurationPs  int64           `json:"duration_ps"` // model time that was run
-	WindowPs    int64           `json:"window_ps"`   // of the sliding means
-	Verdict     Verdict         `json:"verdict"`
-	Checks      []Check         `json:"checks"`
-	Events      []Event         `json:"events,omitempty"` // changes of the fabric, by time
-	Phases      []Phase         `json:"phases"`
-	Flows       []Flow          `json:"flows"`
-	Workloads   []Workload      `json:"workloads,omitempty"`
-	Links       []Link          `json:"links"`
-	Buffers     []Buffer        `json:"buffers"`
-	Drops       []Count         `json:"drops"`
-	Losses      []Loss          `json:"losses,omitempty"`  // drops by the place where they happened
-	Violations  []Violation     `json:"violations"`        // the first ones; verdict.violations counts all
-	Retries     []RetryCount    `json:"retries,omitempty"` // counters of the retry of links
-	Credits     []RetryCount    `json:"credits,omitempty"` // and of the credits of channels
-	Storms      []Storm         `json:"storms,omitempty"`  // of PFC, that watchdogs have found
-	Deadlocks   []Deadlock      `json:"deadlocks,omitempty"`
-	Silences    []Silence       `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
-	RankWaits   []RankWait      `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue
-	PatiencePs  int64           `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest path
-	EndedPs     int64           `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
-	Machine     host.Computer   `json:"machine"`
-	Began       time.Time       `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
-	WallSeconds Number          `json:"wall_seconds"`           // how long the run took
-	FrameHops   int64           `json:"frame_hops"`             // data and ACK frames put on a link
-	Digest      string          `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
-	Choice      *Choice         `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
-	Warnings    []string        `json:"warnings"`
-	Unwritten   []string        `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
+	Form          int           `json:"form"`     // of result.json: Form
+	Fabemu        string        `json:"fabemu"`   // version of this program
+	Scenario      string        `json:"scenario"` // its name
+	Source        string        `json:"source"`   // where the scenario comes from
+	mode.Settings               // Codec: frames went through their bytes, and not as values; Loops: that shared the nodes
+	Seed          uint64        `json:"seed"`
+	Partial       bool          `json:"partial"`     // ended before its time
+	DurationPs    int64         `json:"duration_ps"` // model time that was run
+	WindowPs      int64         `json:"window_ps"`   // of the sliding means
+	Verdict       Verdict       `json:"verdict"`
+	Checks        []Check       `json:"checks"`
+	Events        []Event       `json:"events,omitempty"` // changes of the fabric, by time
+	Phases        []Phase       `json:"phases"`
+	Flows         []Flow        `json:"flows"`
+	Workloads     []Workload    `json:"workloads,omitempty"`
+	Links         []Link        `json:"links"`
+	Buffers       []Buffer      `json:"buffers"`
+	Drops         []Count       `json:"drops"`
+	Losses        []Loss        `json:"losses,omitempty"`  // drops by the place where they happened
+	Violations    []Violation   `json:"violations"`        // the first ones; verdict.violations counts all
+	Retries       []RetryCount  `json:"retries,omitempty"` // counters of the retry of links
+	Credits       []RetryCount  `json:"credits,omitempty"` // and of the credits of channels
+	Storms        []Storm       `json:"storms,omitempty"`  // of PFC, that watchdogs have found
+	Deadlocks     []Deadlock    `json:"deadlocks,omitempty"`
+	Silences      []Silence     `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
+	RankWaits     []RankWait    `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue
+	PatiencePs    int64         `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest path
+	EndedPs       int64         `json:"ended_ps,omitempty"`   // a deadlock stopped everything; the rest of the time was not run
+	Machine       host.Computer `json:"machine"`
+	Began         time.Time     `json:"began,omitzero"`         // wall time of model time 0; an event at model time t is due dilation x t later. Not in a virtual run
+	WallSeconds   Number        `json:"wall_seconds"`           // how long the run took
+	FrameHops     int64         `json:"frame_hops"`             // data and ACK frames put on a link
+	Digest        string        `json:"digest,omitempty"`       // of the event log (Digest.Sum), of all events; empty: none was asked for
+	Choice        *Choice       `json:"event_choice,omitempty"` // of the events in the log; nil: it has all
+	Warnings      []string      `json:"warnings"`
+	Unwritten     []string      `json:"unwritten,omitempty"` // files that were not written, or not to their end, with the reason
 
 	// Derived are the watermarks that the scenario does not give.
 	Derived []scenario.Threshold `json:"derived,omitempty"`

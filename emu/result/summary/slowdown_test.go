@@ -24,7 +24,7 @@ import (
 // size.
 func banded() *report.Result {
 	spread := report.Spread{Mean: 3, P50: 2, P95: 8, P99: 20, P999: 25, Max: 30}
-	return &report.Result{Scenario: "fabric", Clock: mode.VirtualClock, Seed: 3, Workloads: []report.Workload{
+	return &report.Result{Scenario: "fabric", Settings: mode.Settings{Clock: mode.VirtualClock}, Seed: 3, Workloads: []report.Workload{
 		{Name: "web", Transfers: 30, Open: 2, Slowdown: spread, Sizes: []report.SizeBand{
 			{Transfers: 10, From: 100, To: 1000, P50: 1, P95: 2, P99: 4},
 			{Transfers: 10, From: 1000, To: 1000, P50: 2, P95: 3, P99: 50},

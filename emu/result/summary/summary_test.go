@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
 	"fabemu/wire/unit"
 )
@@ -303,7 +304,7 @@ func TestRatesIsTheSameEachTime(t *testing.T) {
 // A run without flows or phases has a figure too: an empty one.
 func TestRatesOfNothing(t *testing.T) {
 	got := reporttest.Render(t, func(b *bytes.Buffer) error {
-		return RatesFigure(&report.Result{Scenario: "nothing", Clock: "virtual", DurationPs: int64(ms)}, nil).SVG(b)
+		return RatesFigure(&report.Result{Scenario: "nothing", Settings: mode.Settings{Clock: "virtual"}, DurationPs: int64(ms)}, nil).SVG(b)
 	})
 	if !bytes.Contains(got, []byte("<svg")) {
 		t.Error("no figure")
@@ -389,7 +390,7 @@ func TestThePageHasThePartsOfTheText(t *testing.T) {
 // A run of workloads alone on the links of endpoints has no rates: neither a table nor a picture is
 // empty.
 func TestReportWithoutRates(t *testing.T) {
-	r := &report.Result{Scenario: "star", Clock: "virtual", DurationPs: int64(ms), Phases: []report.Phase{{ToPs: int64(ms)}}}
+	r := &report.Result{Scenario: "star", Settings: mode.Settings{Clock: "virtual"}, DurationPs: int64(ms), Phases: []report.Phase{{ToPs: int64(ms)}}}
 	if parts := rateTables(r); parts != nil {
 		t.Errorf("%d tables of rates, want none", len(parts))
 	}

@@ -91,3 +91,47 @@ const (
 	HoldOn   Hold = "on"   // always
 	HoldOff  Hold = "off"  // never: what the machine is late with leaves late
 )
+
+// Settings choose how a scenario is run. They are options of a run, and part of its result. The
+// tags and the comments of fields are those of the flags of fabemu run, too.
+type Settings struct {
+	// In real time, over sockets (wall), or as fast as possible (virtual).
+	Clock Clock `json:"clock" flag:"clock" group:"Clock" def:"wall" words:"wall|virtual"`
+	// Time source of rate limiters and reaction points: the instants of the model, or the measured
+	// time.
+	Timing TimeSource `json:"timing" flag:"timing" idle:"clock=virtual" def:"ideal" words:"ideal|actual"`
+	// Where the nodes of a wall run execute: all in this process (goroutine), one process each
+	// (process), one for each switch with its endpoints (domain), or a share on each of several
+	// machines (hosts).
+	Placement Placement `json:"placement" flag:"placement" group:"Processes" def:"goroutine" words:"goroutine|process|domain|hosts"`
+	// What carries the frames: UDP, Unix sockets (SEQPACKET), veth pairs between network namespaces
+	// (needs root), or memory (pipe).
+	Link Carrier `json:"link" flag:"link" group:"Clock" idle:"clock=virtual" def:"udp" words:"udp|unix|veth|pipe"`
+	// Packets over sockets: frames that leave together share one (trains), or each has its own
+	// (single); default: trains, and single between processes.
+	Packing Packing `json:"packing,omitempty" flag:"packing" idle:"clock=virtual" words:"trains|single"`
+	// On the virtual clock, encode and decode each frame as on the wall clock, which is slower and
+	// changes no result.
+	//
+	// By default frames are handed over as values there, unless there is a capture: it shows the
+	// frames as they were read back.
+	Codec bool `json:"codec" flag:"codec"`
+	// Number of loops that share the nodes on the virtual clock, each on its own CPU; the log does
+	// not depend on it (default: as many as help).
+	//
+	// 0 means as many as help, at most as many as there are CPUs. The wall clock has one loop.
+	Loops int `json:"loops" flag:"loops" arg:"N" low:"0" high:"4096"`
+	// Dilation is the wall time for each unit of model time. As an option, 0 is what the scenario
+	// says (wall.dilation); in a result, 0 is the virtual clock, which has none.
+	Dilation int64 `json:"dilation"`
+	// When to hold the run clock while this machine is late, so that no gap between frames is too
+	// short: always (on), never (off), or in runs without guests, which read their own clocks
+	// (auto).
+	Hold Hold `json:"-" flag:"hold" idle:"clock=virtual" def:"auto" words:"auto|on|off"`
+}
+
+// Wall reports whether the run keeps to the wall clock.
+func (s *Settings) Wall() bool { return s.Clock != VirtualClock }
+
+// Apart reports whether nodes live in their own processes.
+func (s *Settings) Apart() bool { return s.Placement != "" && s.Placement != InGoroutines }

@@ -13,21 +13,20 @@ import (
 // File describes one part of a run. It is written as JSON, so that a user can read it and start the
 // part by hand.
 type File struct {
-	Fabemu   string          `json:"fabemu"`   // version of the program that wrote it; the part must have the same
-	Part     string          `json:"part"`     // the name of its switch, or of its only node
-	Nodes    []string        `json:"nodes"`    // the nodes that it runs
-	Scenario string          `json:"scenario"` // path of the complete scenario, from the directory of this file
-	Run      uint32          `json:"run"`      // a number that the datagrams of this run carry
-	Dilation int64           `json:"dilation"`
-	Timing   mode.TimeSource `json:"timing"`             // "ideal", or ActualTiming
-	Readings int64           `json:"readings,omitempty"` // actual timing: how many readings of the clock are recorded
-	Fixed    bool            `json:"fixed,omitempty"`    // the run clock is never held
-	CPUs     []int           `json:"cpus,omitempty"`     // the processors of its loop; none: any
-	Spread   bool            `json:"spread,omitempty"`   // parts do events at the same time, on all processors
-	Board    string          `json:"board,omitempty"`    // memory that all parts of this machine share; empty: there is none
-	Control  string          `json:"control"`            // socket of the conductor, from the directory of this file
-	Status   string          `json:"status"`             // socket on which the part reports its state
-	Links    []End           `json:"links"`
+	Fabemu   string   `json:"fabemu"`   // version of the program that wrote it; the part must have the same
+	Part     string   `json:"part"`     // the name of its switch, or of its only node
+	Nodes    []string `json:"nodes"`    // the nodes that it runs
+	Scenario string   `json:"scenario"` // path of the complete scenario, from the directory of this file
+	Run      uint32   `json:"run"`      // a number that the datagrams of this run carry
+	mode.Settings
+	Readings int64  `json:"readings,omitempty"` // actual timing: how many readings of the clock are recorded
+	Fixed    bool   `json:"fixed,omitempty"`    // the run clock is never held
+	CPUs     []int  `json:"cpus,omitempty"`     // the processors of its loop; none: any
+	Spread   bool   `json:"spread,omitempty"`   // parts do events at the same time, on all processors
+	Board    string `json:"board,omitempty"`    // memory that all parts of this machine share; empty: there is none
+	Control  string `json:"control"`            // socket of the conductor, from the directory of this file
+	Status   string `json:"status"`             // socket on which the part reports its state
+	Links    []End  `json:"links"`
 
 	// Frames lists the frames that the conductor wants: by a word such as data-sent, the ports,
 	// 2*wire+end.

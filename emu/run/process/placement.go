@@ -56,15 +56,12 @@ func parts(f *fabric.Fabric, p mode.Placement) []part {
 
 // Plan is a run of a fabric on the wall clock, in this process or in others.
 type Plan struct {
-	Fabric    *fabric.Fabric
-	Resolved  []byte // the scenario of the fabric, in YAML
-	Placement mode.Placement
-	Carrier   mode.Carrier
-	Packing   mode.Packing
-	Timing    mode.TimeSource // see File
-	Pin       mode.Pin        // how loops are assigned to processors; empty: PinOn
-	ID        uint32          // a number that the datagrams of this run carry
-	Version   string          // of this program
+	Fabric   *fabric.Fabric
+	Resolved []byte // the scenario of the fabric, in YAML
+	mode.Settings
+	Pin     mode.Pin // how loops are assigned to processors; empty: PinOn
+	ID      uint32   // a number that the datagrams of this run carry
+	Version string   // of this program
 
 	// Directory is where the files of processes are kept, in PartsDir. Empty: a temporary folder,
 	// which Run removes.
@@ -78,7 +75,6 @@ type Plan struct {
 	// the host of its switch. Without entries the nodes are distributed so that few links are cut.
 	Fleet    *fleet.Fleet
 	HostsOf  []HostOf
-	Hold     mode.Hold             // when the run clock may be held; empty: HoldAuto
 	Measured *drive.Measured       // shows the wall clock to endpoints of this process; nil: they have ideal times
 	Epoch    func(began time.Time) // is called at model time 0, or with processes shortly before; may be nil
 
@@ -112,8 +108,8 @@ func (p *Plan) Dry() error {
 	switch {
 	case p.Placement == mode.InGoroutines || p.Placement == mode.InHosts:
 		return errs.Errorf("a dry run writes the files of processes: use placement %s or %s", mode.InProcesses, mode.InDomains)
-	case p.Carrier != mode.UDP:
-		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Carrier)
+	case p.Link != mode.UDP:
+		return errs.Errorf("a dry run writes files of parts with links of kind udp, not %s", p.Link)
 	case p.Directory == "":
 		return errs.Errorf("a dry run writes the files of processes: name a directory for them")
 	}
@@ -197,8 +193,8 @@ const mostReadings = 5_000_000
 // file returns the file of a part, without its links.
 func (p *Plan) file(x part) *File {
 	f := &File{
-		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Dilation: p.Fabric.Scenario.Wall.Dilation,
-		Timing: p.Timing, Fixed: p.Hold == mode.HoldOff, Frames: p.framesOf(x),
+		Fabemu: p.Version, Part: x.name, Scenario: scenarioFile, Run: p.ID, Settings: p.Settings,
+		Fixed: p.Hold == mode.HoldOff, Frames: p.framesOf(x),
 	}
 	for _, m := range x.nodes {
 		f.Nodes = append(f.Nodes, p.Fabric.Nodes[m].Name)
@@ -218,13 +214,13 @@ func (p *Plan) participant(x part, dir string, l *carrier.Links) (*participant, 
 	}
 	for _, m := range x.nodes {
 		for _, at := range p.Fabric.Nodes[m].Ports {
-			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Carrier)}
+			end := End{Link: p.Fabric.Wires[at.Wire].Name, Wire: at.Wire, End: at.End, Kind: string(p.Link)}
 			if l == nil {
 				end.Port, end.Peer = p.portOf(at), p.portOf(fabric.Port{Wire: at.Wire, End: 1 - at.End})
 			} else {
 				f, ok := l.Ends[at.Wire][at.End].(link.File)
 				if !ok {
-					return s, errs.Errorf("a %s link cannot be handed to another process", p.Carrier)
+					return s, errs.Errorf("a %s link cannot be handed to another process", p.Link)
 				}
 				if v, ok := f.(*link.Veth); ok {
 					end.PeerAddress = net.HardwareAddr(v.Peer()).String()
@@ -275,8 +271,8 @@ func fileOf(name string) string { return strings.ReplaceAll(name, "/", "-") }
 // carrier.
 func (p *Plan) Check(virtual bool) error {
 	switch apart := p.Placement != mode.InGoroutines; {
-	case p.Placement == mode.InHosts && p.Carrier != mode.UDP:
-		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", mode.InHosts, p.Carrier)
+	case p.Placement == mode.InHosts && p.Link != mode.UDP:
+		return errs.Errorf("placement %s has links of kind udp between hosts, not %s", mode.InHosts, p.Link)
 	case p.Placement == mode.InHosts && len(p.ByHand) > 0:
 		return errs.Errorf("with placement %s hosts are started by hand, not parts: fabemu agent --join HOST:PORT", mode.InHosts)
 	case p.Placement == mode.InHosts && p.Fleet == nil:
@@ -285,20 +281,20 @@ func (p *Plan) Check(virtual bool) error {
 		return errs.Errorf("other hosts take part with placement %s, not %s", mode.InHosts, p.Placement)
 	case p.Pin != "" && p.Pin != mode.PinOn && p.Pin != mode.PinOff:
 		return errs.Unknown("pin", p.Pin, mode.PinOn, mode.PinOff)
-	case apart && p.Carrier == mode.Pipe:
+	case apart && p.Link == mode.Pipe:
 		return errs.Errorf("placement %s needs links between processes: udp, unix or veth", p.Placement)
 	case apart && p.Packing == mode.Trains:
 		return errs.Errorf("packing %s requires placement %s: processes send each frame in its own packet", mode.Trains, mode.InGoroutines)
-	case p.Carrier == mode.Pipe && p.Packing == mode.Trains:
+	case p.Link == mode.Pipe && p.Packing == mode.Trains:
 		return errs.Errorf("packing %s requires links of kind udp, unix or veth: memory has no packets", mode.Trains)
 	case !apart && len(p.ByHand) > 0:
 		return errs.Errorf("a part can be started by hand with placement %s or %s", mode.InProcesses, mode.InDomains)
-	case len(p.ByHand) > 0 && p.Carrier != mode.UDP:
-		return errs.Errorf("a part that is started by hand has links of kind udp, not %s", p.Carrier)
+	case len(p.ByHand) > 0 && p.Link != mode.UDP:
+		return errs.Errorf("a part that is started by hand has links of kind udp, not %s", p.Link)
 	case apart:
 		return host.NeedsLinux("placement " + string(p.Placement))
-	case !virtual && p.Carrier != mode.Pipe:
-		return host.NeedsLinux("a wall run over links of kind " + string(p.Carrier))
+	case !virtual && p.Link != mode.Pipe:
+		return host.NeedsLinux("a wall run over links of kind " + string(p.Link))
 	}
 	return nil
 }

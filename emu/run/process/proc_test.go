@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -374,7 +375,7 @@ func (s sink) Record(e *trace.Event) { s(e) }
 
 func TestFile(t *testing.T) {
 	dir := t.TempDir()
-	f := &File{Fabemu: "v1", Part: "A", Nodes: []string{"A"}, Scenario: "s.yaml", Run: 5, Dilation: 2, Control: "c.sock", Links: []End{{Link: "x", Wire: 1, End: 1, Kind: "udp", Port: 7, Peer: 8}}}
+	f := &File{Fabemu: "v1", Part: "A", Nodes: []string{"A"}, Scenario: "s.yaml", Run: 5, Settings: mode.Settings{Dilation: 2}, Control: "c.sock", Links: []End{{Link: "x", Wire: 1, End: 1, Kind: "udp", Port: 7, Peer: 8}}}
 	path := filepath.Join(dir, "A.json")
 	if err := f.Write(path); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func (p *Plan) files(err error) error {
 	}
 	wires, nodes := len(p.Fabric.Wires), len(p.Fabric.Nodes)
 	need := 2*wires + 16
-	if p.Carrier == mode.Veth {
+	if p.Link == mode.Veth {
 		need += 2 * nodes
 	}
 	if p.Placement != mode.InGoroutines { // a copy of each end for its process, and the connection to it
@@ -177,7 +177,7 @@ func (p *Plan) prepare(ctx context.Context, out *Outcome) (c *conductor, closeLi
 // connect opens a link for each wire of the fabric.
 func (p *Plan) connect(ctx context.Context, out *Outcome) (*carrier.Links, error) {
 	l, err := carrier.Open(ctx, p.Fabric, carrier.Options{
-		Carrier: p.Carrier, Packing: p.Packing, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
+		Carrier: p.Link, Packing: p.Packing, Run: p.ID, Buffer: p.Hooks.Buffer, Wrap: p.Hooks.Wrap,
 	})
 	if err == nil {
 		out.Warnings = append(out.Warnings, l.Warnings...)

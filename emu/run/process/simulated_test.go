@@ -331,7 +331,7 @@ func simulate(t *testing.T, seed uint64, f faults) outcome {
 		return laidOut
 	}
 	whole := layOut()
-	plan := &process.Plan{Fabric: whole, Placement: std.Or(f.placement, mode.InProcesses), Carrier: mode.UDP, Timing: "ideal", ID: 5, Version: "v", Directory: t.TempDir()}
+	plan := &process.Plan{Fabric: whole, Settings: mode.Settings{Placement: std.Or(f.placement, mode.InProcesses), Link: mode.UDP, Timing: "ideal", Dilation: whole.Scenario.Wall.Dilation}, ID: 5, Version: "v", Directory: t.TempDir()}
 	plan.Hooks.Memory = f.memory
 	digest := report.NewDigest(len(whole.Nodes))
 	collector, err := metrics.New(whole, whole.Scenario)

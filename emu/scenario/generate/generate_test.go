@@ -73,7 +73,7 @@ func TestModelKinds(t *testing.T) {
 				if want := fmt.Sprintf("%s-%d", k.Name, n); o.Name == "" && s.Name != want || o.Name != "" && s.Name != o.Name {
 					t.Errorf("named %s", s.Name)
 				}
-				result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+				result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -135,7 +135,7 @@ func TestModelVariants(t *testing.T) {
 			if len(s.Warnings) > 0 && name != "uneven" {
 				t.Errorf("warnings %v", s.Warnings)
 			}
-			result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+			result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -157,7 +157,7 @@ flows:
 	if err != nil {
 		return nil, err
 	}
-	o := emu.Options{Clock: clock, Verify: emu.VerifyOff, Schemes: emu.Schemes{
+	o := emu.Options{Settings: emu.Settings{Clock: clock}, Verify: emu.VerifyOff, Schemes: emu.Schemes{
 		Limiter:  func(*emu.Flow, unit.Rate) node.RateLimiter { return t },
 		Reaction: func(*emu.Flow, unit.Rate) rp.Reaction { return rp.Reaction{Controller: c} },
 	}}

@@ -24,7 +24,7 @@ func recording(t *testing.T) *feedback.Recording {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Recordings: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := feedback.Parse("recording.txt", b.Bytes())

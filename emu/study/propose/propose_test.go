@@ -204,7 +204,7 @@ func TestBusiest(t *testing.T) {
 func TestDilation(t *testing.T) {
 	s := openWith(t, "hpl2002/fig3b")
 	dilation := s.Wall.Dilation
-	p, err := Dilation(t.Context(), s, emu.Options{Timing: emu.ActualTiming}, Longest)
+	p, err := Dilation(t.Context(), s, emu.Options{Settings: emu.Settings{Timing: emu.ActualTiming}}, Longest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestDilation(t *testing.T) {
 // For a run on several hosts the trials show only one of them, and the reason says so.
 func TestDilationOfHosts(t *testing.T) {
 	s := openWith(t, "hpl2002/fig3b")
-	for _, o := range []emu.Options{{Placement: emu.InHosts}, {Placement: emu.InProcesses, ByHand: []string{"A"}}, {}} {
+	for _, o := range []emu.Options{{Settings: emu.Settings{Placement: emu.InHosts}}, {Settings: emu.Settings{Placement: emu.InProcesses}, ByHand: []string{"A"}}, {}} {
 		p, err := Dilation(t.Context(), s, o, Longest)
 		if err != nil {
 			t.Fatal(err)

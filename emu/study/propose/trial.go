@@ -79,7 +79,7 @@ func newTrials(ctx context.Context, s *scenario.Scenario, o emu.Options) (*trial
 		return nil, errs.Errorf("%s has real guests, which a trial does not start: choose the dilation yourself", s.Name)
 	}
 	t := &trials{ctx: ctx, options: emu.Options{
-		Timing: o.Timing, Link: o.Link, Packing: o.Packing, Placement: o.Placement, Pin: o.Pin, NewStack: o.NewStack, Schemes: o.Schemes,
+		Settings: emu.Settings{Timing: o.Timing, Link: o.Link, Packing: o.Packing, Placement: o.Placement}, Pin: o.Pin, NewStack: o.NewStack, Schemes: o.Schemes,
 		Version: o.Version, Verify: emu.VerifyOff,
 	}}
 	if t.partly = o.Placement == emu.InHosts || len(o.ByHand) > 0; t.partly {
@@ -101,7 +101,7 @@ func (t *trials) busiest(s *scenario.Scenario, look time.Duration) (unit.Duratio
 	ctx, cancel := context.WithTimeout(t.ctx, look)
 	defer cancel()
 	_, err := emu.Run(ctx, from(s, 0), emu.Options{
-		Clock: emu.VirtualClock, Loops: 1, Sink: c, NewStack: t.options.NewStack, Schemes: t.options.Schemes,
+		Settings: emu.Settings{Clock: emu.VirtualClock, Loops: 1}, Sink: c, NewStack: t.options.NewStack, Schemes: t.options.Schemes,
 	})
 	if err := cmp.Or(t.ctx.Err(), err); err != nil {
 		return 0, err

@@ -124,7 +124,7 @@ func eventsOf(t *testing.T, name string, text []byte, length unit.Duration) logs
 		t.Fatal(err)
 	}
 	all := logs{}
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: all}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: all}); err != nil {
 		t.Fatal(err)
 	}
 	return all

@@ -330,8 +330,7 @@ func (p *Plan) size() (int, error) {
 // options returns how each cell is run.
 func (p *Plan) options() emu.Options {
 	return emu.Options{
-		Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Verify: emu.VerifyOff, Version: p.Fabemu,
-		Loops: 1, NewStack: netstack.New,
+		Settings: emu.Settings{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Loops: 1}, Verify: emu.VerifyOff, Version: p.Fabemu, NewStack: netstack.New,
 	}
 }
 

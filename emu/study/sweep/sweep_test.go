@@ -668,7 +668,7 @@ func TestMetricsOfTransfersCountThoseOfTheReport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func resultsOf(t testing.TB, name string) *report.Dir {
 func resultsOfScenario(t testing.TB, s *scenario.Scenario) *report.Dir {
 	t.Helper()
 	dir := t.TempDir()
-	result, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+	result, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,7 +113,7 @@ events: [{at: 500us, endpoint: B, pause-storm: "on", priorities: [3], for: 2ms}]
 	}
 	// The moments of a run are some of its instants, as the machine has time.
 	for begun, during := time.Now(), 0; during == 0; {
-		_, moments = shown(t, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff})
+		_, moments = shown(t, s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff})
 		if during, _ = look(moments); time.Since(begun) > time.Minute {
 			t.Fatalf("none of %d moments of the run is in the storm", len(moments))
 		}

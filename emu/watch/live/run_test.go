@@ -54,7 +54,7 @@ func TestObserver(t *testing.T) {
 	// The moments of a run are some of its instants, as the machine has time: few of them have the
 	// victim.
 	for begun := time.Now(); (waits == 0 || victim == 0) && time.Since(begun) < time.Minute; {
-		c, moments = shown(t, s, emu.Options{Clock: emu.VirtualClock})
+		c, moments = shown(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		line := func(name string) int { return slices.IndexFunc(c.Lines, func(l Line) bool { return l.Name == name }) }
 		trunk := line("trunk.A-B")
 		root = line("root.B-BC")
@@ -92,7 +92,7 @@ func TestObserver(t *testing.T) {
 		t.Errorf("in the moments of a minute the trunk waits in %d, the victim in %d", waits, victim)
 	}
 
-	c, moments = shown(t, runtest.Load(t, runtest.Text(t, "ethernet/ring-deadlock")), emu.Options{Clock: emu.VirtualClock})
+	c, moments = shown(t, runtest.Load(t, runtest.Text(t, "ethernet/ring-deadlock")), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	last = moments[len(moments)-1]
 	if len(last.Deadlocks) != 1 || len(last.Deadlocks[0].Links) != 3 || !strings.Contains(last.Deadlocks[0].Words, "A waits for B, B for C, C for A") {
 		t.Errorf("%+v", last.Deadlocks)
@@ -123,7 +123,7 @@ func TestRunInBrowser(t *testing.T) {
 	server, address := serve(t, c, nil, Options{Control: &Control{Scenario: s, Clock: emu.WallClock, Apply: changes.Apply}})
 	over := make(chan *emu.Result, 1)
 	go func() {
-		result, err := emu.Run(ctx, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff, Changes: &changes,
+		result, err := emu.Run(ctx, s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff, Changes: &changes,
 			Observe: []observe.Request{{Observer: NewObserver(c, server.Show), Every: Every}}})
 		if err != nil {
 			t.Error(err)

@@ -37,7 +37,7 @@ func TestTargetBeforeFeedback(t *testing.T) {
 	c := NewScene(s, f)
 	var running []*Moment
 	observer, ended := NewObserver(c, func(m *Moment) { running = append(running, m) }), make(chan struct{})
-	o := emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Every: 10 * time.Millisecond, Observer: observe.Func(func(s *observe.Snapshot) {
+	o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Every: 10 * time.Millisecond, Observer: observe.Func(func(s *observe.Snapshot) {
 		observer.Observe(s)
 		if s.Last {
 			close(ended)

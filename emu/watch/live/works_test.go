@@ -28,7 +28,7 @@ workload:
   - {name: web, over: "h[1-8]", size: hadoop, load: 0.4, open: 2}
   - {name: sum, over: "h[1-8]", collective: all-reduce, size: 1MB, count: 30}
 `)
-	c, moments := shown(t, s, emu.Options{Clock: emu.VirtualClock})
+	c, moments := shown(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	last := moments[len(moments)-1].Works
 	if len(c.Works) != 2 || c.Works[0].Collective || !c.Works[1].Collective || len(last) != 2 {
 		t.Fatalf("%+v: %+v", c.Works, last)

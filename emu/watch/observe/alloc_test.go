@@ -26,7 +26,7 @@ func TestAllocsOfASample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := NewHub(Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: []Request{{Observer: Func(func(*Snapshot) {}), Every: time.Hour, Events: []trace.Kind{trace.Arrive}}}})
+	h := NewHub(Run{Fabric: f, Collector: c, Settings: mode.Settings{Clock: mode.VirtualClock}, Requests: []Request{{Observer: Func(func(*Snapshot) {}), Every: time.Hour, Events: []trace.Kind{trace.Arrive}}}})
 	batch := trace.NewBatch(1, c, h)
 	made, err := assemble.New(f, assemble.Schemes{}, batch)
 	if err != nil {

@@ -111,7 +111,7 @@ func (c *Changes) running() (*Hub, error) {
 		return nil, errs.Errorf("no active run could be changed")
 	case h.run.Clock == mode.VirtualClock:
 		return nil, errs.Errorf("a run on the virtual clock cannot be changed: write the event into the scenario")
-	case h.run.Elsewhere:
+	case h.run.Apart():
 		return nil,
 			errs.Errorf("a run whose nodes are separate processes cannot be changed: write the event into the scenario, or use one process")
 	}

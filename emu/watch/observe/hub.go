@@ -29,10 +29,9 @@ import (
 type Run struct {
 	Fabric    *fabric.Fabric
 	Collector *metrics.Collector
-	Clock     mode.Clock
-	Elsewhere bool // the nodes live in other processes
-	Requests  []Request
-	Changes   *Changes // may be nil
+	mode.Settings
+	Requests []Request
+	Changes  *Changes // may be nil
 }
 
 // Hub shows a run to its observers. It is the drive.Visitor of the run, and a trace.Sink. The loop
@@ -215,7 +214,7 @@ func (h *Hub) take(now unit.Time, wall int64, t *pace.Record, found []deadlock.D
 func (h *Hub) ask(now unit.Time) {
 	h.state = now
 	h.sample.holds, h.sample.cut = h.sample.holds[:0], false
-	if h.run.Elsewhere {
+	if h.run.Apart() {
 		return
 	}
 	for i, m := range h.nodes {
@@ -388,17 +387,14 @@ func (h *Hub) snapshot() *shared {
 	h.number++
 	s.Snapshot = Snapshot{
 		Number: h.number, Last: h.last, Now: from.now, End: unit.Time(f.Scenario.Model.Duration),
-		Wall:  time.Duration(from.wall),
-		Clock: h.run.Clock, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
+		Wall:     time.Duration(from.wall),
+		Settings: h.run.Settings, Fabric: f, Scenario: h.Scenario(), Figures: s.Figures,
 		Stalls: s.Stalls[:0], Checks: s.Checks[:0],
-		ByPaths: h.run.Elsewhere, Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
+		ByPaths: h.run.Apart(), Cut: from.cut, Deadlocks: from.deadlocks, Silent: from.silent,
 		Adapters:     append(s.Adapters[:0], from.adapters...),
 		EventsMissed: from.missed, first: h.first,
 	}
 	s.users.Store(1)
-	if s.Clock == mode.WallClock {
-		s.Dilation = f.Scenario.Wall.Dilation
-	}
 	h.mirror.View(s.Figures, h.state)
 	s.Ports, s.Flows, s.Storms = s.Figures.Ports, s.Figures.Flows, s.Figures.Storms()
 	s.Figures.Outside = s.Figures.Outside[:0]

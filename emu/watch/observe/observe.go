@@ -76,8 +76,7 @@ type Snapshot struct {
 
 	Now, End unit.Time     // model time
 	Wall     time.Duration // since the start of the run
-	Clock    mode.Clock
-	Dilation int64              // wall clock
+	mode.Settings
 	Fabric   *fabric.Fabric     // as it was laid out
 	Scenario *scenario.Scenario // with the events that have come while it runs
 

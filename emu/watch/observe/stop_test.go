@@ -34,7 +34,7 @@ func TestWhoIsStillBusy(t *testing.T) {
 		for range 20 {
 			requests = append(requests, Request{Name: "one that has seen it", Observer: Func(func(*Snapshot) {}), Every: time.Hour})
 		}
-		h := NewHub(Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: requests})
+		h := NewHub(Run{Fabric: f, Collector: c, Settings: mode.Settings{Clock: mode.VirtualClock}, Requests: requests})
 		batch := trace.NewBatch(1, c, h)
 		made, err := assemble.New(f, assemble.Schemes{}, batch)
 		if err != nil {

@@ -45,7 +45,7 @@ func shown(t *testing.T, s *scenario.Scenario, o observe.Observer) *metrics.Coll
 		defer close(ended)
 		o.Observe(s)
 	})
-	h := observe.NewHub(observe.Run{Fabric: f, Collector: c, Clock: mode.VirtualClock, Requests: []observe.Request{{Observer: end, Every: time.Hour}}})
+	h := observe.NewHub(observe.Run{Fabric: f, Collector: c, Settings: mode.Settings{Clock: mode.VirtualClock}, Requests: []observe.Request{{Observer: end, Every: time.Hour}}})
 	events := trace.NewBatch(1, c, h)
 	made, err := assemble.New(f, assemble.Schemes{}, events)
 	if err != nil {

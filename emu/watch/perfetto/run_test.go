@@ -41,10 +41,10 @@ func TestTracesOfRuns(t *testing.T) {
 		options                       emu.Options
 		sets                          []string
 	}{
-		{"InfiniBand", "hpl2002/fig3b", "victim", "no-credit", emu.Options{Clock: emu.VirtualClock},
+		{"InfiniBand", "hpl2002/fig3b", "victim", "no-credit", emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}},
 			[]string{"model.duration=3ms", "flows.victim.start=1ms", "flows.victim.stop=2ms"}},
-		{"Ethernet", "ethernet/pause-hol", "victim", "paused", emu.Options{Clock: emu.VirtualClock}, []string{"model.duration=3ms"}},
-		{"the wall clock", "hpl2002/fig3b", "", "", emu.Options{Link: emu.Pipe, Timing: emu.ActualTiming, Verify: emu.VerifyOff},
+		{"Ethernet", "ethernet/pause-hol", "victim", "paused", emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}, []string{"model.duration=3ms"}},
+		{"the wall clock", "hpl2002/fig3b", "", "", emu.Options{Settings: emu.Settings{Link: emu.Pipe, Timing: emu.ActualTiming}, Verify: emu.VerifyOff},
 			[]string{"model.duration=1ms", "flows.victim.start=0ms", "flows.victim.stop=1ms", "wall.dilation=500"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ events:
 	} {
 		var b bytes.Buffer
 		s := runtest.Load(t, text)
-		if _, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock, Trace: &emu.Trace{To: &b, From: c.from, Until: c.until}}); err != nil {
+		if _, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Trace: &emu.Trace{To: &b, From: c.from, Until: c.until}}); err != nil {
 			t.Fatal(err)
 		}
 		var got []string

@@ -726,7 +726,7 @@ faults:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := emu.Run(t.Context(), sc, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{
+	r, err := emu.Run(t.Context(), sc, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{
 		Observer: observe.Func(func(now *observe.Snapshot) {
 			if now.Last {
 				s.Observe(now.Figures)

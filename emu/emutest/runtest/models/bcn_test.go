@@ -58,7 +58,7 @@ func TestModelBCNHoldsTheQueue(t *testing.T) {
 		"no messages": {[]string{"defaults.switch.marking.lost=100"}, [2]float64{200000, 2e6}, [2]float64{0.98, 1.001}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := emu.Run(context.Background(), bcnScenario(t, c.sets...), emu.Options{Clock: emu.VirtualClock, Codec: true})
+			r, err := emu.Run(context.Background(), bcnScenario(t, c.sets...), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestModelBCNTagsAreProvedRight(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := bcnScenario(t, "model.duration=10ms", "defaults.switch.marking.severe=true", "defaults.switch.marking.qsc=48KB", "defaults.flow.control.drift-time=50us")
-		if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+		if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
 			t.Fatal(err)
 		}
 		sum, err := dump.Dump(&out, dump.Options{Check: true, Quiet: true}, &b)

@@ -231,7 +231,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 		t.Run(kind.name, func(t *testing.T) {
 			s := runtest.Load(t, kind.yaml)
 			events := &starts{flow: fabric.FirstQP}
-			source, sink, want := carry(t, s, n, kind.longest, emu.Options{Clock: emu.VirtualClock, Sink: events})
+			source, sink, want := carry(t, s, n, kind.longest, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: events})
 			source.same(t, sink)
 			if !slices.Equal(source.taken, events.at) {
 				t.Errorf("bodies were taken at %v,\nand packets left at %v", source.taken, events.at)
@@ -243,7 +243,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 				t.Errorf("%+v %+v", want.Violations, want.Losses)
 			}
 			missing := netns.Missing()
-			for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe}, {}, {Link: emu.Veth}} {
+			for _, o := range []emu.Options{{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}}, {Settings: emu.Settings{Link: emu.Pipe}}, {}, {Settings: emu.Settings{Link: emu.Veth}}} {
 				if o.Link == emu.Veth && missing != nil {
 					continue
 				}
@@ -255,7 +255,7 @@ func TestModelBodiesComeThrough(t *testing.T) {
 				}
 			}
 			// In measured time it is not known how far it gets, or what a busy machine loses.
-			source, sink, _ = carry(t, s, n, kind.longest, emu.Options{Timing: emu.ActualTiming})
+			source, sink, _ = carry(t, s, n, kind.longest, emu.Options{Settings: emu.Settings{Timing: emu.ActualTiming}})
 			source.inOrder(t, sink)
 			if missing != nil {
 				t.Skipf("not over veth pairs: %v", missing)
@@ -277,7 +277,7 @@ func TestModelBodiesAreSentAgain(t *testing.T) {
 	} {
 		s := runtest.Load(t, yaml)
 		lost := &starts{flow: fabric.FirstQP}
-		source, sink, r := carry(t, s, 200, 1496, emu.Options{Clock: emu.VirtualClock, Sink: lost})
+		source, sink, r := carry(t, s, 200, 1496, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: lost})
 		source.same(t, sink)
 		if lost.again == 0 || r.Verdict.Violations > 0 {
 			t.Errorf("fabric %d: %d packets were sent again; %+v", i, lost.again, r.Violations)
@@ -370,7 +370,7 @@ flows: [{name: there, from: s, to: guest}, {name: back, from: guest, to: s}]
 	const frame = wire.EthernetHeaderSize - 4 + 84 + wire.FCSSize + wire.LinkOverhead // without a tag
 	trip := 4*(10_000_000_000*unit.BitPerSecond).Serialise(frame) + 4*500*unit.Nanosecond + 2*unit.Nanosecond
 	var digest string
-	for _, o := range []emu.Options{{Clock: emu.VirtualClock, Codec: true}, {Link: emu.Pipe, Verify: emu.VerifyOff}} {
+	for _, o := range []emu.Options{{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}}, {Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff}} {
 		p, a := &pinger{left: pings}, &answerer{}
 		o.Schemes = emu.Schemes{
 			BodySource: func(f *fabric.Flow) node.BodySource {
@@ -419,7 +419,7 @@ func TestModelBodiesInACapture(t *testing.T) {
 			var captured [2]bytes.Buffer // frames that are whole, and cut
 			for i, snap := range []int{0, capture.HeaderSnap} {
 				var sink *inbox
-				o := emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &captured[i], Snap: snap, Filter: []string{"trunk", "bodies"}}}
+				o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &captured[i], Snap: snap, Filter: []string{"trunk", "bodies"}}}
 				source, sink, _ = carry(t, runtest.Load(t, kind.yaml), 100, kind.longest, o)
 				source.same(t, sink)
 				var out strings.Builder

@@ -22,7 +22,7 @@ func TestModelFaultsInCaptures(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	for _, o := range map[string]emu.Options{
-		"virtual": {Clock: emu.VirtualClock}, "wall": {Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOff},
+		"virtual": {Settings: emu.Settings{Clock: emu.VirtualClock}}, "wall": {Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}, Verify: emu.VerifyOff},
 	} {
 		var file bytes.Buffer
 		o.Capture = &emu.Capture{To: &file, Snap: 64}

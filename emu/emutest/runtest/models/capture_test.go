@@ -51,8 +51,8 @@ func TestModelBodiesStayWithTheirFrames(t *testing.T) {
 		yaml := fmt.Sprintf(twoKinds, i+1, kind.link, kind.flow, kind.swtch, 4*between(16, 100), between(1, 20000),
 			4*between(200, 500), between(1, 20000), between(20, 200))
 		for clock, o := range map[string]emu.Options{
-			"virtual": {Clock: emu.VirtualClock, Codec: i%2 == 0},
-			"wall":    {Clock: emu.WallClock, Link: emu.Pipe, Verify: emu.VerifyOff},
+			"virtual": {Settings: emu.Settings{Clock: emu.VirtualClock, Codec: i%2 == 0}},
+			"wall":    {Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}, Verify: emu.VerifyOff},
 		} {
 			t.Run(fmt.Sprintf("%s, %d, %s", kind.name, i+1, clock), func(t *testing.T) {
 				s := runtest.Load(t, yaml)

@@ -33,7 +33,7 @@ func TestModelCCA(t *testing.T) {
 	load := func(sets ...string) (*emu.Result, *logged) {
 		var l logged
 		all := append([]string{"model.duration=10ms"}, sets...)
-		r, err := emu.Run(context.Background(), runtest.Load(t, runtest.Text(t, "cca/levels"), runtest.Sets(t, all...)...), emu.Options{Clock: emu.VirtualClock, Codec: true, Sink: &l})
+		r, err := emu.Run(context.Background(), runtest.Load(t, runtest.Text(t, "cca/levels"), runtest.Sets(t, all...)...), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}, Sink: &l})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestModelCCAFromEvents(t *testing.T) {
 		text, _, _ := strings.Cut(runtest.Text(t, "cca/incast"), "events: []")
 		all := append([]string{"model.duration=30ms"}, sets...)
 		s := runtest.Load(t, text+"events:"+events+"\nmeasure: {window: 1ms}\n", runtest.Sets(t, all...)...)
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestModelCCASharedIsNotRecorded(t *testing.T) {
 	}
 	s := runtest.Load(t, runtest.Text(t, "cca/levels"), runtest.Sets(t, "model.duration=1ms", "defaults.flow.control.port-control=sl")...)
 	var b strings.Builder
-	_, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Recordings: map[string]io.Writer{"hot": &b}})
+	_, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Recordings: map[string]io.Writer{"hot": &b}})
 	if err == nil || !strings.Contains(err.Error(), "control.port-control") {
 		t.Errorf("%v", err)
 	}

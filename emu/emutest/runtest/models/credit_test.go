@@ -40,7 +40,7 @@ expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 
 				t.Fatalf("%v: %v", w, err)
 			}
 		}
-		result, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		result, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestCountersOfCredits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ links:
 // stands runs a scenario, and reports whether outputs come to wait for one another in a cycle.
 func stands(t *testing.T, s *scenario.Scenario) bool {
 	t.Helper()
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestModelRingOfSwitchesDeadlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
-	r, err := emu.Run(context.Background(), ring(t, 2), emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), ring(t, 2), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestModelRingOfShortFlowsGoesOn(t *testing.T) {
 	}
 	s := ring(t, 1)
 	s.Model.Duration = 10 * unit.Millisecond
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

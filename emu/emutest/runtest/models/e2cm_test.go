@@ -46,7 +46,7 @@ func TestModelE2CMHoldsTheQueue(t *testing.T) {
 		"lost":        {"defaults.flow.control.lost-probes=20"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := emu.Run(context.Background(), e2cmScenario(t, sets...), emu.Options{Clock: emu.VirtualClock, Codec: true})
+			r, err := emu.Run(context.Background(), e2cmScenario(t, sets...), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestModelE2CMProbesAreProvedRight(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		var b, out bytes.Buffer
 		s := e2cmScenario(t, "model.duration=40ms", "defaults.flow.control.probe-interval=15KB")
-		if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+		if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
 			t.Fatal(err)
 		}
 		sum, err := dump.Dump(&out, dump.Options{Check: true, Quiet: true}, &b)

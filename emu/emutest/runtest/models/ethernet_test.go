@@ -58,7 +58,7 @@ func logOf(t testing.TB, s *scenario.Scenario, o emu.Options) (*emu.Result, stri
 
 func onVirtualClock(t *testing.T, s *scenario.Scenario) *emu.Result {
 	t.Helper()
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestEthernetLogOnTheWallClockIsThatOfTheVirtualClock(t *testing.T) {
 	} {
 		t.Run(strings.TrimPrefix(name, "ethernet/"), func(t *testing.T) {
 			s := ofEthernet(t, name, "model.duration="+duration, "wall.dilation=100")
-			want, virtual := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
+			want, virtual := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 			got, wall := logOf(t, s, emu.Options{})
 			if virtual != wall {
 				t.Errorf("the logs differ: %s", runtest.FirstDifference(virtual, wall))

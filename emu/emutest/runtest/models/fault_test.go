@@ -39,7 +39,7 @@ func faulted(t *testing.T, text string, faults ...string) (*emu.Result, map[stri
 	if len(faults) > 0 {
 		text += "faults:\n  - " + strings.Join(faults, "\n  - ") + "\n"
 	}
-	r, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ flows: [{name: one, from: A, to: C}, {name: two, from: B, to: C}]
 	queue := func(fault string) (bytes, busy float64) {
 		x := &lossAt{}
 		s := runtest.Load(t, text+"faults:\n  - "+fault+"\n")
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: x})
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: x})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestModelHalfOfTheMemory(t *testing.T) {
 			text := strings.NewReplacer("flow-control: pfc", "flow-control: "+tc.control,
 				"200KB per port", "200KB per port, sharing: "+tc.sharing).Replace(fmt.Sprintf(star, "3ms"))
 			x := &fullest{from: unit.Time(1200 * unit.Microsecond), to: unit.Time(2 * unit.Millisecond)}
-			r, err := emu.Run(context.Background(), runtest.Load(t, text+"faults: ["+fault+"]\n"), emu.Options{Clock: emu.VirtualClock, Sink: x})
+			r, err := emu.Run(context.Background(), runtest.Load(t, text+"faults: ["+fault+"]\n"), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: x})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -41,15 +41,15 @@ func TestModelTelemetryOnBothClocks(t *testing.T) {
 	}
 	for _, control := range []string{"{algorithm: hpcc, base-rtt: 6us}", "{algorithm: hpcc, base-rtt: 6us, exact: true}", "{algorithm: dcqcn-window, base-rtt: 6us}"} {
 		s := telemetric(t, control)
-		r, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
-		_, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+		r, values := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+		_, bytes := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 		if values != bytes {
 			t.Errorf("%s: through their bytes frames are others: %s", control, runtest.FirstDifference(values, bytes))
 		}
 		if u := runtest.Over(t, r.Metrics, "hot.T-b.utilisation", 0.05, 0.3); u < 0.85 || strings.Contains(control, "hpcc") && u > 0.97 {
 			t.Errorf("%s: the link is used for %v", control, u)
 		}
-		w, wall := logOf(t, s, emu.Options{Clock: emu.WallClock})
+		w, wall := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.WallClock}})
 		if wall != values {
 			t.Errorf("%s: %s", control, runtest.FirstDifference(values, wall))
 		}
@@ -76,7 +76,7 @@ endpoints: [a, b]
 links: [a - S1, S1 - S2, S2 - S3, S3 - S4, S4 - S5, S5 - b]
 flows: [{name: f, from: a, to: b}]
 `)
-	r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+	r, log := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 	if _, n := r.Metrics.View().Violations(); n > 0 || strings.Contains(log, `"refuse"`) {
 		t.Errorf("five hops: %d violations, or telemetry is refused", n)
 	}
@@ -118,7 +118,7 @@ flows: [{name: f, from: a, to: b}]
 		more  string
 		turns bool
 	}{{"", false}, {"faults: [{at: 90us, link: short, from: S3, stuck: 20us}]\nevents: [{at: 110us, link: short, state: down}]\n", true}} {
-		r, log := logOf(t, runtest.Load(t, text+c.more), emu.Options{Clock: emu.VirtualClock, Codec: true})
+		r, log := logOf(t, runtest.Load(t, text+c.more), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 		refused := runtest.Over(t, r.Metrics, "f.refused", 0, 0.6)
 		if told := strings.Count(log, `"too-many-hops"`); int(refused) != told || (told > 0) != c.turns {
 			t.Errorf("%q: %v are counted, %d are in the log", c.more, refused, told)

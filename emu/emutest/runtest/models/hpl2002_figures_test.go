@@ -32,7 +32,7 @@ func means(t *testing.T, open func(seed int) (*scenario.Scenario, error), expres
 				t.Error(err)
 				return
 			}
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+			r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 			if err != nil {
 				t.Error(err)
 				return

@@ -41,7 +41,7 @@ func TestModelNotificationsReachTheirSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := qcnScenario(t, "unit-step", append(sets, "model.duration=40ms", "measure.window=2ms")...)
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+			r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestModelQCNKeepsSourcesFromBeingPaused(t *testing.T) {
 	var paused [2]float64
 	for i, algorithm := range []string{"qcn", "fixed"} {
 		s := qcnScenario(t, "unit-step", "model.duration=100ms", "defaults.flow.control.algorithm="+algorithm)
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func shortRun(t *testing.T, name, dilation string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.WallClock, Verify: emu.VerifyOn})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.WallClock}, Verify: emu.VerifyOn})
 	if err != nil {
 		t.Fatal(err)
 	}

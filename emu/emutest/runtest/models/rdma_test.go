@@ -178,7 +178,7 @@ func TestModelVerbsUnderDCQCN(t *testing.T) {
 	}
 	names := []string{"data.s1.rate", "data.s2.rate", "root.S-r.queue", "root.S-r.utilisation"}
 	model := runtest.Load(t, strings.NewReplacer("DURATION", "100ms", "PACKET", "1024B, transport: {kind: rocev2, window: 64}", "CONTROL", "{algorithm: dcqcn}", "GUEST", "", "BACK", "").Replace(incast))
-	r, err := emu.Run(t.Context(), model, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(t.Context(), model, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

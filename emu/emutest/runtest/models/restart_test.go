@@ -19,7 +19,7 @@ func TestModelRestart(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	s := runtest.Restarting(t, "160ms", "80001us")
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
 		{At: 80 * unit.Millisecond, Link: "trunk", State: "down"},
 		{At: 81 * unit.Millisecond, Link: "trunk", State: "up"},
 	}
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestModelEachFlowRecoversFromARestart(t *testing.T) {
 	}
 	s := runtest.Restarting(t, "160ms", "80001us", "defaults.switch.marking.scheme=none", "defaults.flow.control.algorithm=fixed",
 		"flows.local.start=0us + 100us", "flows.remote.start=1ms + 100us", "flows.victim.start=2ms")
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func TestRetryBelowFlowControl(t *testing.T) {
 		t.Run(c.control, func(t *testing.T) {
 			s := runtest.Load(t, fmt.Sprintf(retried, c.control, c.kind, c.more))
 			var log strings.Builder
-			r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Events: &log})
+			r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Events: &log})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ endpoints: ["a[1-2]", "b[1-2]"]
 links: ["a[1-2] - S", "b[1-2] - S"]
 flows: [{name: f, from: "a[1-2]", to: "b[1-2]"}, {name: g, from: "b[1-2]", to: "a[1-2]"}]
 `)
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}); err != nil {
 		t.Fatal(err)
 	}
 }

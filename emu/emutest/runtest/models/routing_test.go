@@ -35,7 +35,7 @@ func TestModelEqualCostPathsCarryBoth(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	for _, family := range []string{"ethernet", "infiniband"} {
-		r, _ := logOf(t, runtest.Load(t, clos(family, "ecmp", "")), emu.Options{Clock: emu.VirtualClock})
+		r, _ := logOf(t, runtest.Load(t, clos(family, "ecmp", "")), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		for _, link := range []string{"left-s1", "left-s2", "s1-right", "s2-right"} {
 			if u := runtest.Over(t, r.Metrics, link+".utilisation", 1, 3); u < 0.3 {
 				t.Errorf("%s: %s has %v", family, link, u)
@@ -47,7 +47,7 @@ func TestModelEqualCostPathsCarryBoth(t *testing.T) {
 		if told := runtest.Over(t, r.Metrics, "one.notifications", 0, 3); family == "ethernet" && told == 0 {
 			t.Error("no source was notified")
 		}
-		single, _ := logOf(t, runtest.Load(t, clos(family, "shortest", "")), emu.Options{Clock: emu.VirtualClock})
+		single, _ := logOf(t, runtest.Load(t, clos(family, "shortest", "")), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if u := runtest.Over(t, single.Metrics, "left-s2.utilisation", 1, 3); u != 0 {
 			t.Errorf("%s: the second spine has %v without ecmp", family, u)
 		}
@@ -95,8 +95,8 @@ func TestModelRoutingOnTheWallClock(t *testing.T) {
 	events := "events: [{at: 500us, link: left - s1, state: down}, {at: 1500us, link: left - s1, state: up}, {at: 1700us, switch: s2, restart: 300us}]\n"
 	for _, family := range []string{"ethernet", "infiniband"} {
 		s := runtest.Load(t, clos(family, "{paths: ecmp, recompute: 100us}", events))
-		virtual, want := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
-		wall, got := logOf(t, s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff})
+		virtual, want := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+		wall, got := logOf(t, s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff})
 		if virtual.Digest != wall.Digest || want != got {
 			t.Errorf("%s: the logs differ", family)
 		}
@@ -120,7 +120,7 @@ func TestModelWhatWaitsTakesTheNewWay(t *testing.T) {
 	}
 	for _, family := range []string{"ethernet", "infiniband"} {
 		yaml := strings.Replace(clos(family, "{recompute: 300us}", "events: [{at: 1ms, link: left - s1, state: down}]\n"), "timeout: 200us, ", "", 1)
-		r, _ := logOf(t, runtest.Load(t, yaml), emu.Options{Clock: emu.VirtualClock})
+		r, _ := logOf(t, runtest.Load(t, yaml), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if got := runtest.Over(t, r.Metrics, "there.rate", 1.2, 1.3); got > 0 {
 			t.Errorf("%s: %v arrives before there are routes", family, got)
 		}
@@ -148,8 +148,8 @@ func TestModelNoOtherWay(t *testing.T) {
 	}
 	yaml1 := strings.Replace(yaml("{recompute: 100us}"), "right - r1", "r1 - right", -1)
 	yaml2 := strings.Replace(yaml("shortest"), "right - r1", "r1 - right", -1)
-	_, with := logOf(t, runtest.Load(t, yaml1), emu.Options{Clock: emu.VirtualClock})
-	_, without := logOf(t, runtest.Load(t, yaml2), emu.Options{Clock: emu.VirtualClock})
+	_, with := logOf(t, runtest.Load(t, yaml1), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+	_, without := logOf(t, runtest.Load(t, yaml2), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if with != without {
 		t.Error("the logs differ")
 	}

@@ -34,7 +34,7 @@ func TestModelQueuesFollowTheWatermarks(t *testing.T) {
 			high     int64
 		}{{1300, 2000, 50_000}, {2300, 3000, 100_000}, {3300, 4000, 30_000}} {
 			x := &fullest{from: unit.Time(want.from * unit.Microsecond), to: unit.Time(want.to * unit.Microsecond)}
-			r, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Clock: emu.VirtualClock, Sink: x})
+			r, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: x})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestModelWatermarksOutlastARestart(t *testing.T) {
 	}
 	x := &fullest{from: unit.Time(2 * unit.Millisecond), to: unit.Time(3 * unit.Millisecond)}
 	text := fmt.Sprintf(star, "3ms") + "events: [{at: 500us, switch: S, high: 50KB}, {at: 1ms, switch: S, restart: 100us}]\n"
-	if _, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Clock: emu.VirtualClock, Sink: x}); err != nil {
+	if _, err := emu.Run(context.Background(), runtest.Load(t, text), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: x}); err != nil {
 		t.Fatal(err)
 	}
 	if x.most < 50_000 || x.most > 54_000 {

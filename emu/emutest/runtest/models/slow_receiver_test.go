@@ -30,7 +30,7 @@ events: [%s]
 	}
 	const up = "{at: 4ms, endpoint: slow, service: unlimited}"
 	for _, s := range []string{yaml("250MB/s", up), yaml("unlimited", "{at: 1ms, endpoint: slow, service: 250MB/s}, "+up)} {
-		r, log := logOf(t, runtest.Load(t, s), emu.Options{Clock: emu.VirtualClock})
+		r, log := logOf(t, runtest.Load(t, s), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if u := runtest.Over(t, r.Metrics, "B-slow.utilisation", 2, 4); u < 0.24 || u > 0.26 {
 			t.Errorf("the link carries %v of what it could, want 0.25", u)
 		}
@@ -46,14 +46,14 @@ events: [%s]
 		if r.Verdict.Violations > 0 || len(r.Losses) > 0 {
 			t.Errorf("%+v %+v", r.Violations, r.Losses)
 		}
-		if _, wall := logOf(t, runtest.Load(t, s), emu.Options{Link: emu.Pipe, Verify: emu.VerifyOff}); wall != log {
+		if _, wall := logOf(t, runtest.Load(t, s), emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff}); wall != log {
 			t.Error("the log on the wall clock is another")
 		}
 	}
 	// Without a limit nothing changes.
 	never := yaml("unlimited", up)
-	_, with := logOf(t, runtest.Load(t, never), emu.Options{Clock: emu.VirtualClock})
-	_, without := logOf(t, runtest.Load(t, strings.Replace(never, up, "", 1)), emu.Options{Clock: emu.VirtualClock})
+	_, with := logOf(t, runtest.Load(t, never), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+	_, without := logOf(t, runtest.Load(t, strings.Replace(never, up, "", 1)), emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if lines := strings.Count(with, "\n") - strings.Count(without, "\n"); lines != 1 {
 		t.Errorf("an event that says what is so already makes %d lines of difference", lines)
 	}

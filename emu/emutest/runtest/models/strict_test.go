@@ -37,7 +37,7 @@ expect:
   - {id: high, claim: x, metric: high.utilisation, during: [2ms, 4ms], low: 0, high: 2, why: y}
   - {id: low, claim: x, metric: low.utilisation, during: [2ms, 4ms], low: 0, high: 2, why: y}
 `)
-		r, err := emu.Run(t.Context(), s, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}

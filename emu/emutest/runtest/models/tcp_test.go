@@ -45,7 +45,7 @@ func TestModelTCPOverAFabricThatDrops(t *testing.T) {
 	}
 	for _, recovery := range []string{"reno", "newreno", "sack"} {
 		s := streams(t, "recovery: "+recovery, "flow-control: none", "memory: 200KB, sharing: pooled, output-limit: 20KB, lossless: []")
-		r, log := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
+		r, log := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		c := r.Metrics
 		if _, n := c.View().Violations(); n > 0 {
 			t.Errorf("%s: %d violations", recovery, n)
@@ -161,12 +161,12 @@ func TestModelTCPOnBothClocks(t *testing.T) {
 			marking += ", marking: {scheme: ecn, min: 10KB, max: 10KB, at: enqueue}"
 		}
 		s := streams(t, "recovery: "+recovery, "flow-control: none", marking, "model.duration=300ms", "wall.dilation=3")
-		_, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
-		_, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+		_, values := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+		_, bytes := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 		if values != bytes {
 			t.Errorf("%s: through their bytes frames are others: %s", recovery, runtest.FirstDifference(values, bytes))
 		}
-		r, wall := logOf(t, s, emu.Options{Clock: emu.WallClock})
+		r, wall := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.WallClock}})
 		if wall != values {
 			t.Errorf("%s: %s", recovery, runtest.FirstDifference(values, wall))
 		}
@@ -199,8 +199,8 @@ func TestModelTCPUnderARateLimiter(t *testing.T) {
 		}
 		more := append([]string{"memory: 1MB per port, marking: {scheme: " + c.scheme + "}"}, sets...)
 		s := streams(t, "recovery: newreno, receive-window: 64KB", "flow-control: pause", more...)
-		_, values := logOf(t, s, emu.Options{Clock: emu.VirtualClock})
-		r, bytes := logOf(t, s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+		_, values := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+		r, bytes := logOf(t, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 		if values != bytes {
 			t.Errorf("%s: through their bytes frames are others: %s", c.algorithm, runtest.FirstDifference(values, bytes))
 		}

@@ -25,7 +25,7 @@ import (
 func runWorkload(t *testing.T, text string, codec bool, sets ...string) *emu.Result {
 	t.Helper()
 	s := runtest.Load(t, text, runtest.Sets(t, sets...)...)
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: codec})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: codec}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func runGoal(t *testing.T, ranksOf int, program string, sets ...string) *emu.Res
 	}
 	text := strings.Replace(fmt.Sprintf(ranks, ranksOf), "collective: all-reduce, size: 4MB, count: 3, compute: 50us", "goal: "+file, 1)
 	s := runtest.Load(t, text, runtest.Sets(t, sets...)...)
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -596,7 +596,7 @@ func TestModelWorkloadIsObserved(t *testing.T) {
 			ended <- slices.Clone(x.Checks)
 		}
 	})
-	r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Observe: []observe.Request{{Observer: watch, Every: 10 * time.Millisecond}}})
+	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch, Every: 10 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -677,7 +677,7 @@ func TestModelSizeOfResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		r, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock})
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ func examine(text string, longer ...scenario.Set) (wrong []string, w *witness, e
 		return nil, nil, err
 	}
 	w = newWitness(f)
-	out, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Sink: w, NewStack: netstack.New})
+	out, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: w, NewStack: netstack.New})
 	if err != nil {
 		return []string{"error: " + err.Error()}, w, nil
 	}
@@ -94,7 +94,7 @@ func compare(text string) (wrong []string) {
 		}
 		return out
 	}
-	out := run("bytes", s, emu.Options{Clock: emu.VirtualClock, Codec: true})
+	out := run("bytes", s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: true}})
 	if out == nil {
 		return wrong
 	}
@@ -103,14 +103,14 @@ func compare(text string) (wrong []string) {
 		return []string{"the resolved scenario: error: " + err.Error()}
 	}
 	for what, same := range map[string]*emu.Result{
-		"values":                run("values", s, emu.Options{Clock: emu.VirtualClock}),
-		"the resolved scenario": run("the resolved scenario", again, emu.Options{Clock: emu.VirtualClock}),
+		"values":                run("values", s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}),
+		"the resolved scenario": run("the resolved scenario", again, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}}),
 	} {
 		if same != nil && same.Digest != out.Digest {
 			wrong = append(wrong, what+": the digest is another")
 		}
 	}
-	wall := run("links", s, emu.Options{Link: emu.Pipe, Verify: emu.VerifyOn})
+	wall := run("links", s, emu.Options{Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOn})
 	if wall != nil && wall.Verdict.Verify != "equal" {
 		wrong = append(wrong, fmt.Sprintf("links: the log is %q to that of the virtual clock", wall.Verdict.Verify))
 	}
@@ -127,7 +127,7 @@ func divided(text string) (wrong []string) {
 	const plain, digest, logged = 0, 1, 2
 	run := func(domains, loops, mode int) (figures, sum, log string) {
 		var all, events bytes.Buffer
-		o := emu.Options{Clock: emu.VirtualClock, Domains: domains, Loops: loops, Digest: mode >= digest, NewStack: netstack.New}
+		o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Loops: loops}, Domains: domains, Digest: mode >= digest, NewStack: netstack.New}
 		if mode == logged {
 			o.Events = &events
 		}
@@ -161,8 +161,8 @@ func overruns(text string) (wrong []string, err error) {
 		return nil, err
 	}
 	for what, o := range map[string]emu.Options{
-		"domains": {Clock: emu.VirtualClock, Domains: 4, Loops: 2},
-		"links":   {Link: emu.Pipe, Verify: emu.VerifyOff},
+		"domains": {Settings: emu.Settings{Clock: emu.VirtualClock, Loops: 2}, Domains: 4},
+		"links":   {Settings: emu.Settings{Link: emu.Pipe}, Verify: emu.VerifyOff},
 	} {
 		o.NewStack = netstack.New
 		out, err := emu.Run(context.Background(), s, o)

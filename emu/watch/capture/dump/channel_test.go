@@ -16,7 +16,7 @@ func captured(t *testing.T, name string, both bool, duration string) []byte {
 	t.Helper()
 	s := runtest.Load(t, runtest.Text(t, name), set(t, "model.duration="+duration))
 	var b bytes.Buffer
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

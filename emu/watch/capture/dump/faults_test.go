@@ -61,7 +61,7 @@ func TestLostAndCorruptedFrames(t *testing.T) {
 			var want arrivals
 			var b bytes.Buffer
 			s := runtest.Load(t, c.text)
-			o := emu.Options{Clock: emu.VirtualClock, Sink: &want, Capture: &emu.Capture{To: &b, Both: true}}
+			o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Sink: &want, Capture: &emu.Capture{To: &b, Both: true}}
 			if _, err := emu.Run(context.Background(), s, o); err != nil {
 				t.Fatal(err)
 			}

@@ -42,7 +42,7 @@ func TestModelRunsAreProvedRight(t *testing.T) {
 			var out bytes.Buffer
 			prove := func(both bool) *dump.Summary {
 				var b bytes.Buffer
-				if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
+				if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64, Both: both}}); err != nil {
 					t.Fatal(err)
 				}
 				out.Reset()
@@ -77,7 +77,7 @@ func TestLanesAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b, out bytes.Buffer
-	if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b}}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dump.Dump(&out, dump.Options{}, &b); err != nil {
@@ -126,7 +126,7 @@ events:
 				t.Fatal(err)
 			}
 			var b, out bytes.Buffer
-			if _, err := emu.Run(context.Background(), s, emu.Options{Clock: emu.VirtualClock, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
+			if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
 				t.Fatal(err)
 			}
 			sum, err := dump.Dump(&out, dump.Options{Check: true}, &b)
