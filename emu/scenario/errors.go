@@ -63,8 +63,8 @@ type reports struct {
 	list     []Error
 	warnings []Warning
 	seen     map[message]bool
-	tables   tables // what the scenario chooses from
-	root     *node  // of the tree
+	grammar  grammar // what the tree is read against
+	root     *node   // of the tree
 }
 
 // message identifies a message by its place and its kind. Values are often shared: 20 links inherit

@@ -69,7 +69,8 @@ func ownForms() param.Forms {
 			High: float(traffic.MaxShape)},
 		"switches": {Kind: param.Map,
 			Values: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
-			Form:   &param.Form{Pattern: `^` + rangePattern + `$`}},
+			Form: &param.Form{Pattern: `^` + rangePattern + `$`,
+				Read: func(s string) (any, error) { return parsePattern(s) }}},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
 			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),

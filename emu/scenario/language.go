@@ -1,11 +1,6 @@
 package scenario
 
-import (
-	"cmp"
-
-	"fabemu/emu/base/spelling"
-	"fabemu/wire/param"
-)
+import "fabemu/wire/param"
 
 // Language returns the scenario language, which Load follows. It consists of the tags of
 // Scenario and of the types within it, and of the parameters of schemes.
@@ -62,44 +57,4 @@ func (t tables) forms() param.Forms {
 		"endpoint": object(shared(Endpoint{}, forms)), "flow": object(shared(Flow{}, forms)),
 	}))
 	return forms
-}
-
-// keys lists the keys of an object, the nearest to a misspelt one first.
-func keys(of *param.Struct, word string) string {
-	return someOf(spelling.ByNearness(word, of.Keys()))
-}
-
-// unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
-// object that chooses a scheme has those of its own scheme, as far as that is known.
-func (r *reports) unknown(n *node, of *param.Struct, word string) (near, list string) {
-	t := r.tables.chosen[of]
-	if t == nil {
-		return suggest(of, word), keys(of, word)
-	}
-	own := t.own(n, r.root)
-	if own == nil {
-		return suggest(of, word), keys(of, word)
-	}
-	all := append([]string{t.by}, own.Keys()...)
-	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), someOf(spelling.ByNearness(word, all))
-}
-
-// suggest returns the key of an object nearest to a misspelt one, or nothing.
-func suggest(of *param.Struct, word string) (key string) {
-	for i := range of.Params {
-		for _, w := range of.Params[i].Also {
-			if spelling.Same(w, word) {
-				return of.Params[i].Key
-			}
-		}
-	}
-	if near := spelling.Nearest(word, of.Keys()); near != "" {
-		return near
-	}
-	for i := range of.Params { // other words for it, misspelt
-		if near := spelling.Nearest(word, of.Params[i].Also); near != "" && len(word) > 2 && max(len(near), len(word))-min(len(near), len(word)) < 2 {
-			return of.Params[i].Key
-		}
-	}
-	return ""
 }

@@ -75,7 +75,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	empty := Scenario{Schemes: o.schemes}
 	t := empty.tables()
 	top := t.whole()
-	r.tables, r.root = t, root
+	r.grammar, r.root = t, root
 	if root.kind != mapping {
 		root.want(r, mapping, top)
 		return nil, r.err()

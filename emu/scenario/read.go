@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
-	"fabemu/node/traffic"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -21,7 +20,7 @@ func (r *reports) read(n *node, p *param.Param) {
 	case param.Map:
 		if n.kind == null || n.want(r, mapping, p) {
 			for _, e := range n.entries {
-				if _, err := parsePattern(e.key); err != nil {
+				if _, err := p.Form.Read(e.key); err != nil {
 					r.add(spot{e.at, n.path}, "%v", err)
 				}
 				r.read(e.value, p.Item)
@@ -119,8 +118,8 @@ func (r *reports) readObject(n *node, p *param.Param) {
 		case rest != "" && p.Object.Find(before) != nil:
 			r.add(at, "a space is missing after %q in %q", before+":", key)
 			meant = append(meant, p.Object.Find(before))
-		case p.Object.Find("loss") != nil && noFault(key) != "":
-			r.add(at, "a link has no fault %q: %s", key, noFault(key))
+		case r.grammar.never(p.Object, key) != "":
+			r.add(at, "%s", r.grammar.never(p.Object, key))
 		default:
 			near, list := r.unknown(n, p.Object, key)
 			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
@@ -130,25 +129,13 @@ func (r *reports) readObject(n *node, p *param.Param) {
 	r.missing(n, p.Object, meant)
 }
 
-// elsewhere adds to the message about a wrong word the field next to it that has such a word. Words
-// of schemes are left out: they belong to other schemes.
+// elsewhere adds to the message about a wrong word the field next to it that has such a word.
 func (r *reports) elsewhere(n *node, of *param.Struct, p *param.Param, wrong []Error) {
-	if len(wrong) != 1 || r.tables.chosen[of] != nil || n.text == NoScheme || n.kind != scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
+	if len(wrong) != 1 || n.kind != scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
 		return
 	}
-	for i := range of.Params {
-		q := &of.Params[i]
-		words := q.Words
-		if _, ok := q.Usual().(Sizes); ok {
-			words = traffic.Distributions()
-		}
-		same := func(word string) bool {
-			return spelling.Same(strings.ReplaceAll(word, "-", ""), strings.ReplaceAll(n.text, "-", ""))
-		}
-		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
-			wrong[0].Message += spelling.DidYouMean(q.Key + ": " + words[j])
-			return
-		}
+	if other := r.grammar.elsewhere(of, p, n.text); other != "" {
+		wrong[0].Message += spelling.DidYouMean(other)
 	}
 }
 

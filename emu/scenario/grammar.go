@@ -1,0 +1,101 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu/base/spelling"
+	"fabemu/node/traffic"
+	"fabemu/wire/param"
+)
+
+// grammar is what a tree is read against, and what it knows about wrong words.
+type grammar interface {
+	// whole returns the language.
+	whole() *param.Param
+	// choice returns the key by which objects with these parameters choose a scheme, empty if they
+	// do not, and the parameters of the scheme that n has chosen in a tree; nil if that is unknown.
+	choice(of *param.Struct, n, root *node) (by string, own *param.Struct)
+	// elsewhere returns a field and its word, "size: web-search", that a wrong word of another field
+	// next to it probably means; empty if there is none.
+	elsewhere(of *param.Struct, p *param.Param, word string) string
+	// never returns why objects with these parameters have no such key; empty if there is no reason.
+	never(of *param.Struct, key string) string
+}
+
+// choice returns what an object has chosen.
+func (t tables) choice(of *param.Struct, n, root *node) (by string, own *param.Struct) {
+	c := t.chosen[of]
+	if c == nil {
+		return "", nil
+	}
+	return c.by, c.own(n, root)
+}
+
+// elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
+// schemes.
+func (t tables) elsewhere(of *param.Struct, p *param.Param, word string) string {
+	if t.chosen[of] != nil || word == NoScheme {
+		return ""
+	}
+	for i := range of.Params {
+		q := &of.Params[i]
+		words := q.Words
+		if _, ok := q.Usual().(Sizes); ok {
+			words = traffic.Distributions()
+		}
+		same := func(other string) bool {
+			return spelling.Same(strings.ReplaceAll(other, "-", ""), strings.ReplaceAll(word, "-", ""))
+		}
+		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
+			return q.Key + ": " + words[j]
+		}
+	}
+	return ""
+}
+
+// never returns why a link cannot have a fault.
+func (t tables) never(of *param.Struct, key string) string {
+	if why := noFault(key); of.Find("loss") != nil && why != "" {
+		return fmt.Sprintf("a link has no fault %q: %s", key, why)
+	}
+	return ""
+}
+
+// keys lists the keys of an object, the nearest to a misspelt one first.
+func keys(of *param.Struct, word string) string {
+	return someOf(spelling.ByNearness(word, of.Keys()))
+}
+
+// unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
+// object that chooses a scheme has those of its own scheme, as far as that is known.
+func (r *reports) unknown(n *node, of *param.Struct, word string) (near, list string) {
+	by, own := r.grammar.choice(of, n, r.root)
+	if own == nil {
+		return suggest(of, word), keys(of, word)
+	}
+	all := append([]string{by}, own.Keys()...)
+	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), someOf(spelling.ByNearness(word, all))
+}
+
+// suggest returns the key of an object nearest to a misspelt one, or nothing.
+func suggest(of *param.Struct, word string) (key string) {
+	for i := range of.Params {
+		for _, w := range of.Params[i].Also {
+			if spelling.Same(w, word) {
+				return of.Params[i].Key
+			}
+		}
+	}
+	if near := spelling.Nearest(word, of.Keys()); near != "" {
+		return near
+	}
+	for i := range of.Params { // other words for it, misspelt
+		if near := spelling.Nearest(word, of.Params[i].Also); near != "" && len(word) > 2 && max(len(near), len(word))-min(len(near), len(word)) < 2 {
+			return of.Params[i].Key
+		}
+	}
+	return ""
+}
