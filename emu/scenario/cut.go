@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/unit"
 )
 
@@ -54,7 +55,7 @@ func (r *resolver) reportLeft() {
 		{r.left.checks, "checks that look further are left out: %s"},
 	} {
 		if len(left.names) > 0 {
-			r.warn(spot{r.cut, "model.duration"}, left.format, someOf(left.names))
+			r.warn(spot{r.cut, "model.duration"}, left.format, spelling.Several(left.names))
 		}
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"fabemu/wire/param"
 )
 
 // Error is a mistake in a scenario.
@@ -59,9 +57,10 @@ func (e *Errors) Error() string {
 // reports collects mistakes while a file is read.
 type reports struct {
 	file     string
+	text     string
 	lines    []string
 	list     []Error
-	warnings []Warning
+	warnings []Error
 	seen     map[message]bool
 	grammar  grammar // what the tree is read against
 	root     *node   // of the tree
@@ -74,24 +73,9 @@ type message struct {
 	format string
 }
 
-func newReports(file, src string) *reports {
-	return &reports{file: file, lines: strings.Split(src, "\n"), seen: map[message]bool{}}
+func newReports(file, text string) *reports {
+	return &reports{file: file, text: text, lines: strings.Split(text, "\n"), seen: map[message]bool{}}
 }
-
-// place is the location of a mistake: in the file, or in a --set.
-type place struct {
-	line, column int
-	set          *Set
-}
-
-// spot is a place and the field there, as in Error.Path.
-type spot struct {
-	at   place
-	path string
-}
-
-// field returns the spot of a field that is missing, or has no place, in the object at s.
-func (s spot) field(key string) spot { return spot{s.at, param.Path(s.path, key)} }
 
 // add reports a mistake at a place.
 func (r *reports) add(at spot, format string, args ...any) {
@@ -103,7 +87,7 @@ func (r *reports) add(at spot, format string, args ...any) {
 // warn reports a value that is probably not intended, at a place.
 func (r *reports) warn(at spot, format string, args ...any) {
 	if r.first(at, format) {
-		r.warnings = append(r.warnings, Warning(r.entry(at, fmt.Sprintf(format, args...))))
+		r.warnings = append(r.warnings, r.entry(at, fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -142,6 +126,12 @@ func (r *reports) err() error {
 	}
 	slices.SortStableFunc(r.list, byPlace)
 	return &Errors{List: r.list}
+}
+
+// sorted returns the warnings, by position.
+func (r *reports) sorted() []Error {
+	slices.SortStableFunc(r.warnings, byPlace)
+	return r.warnings
 }
 
 // byPlace orders by position. Mistakes without a position come last.

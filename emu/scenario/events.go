@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/unit"
 )
 
@@ -125,7 +126,7 @@ func (r *resolver) checkChange(n *node) (of row, ok bool) {
 	default:
 		for _, key := range details() {
 			if n.get(key) != nil && !slices.Contains(of.with, key) {
-				r.add(n.get(key).spot, "%s is a detail of %s, not of %s%s", key, someOf(keysWith(key)), all[0], insteadOf(n, key, all[0]))
+				r.add(n.get(key).spot, "%s is a detail of %s, not of %s%s", key, spelling.Several(keysWith(key)), all[0], insteadOf(n, key, all[0]))
 			}
 		}
 	}

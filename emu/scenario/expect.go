@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"fabemu/emu/base/spelling"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -116,6 +117,6 @@ func (r *resolver) checkMetrics() {
 	}
 	if len(left) > 0 {
 		s.Expect = kept
-		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", someOf(left))
+		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", spelling.Several(left))
 	}
 }

@@ -2,12 +2,8 @@ package scenario
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
-	"strings"
 
 	"fabemu/emu/base/spelling"
-	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )
 
@@ -25,48 +21,19 @@ type grammar interface {
 	never(of *param.Struct, key string) string
 }
 
-// choice returns what an object has chosen.
-func (t tables) choice(of *param.Struct, n, root *node) (by string, own *param.Struct) {
-	c := t.chosen[of]
-	if c == nil {
-		return "", nil
+// begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the
+// keys of earlier versions their present names.
+func (r *reports) begin(root *node, g grammar) (ok bool) {
+	r.grammar, r.root = g, root
+	if ok = root.want(r, mapping, g.whole()); ok {
+		r.rename(root, g.whole())
 	}
-	return c.by, c.own(n, root)
-}
-
-// elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
-// schemes.
-func (t tables) elsewhere(of *param.Struct, p *param.Param, word string) string {
-	if t.chosen[of] != nil || word == NoScheme {
-		return ""
-	}
-	for i := range of.Params {
-		q := &of.Params[i]
-		words := q.Words
-		if _, ok := q.Usual().(Sizes); ok {
-			words = traffic.Distributions()
-		}
-		same := func(other string) bool {
-			return spelling.Same(strings.ReplaceAll(other, "-", ""), strings.ReplaceAll(word, "-", ""))
-		}
-		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
-			return q.Key + ": " + words[j]
-		}
-	}
-	return ""
-}
-
-// never returns why a link cannot have a fault.
-func (t tables) never(of *param.Struct, key string) string {
-	if why := noFault(key); of.Find("loss") != nil && why != "" {
-		return fmt.Sprintf("a link has no fault %q: %s", key, why)
-	}
-	return ""
+	return ok
 }
 
 // keys lists the keys of an object, the nearest to a misspelt one first.
 func keys(of *param.Struct, word string) string {
-	return someOf(spelling.ByNearness(word, of.Keys()))
+	return spelling.Several(spelling.ByNearness(word, of.Keys()))
 }
 
 // unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
@@ -77,7 +44,7 @@ func (r *reports) unknown(n *node, of *param.Struct, word string) (near, list st
 		return suggest(of, word), keys(of, word)
 	}
 	all := append([]string{by}, own.Keys()...)
-	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), someOf(spelling.ByNearness(word, all))
+	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), spelling.Several(spelling.ByNearness(word, all))
 }
 
 // suggest returns the key of an object nearest to a misspelt one, or nothing.

@@ -1,6 +1,14 @@
 package scenario
 
-import "fabemu/wire/param"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fabemu/emu/base/spelling"
+	"fabemu/node/traffic"
+	"fabemu/wire/param"
+)
 
 // Language returns the scenario language, which Load follows. It consists of the tags of
 // Scenario and of the types within it, and of the parameters of schemes.
@@ -57,4 +65,43 @@ func (t tables) forms() param.Forms {
 		"endpoint": object(shared(Endpoint{}, forms)), "flow": object(shared(Flow{}, forms)),
 	}))
 	return forms
+}
+
+// choice returns what an object has chosen.
+func (t tables) choice(of *param.Struct, n, root *node) (by string, own *param.Struct) {
+	c := t.chosen[of]
+	if c == nil {
+		return "", nil
+	}
+	return c.by, c.own(n, root)
+}
+
+// elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
+// schemes.
+func (t tables) elsewhere(of *param.Struct, p *param.Param, word string) string {
+	if t.chosen[of] != nil || word == NoScheme {
+		return ""
+	}
+	for i := range of.Params {
+		q := &of.Params[i]
+		words := q.Words
+		if _, ok := q.Usual().(Sizes); ok {
+			words = traffic.Distributions()
+		}
+		same := func(other string) bool {
+			return spelling.Same(strings.ReplaceAll(other, "-", ""), strings.ReplaceAll(word, "-", ""))
+		}
+		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
+			return q.Key + ": " + words[j]
+		}
+	}
+	return ""
+}
+
+// never returns why a link cannot have a fault.
+func (t tables) never(of *param.Struct, key string) string {
+	if why := noFault(key); of.Find("loss") != nil && why != "" {
+		return fmt.Sprintf("a link has no fault %q: %s", key, why)
+	}
+	return ""
 }

@@ -48,7 +48,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	}
 	text := strings.TrimPrefix(string(src), "\uFEFF") // a byte order mark, which some editors write
 	r := newReports(filepath.ToSlash(name), text)
-	root := r.parse(text)
+	root := r.parse()
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	if root.get("short") != nil && !o.short && len(sets) == 0 {
 		short = root.clone()
 	}
-	res, err := r.load(root, sets, o)
+	res, err := load(r, root, sets, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,41 +64,34 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		return res.scenario(), nil
 	}
 	o.short, o.lint = true, nil
-	if _, err := newReports(r.file, text).load(short, nil, o); err != nil {
+	if _, err := load(newReports(r.file, text), short, nil, o); err != nil {
 		return nil, err
 	}
 	return res.scenario(), nil
 }
 
 // load resolves a parsed tree, which it changes. The scenario is in the resolver.
-func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
+func load(r *reports, root *node, sets []Set, o options) (*resolver, error) {
 	empty := Scenario{Schemes: o.schemes}
 	t := empty.tables()
 	top := t.whole()
-	r.grammar, r.root = t, root
-	if root.kind != mapping {
-		root.want(r, mapping, top)
+	if !r.begin(root, t) {
 		return nil, r.err()
 	}
-	r.rename(root, top)
 	if o.short {
 		if short := root.get("short"); short != nil {
 			r.read(short, top.Object.Find("short"))
 		}
-		r.shorten(root)
+		shorten(r, root)
 	}
 	for _, s := range sets {
-		if s.Value == "" {
-			root.clear(s.Path)
-		} else {
-			r.apply(root, top, s)
-		}
+		r.apply(s)
 	}
-	if r.newer(root) {
+	if newer(r, root) {
 		return nil, r.err()
 	}
 	r.read(root, top)
-	res := &resolver{reports: r, root: root, tables: t, s: empty, metrics: o.metrics,
+	res := &resolver{reports: r, tables: t, s: empty, metrics: o.metrics,
 		nodes: map[string]*nodeRef{}, linkNames: map[string]*node{}}
 	res.checkChoices()
 	res.once()
@@ -125,8 +118,9 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 	if o.lint != nil {
 		res.lint(o.lint)
 	}
-	slices.SortStableFunc(r.warnings, func(a, b Warning) int { return byPlace(Error(a), Error(b)) })
-	s.Warnings = r.warnings
+	for _, w := range r.sorted() {
+		s.Warnings = append(s.Warnings, Warning(w))
+	}
 	s.loaded.programs, s.loaded.manageable = res.programs, res.manageable
 	s.HasShort = root.get("short") != nil && !o.short
 	return res, nil
@@ -134,7 +128,7 @@ func (r *reports) load(root *node, sets []Set, o options) (*resolver, error) {
 
 // newer reports a file in a newer version of the language, in which every other mistake could be
 // none.
-func (r *reports) newer(root *node) bool {
+func newer(r *reports, root *node) bool {
 	n := root.get("language")
 	if n == nil {
 		return false

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -218,15 +217,4 @@ func (r *resolver) named(kind string) (names []string) {
 		names = append(names, namesOf(r.endpoints, func(m **nodeRef) string { return (*m).name })...)
 	}
 	return names
-}
-
-// inLine returns a place as the end of a clause.
-func inLine(at place) string {
-	switch {
-	case at.set != nil:
-		return " by " + at.set.source()
-	case at.line > 0:
-		return fmt.Sprintf(" in line %d", at.line)
-	}
-	return ""
 }

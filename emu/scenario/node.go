@@ -129,3 +129,16 @@ func (n *node) spelled(lines []string) (column int, ok bool) {
 	}
 	return 0, false
 }
+
+// locate fills in the places of paths.
+func (n *node) locate(spots map[string]spot) {
+	for _, e := range n.entries {
+		e.value.locate(spots)
+	}
+	for _, item := range n.items {
+		item.locate(spots)
+	}
+	if _, asked := spots[n.path]; asked { // after what is in it: its short form has the same path
+		spots[n.path] = n.spot
+	}
+}

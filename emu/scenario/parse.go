@@ -23,7 +23,8 @@ const (
 
 // parse reads the file into nodes. It returns nil, and reports why, if the file has no usable
 // content.
-func (r *reports) parse(src string) *node {
+func (r *reports) parse() *node {
+	src := r.text
 	if len(src) > maxSource {
 		r.add(spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
 		return nil

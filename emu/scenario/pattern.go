@@ -212,8 +212,5 @@ func listNames(name string, names []string) string {
 		return fmt.Sprintf("%s: there is %s", spelling.DidYouMean(spelling.Nearest(name, names)), names[0])
 	}
 	return fmt.Sprintf("%s: there are %s",
-		spelling.DidYouMean(spelling.Nearest(name, names)), someOf(spelling.ByNearness(name, names)))
+		spelling.DidYouMean(spelling.Nearest(name, names)), spelling.Several(spelling.ByNearness(name, names)))
 }
-
-// someOf prints a list, of a long one the beginning.
-func someOf(words []string) string { return spelling.Some(words, 24) }

@@ -86,7 +86,7 @@ func (n *node) want(r *reports, k kind, p *param.Param) bool {
 // wanted describes the values of a parameter for messages: of many keys the first.
 func wanted(p *param.Param) string {
 	if p.Kind == param.Object && p.Values == "" {
-		return "a mapping with " + someOf(p.Object.Keys())
+		return "a mapping with " + spelling.Several(p.Object.Keys())
 	}
 	return p.Wanted()
 }
@@ -153,7 +153,7 @@ func (r *reports) unfold(n *node, of *param.Struct) {
 			switch {
 			case field == "":
 				r.add(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
-					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), someOf(all))
+					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), spelling.Several(all))
 			case n.get(field) != nil:
 				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: give one of them",
 					field, p.Key, e.key)

@@ -12,7 +12,6 @@ import (
 type resolver struct {
 	*reports
 	tables  tables
-	root    *node
 	s       Scenario
 	metrics MetricChecker // nil: metrics are not checked
 

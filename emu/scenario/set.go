@@ -52,9 +52,13 @@ func ParseSet(text string) (Set, error) {
 
 // apply puts the value of a --set into the tree of a file. The value is checked when the tree is
 // read.
-func (r *reports) apply(root *node, top *param.Param, s Set) {
+func (r *reports) apply(s Set) {
+	if s.Value == "" {
+		r.root.clear(s.Path)
+		return
+	}
 	at := spot{place{set: &s}, s.Path}
-	n, p, rest, done := root, top, s.Path, ""
+	n, p, rest, done := r.root, r.grammar.whole(), s.Path, ""
 	for {
 		name, next, inObject := "", (*node)(nil), p.Kind == param.Object
 		if inObject {
@@ -86,7 +90,7 @@ func (r *reports) apply(root *node, top *param.Param, s Set) {
 					r.add(at, "%s has no item %q: it is empty", done, first)
 				} else {
 					r.add(at, "%s has no item %q%s: it has %s", done, first,
-						spelling.DidYouMean(spelling.Nearest(first, all)), someOf(spelling.ByNearness(first, all)))
+						spelling.DidYouMean(spelling.Nearest(first, all)), spelling.Several(spelling.ByNearness(first, all)))
 				}
 				return
 			}
@@ -140,7 +144,7 @@ func (r *reports) refuseWhole(at spot, n *node, p *param.Param) {
 	case p.Kind == param.Object:
 		r.add(at, "%s is not a single value: set one of its fields %s", at.path, keys(p.Object, ""))
 	case p.Named != "" && len(known) > 0:
-		r.add(at, "%s is a list: set a field of one of its items %s", at.path, someOf(known))
+		r.add(at, "%s is a list: set a field of one of its items %s", at.path, spelling.Several(known))
 	default:
 		r.add(at, "%s is a list, and --set takes single values", at.path)
 	}

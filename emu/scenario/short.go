@@ -33,7 +33,7 @@ type shortCheck struct {
 }
 
 // shorten changes the tree of a scenario to its short run.
-func (r *reports) shorten(root *node) {
+func shorten(r *reports, root *node) {
 	short := root.get("short")
 	if short == nil {
 		r.add(root.field("short"), "this scenario has no short run: it has no section short with a duration")
@@ -58,12 +58,12 @@ func (r *reports) shorten(root *node) {
 		root.put("events", events)
 	}
 	if expect := short.get("expect"); expect != nil {
-		r.shortenChecks(root.get("expect"), expect)
+		shortenChecks(r, root.get("expect"), expect)
 	}
 }
 
 // shortenChecks gives checks the values of the short run.
-func (r *reports) shortenChecks(checks, short *node) {
+func shortenChecks(r *reports, checks, short *node) {
 	byID, ids := map[string]*node{}, []string{}
 	if checks != nil {
 		for _, c := range checks.items {

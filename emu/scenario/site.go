@@ -59,24 +59,11 @@ func (r *resolver) lint(check Linter) {
 	}
 	r.root.locate(spots)
 	for _, p := range problems {
-		w := Warning(r.entry(spots[p.Path], p.Text))
+		w := r.entry(spots[p.Path], p.Text)
 		r.warnings = append(r.warnings, w)
 		if p.Manageable {
-			r.manageable = append(r.manageable, w)
+			r.manageable = append(r.manageable, Warning(w))
 		}
-	}
-}
-
-// locate fills in the places of paths.
-func (n *node) locate(spots map[string]spot) {
-	for _, e := range n.entries {
-		e.value.locate(spots)
-	}
-	for _, item := range n.items {
-		item.locate(spots)
-	}
-	if _, asked := spots[n.path]; asked { // after what is in it: its short form has the same path
-		spots[n.path] = n.spot
 	}
 }
 

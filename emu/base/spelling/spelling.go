@@ -63,6 +63,9 @@ func Some(words []string, most int) string {
 	return strings.Join(words, ", ")
 }
 
+// Several lists words, of very many the first, for a message.
+func Several(words []string) string { return Some(words, 24) }
+
 // DidYouMean asks in brackets, after a space, whether near was meant; it is "" when
 // near is.
 func DidYouMean(near string) string {
