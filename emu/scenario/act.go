@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -122,23 +123,23 @@ func (e *Event) row() row {
 // entered is an event of a file.
 type entered struct {
 	*resolver
-	node  *node
+	node  *yaml.Node
 	event int // index in s.Events; -1: it is not entered yet
 	*Event
 }
 
 // refuse refuses a key of the event, if it is given, or else the event.
 func (x *entered) refuse(key, format string, args ...any) {
-	at := x.node.spot
-	if n := x.node.get(key); n != nil {
-		at = n.spot
+	at := x.node.Spot
+	if n := x.node.Get(key); n != nil {
+		at = n.Spot
 	}
-	x.add(at, format, args...)
+	x.Add(at, format, args...)
 }
 
 // fields returns the view of the event.
-func (x *entered) fields() view {
-	return view{of: x.tables.section("events"), chain: [2]*node{x.node}}
+func (x *entered) fields() yaml.View {
+	return yaml.View{Of: x.tables.section("events"), Chain: [2]*yaml.Node{x.node}}
 }
 
 // course is how a change goes. A change that has an end is a fault.

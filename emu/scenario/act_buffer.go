@@ -25,9 +25,9 @@ func (x *entered) checkEnds(ends bool) (wrong bool) {
 // fit computes the parts that are left, and refuses a part that is too small.
 func (bufferAct) fit(x *entered) {
 	i := slices.IndexFunc(x.s.Links, func(l Link) bool { return l.Name == x.Link })
-	l, at, some := &x.s.Links[i], x.node.get("buffer").spot, false
+	l, at, some := &x.s.Links[i], x.node.Get("buffer").Spot, false
 	if l.Lanes.Count() > 1 {
-		x.add(x.node.spot, "link %s has several data lanes: this event is for links with one buffer", x.Link)
+		x.Add(x.node.Spot, "link %s has several data lanes: this event is for links with one buffer", x.Link)
 	}
 	if x.From != "" && x.From != l.A && x.From != l.B {
 		return
@@ -44,9 +44,9 @@ func (bufferAct) fit(x *entered) {
 	}
 	switch {
 	case l.FlowControl == port.ChannelCredits:
-		x.add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
+		x.Add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
 	case !some:
-		x.add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
+		x.Add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
 	}
 }
 

@@ -33,7 +33,7 @@ func (hitAct) check(x *entered) {
 	case x.Within > 0 && x.Burst == 0:
 		x.refuse("within", "within is a share of the frames in bursts: it needs burst")
 	case share > most:
-		x.add(x.node.spot, "a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
+		x.Add(x.node.Spot, "a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
 			share, x.Burst, float(most))
 	}
 }

@@ -62,7 +62,7 @@ func (flapAct) check(x *entered) { x.checkPeriod(x.Flap) }
 func (x *entered) checkPeriod(recurs unit.Duration) {
 	switch {
 	case (recurs > 0) != (x.Period > 0):
-		x.add(x.node.spot, "flap and gap need a period, and a period needs one of them")
+		x.Add(x.node.Spot, "flap and gap need a period, and a period needs one of them")
 	case x.Period > 0 && recurs >= x.Period:
 		x.refuse("period", "the period of %v must be longer than the %v in it", x.Period, recurs)
 	}
@@ -81,7 +81,7 @@ func (x *entered) flaps() (all []Event) {
 		end = min(end, x.At+x.For)
 	}
 	if (end-x.At)/x.Period >= mostFlaps {
-		x.add(x.node.spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
+		x.Add(x.node.Spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
 			mostFlaps, end)
 		return nil
 	}
@@ -101,7 +101,7 @@ func (stuckAct) of(e *Event) bool { return e.Stuck > 0 }
 
 func (stuckAct) check(x *entered) {
 	if x.From == "" {
-		x.add(x.node.spot, "stuck needs from: the end of the link whose output is stuck")
+		x.Add(x.node.Spot, "stuck needs from: the end of the link whose output is stuck")
 	}
 }
 

@@ -49,7 +49,7 @@ func (watermarksAct) fit(x *entered) {
 		return
 	}
 	if control := x.control(s); !control.Pauses() || !s.Stops(control) {
-		x.add(x.node.spot, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
+		x.Add(x.node.Spot, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 			s.Name, control, s.Lossless)
 		return
 	}
@@ -67,7 +67,7 @@ func (x *entered) queued() (s *Switch, m *nodeRef, ok bool) {
 	m = x.nodes[x.Switch]
 	s = &x.s.Switches[m.index]
 	if ok = s.Kind == OutputQueued; !ok {
-		x.add(x.node.spot, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
+		x.Add(x.node.Spot, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
 	}
 	return s, m, ok
 }
@@ -94,13 +94,13 @@ func (watchdogAct) fit(x *entered) {
 	if !ok {
 		return
 	}
-	v := x.fields().sub("watchdog")
+	v := x.fields().Sub("watchdog")
 	before, have := x.dogs[s.Name]
 	if !have {
 		before = s.Watchdog
 	}
-	v.of.Fill(&x.Watchdog, func(p *param.Param) any {
-		value, given := v.value(p)
+	v.Of.Fill(&x.Watchdog, func(p *param.Param) any {
+		value, given := v.Value(p)
 		if own, err := p.Read(p.Text(before)); given == nil && err == nil { // without a watchdog before it has the default
 			value = own
 		}
@@ -110,7 +110,7 @@ func (watchdogAct) fit(x *entered) {
 		x.dogs = map[string]switchd.Watchdog{}
 	}
 	x.dogs[s.Name] = x.Watchdog
-	x.checkWatchdog(s, &x.Watchdog, x.node.get("watchdog").spot)
+	x.checkWatchdog(s, &x.Watchdog, x.node.Get("watchdog").Spot)
 }
 
 func (watchdogAct) course(e *Event) course {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -12,31 +13,31 @@ import (
 // whose messages about them come too rarely.
 func (r *resolver) checkChannels() {
 	for l, of := range each(r.s.Links, r.links) {
-		v := of.view.sub("cbfc")
+		v := of.view.Sub("cbfc")
 		if l.FlowControl != port.ChannelCredits {
 			continue
 		}
-		at := func(key string) spot { return v.spot(key, of.view.spot("cbfc", of.spot)) }
+		at := func(key string) yaml.Spot { return v.Spot(key, of.view.Spot("cbfc", of.Spot)) }
 		c := &l.CBFC
 		key := "limit"
 		if c.PortLimit > 0 {
 			key = "port-limit"
 		}
 		if err := c.Check(); err != nil {
-			r.add(at(key), "link %s: %v", l.Name, err)
+			r.Add(at(key), "link %s: %v", l.Name, err)
 			continue
 		}
 		slowest, _ := r.s.Rates(l)
 		frame := r.channelFrame(of.index)
 		switch need, most := c.Credits(frame), c.Most(); {
 		case need > most:
-			r.add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has at most %d",
+			r.Add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has at most %d",
 				l.Name, frame, need, c.Credit, most)
 		case c.CFMin > c.CFMax:
-			r.add(at("cf-min"), "link %s: cf-min, %v, is more than cf-max, %v",
+			r.Add(at("cf-min"), "link %s: cf-min, %v, is more than cf-max, %v",
 				l.Name, c.CFMin, c.CFMax)
 		case slowest.Serialise(c.CFMin) > c.CCTimer:
-			r.add(at("cf-min"), "link %s: %v between CF_Updates take %v at %v, longer than the timer of CC_Updates, %v: the credits that these give back would wait for the next one",
+			r.Add(at("cf-min"), "link %s: %v between CF_Updates take %v at %v, longer than the timer of CC_Updates, %v: the credits that these give back would wait for the next one",
 				l.Name, c.CFMin, slowest.Serialise(c.CFMin), slowest, c.CCTimer)
 		}
 	}
@@ -76,7 +77,7 @@ func (r *resolver) setChannels(s *Switch, m *nodeRef) {
 	}
 	s.High, s.Low = 0, 0
 	if need > room {
-		r.add(m.view.spot("memory", m.spot), "switch %s has given credits for %v over %s, and has %s: give it more room, or the links fewer credits",
+		r.Add(m.view.Spot("memory", m.Spot), "switch %s has given credits for %v over %s, and has %s: give it more room, or the links fewer credits",
 			s.Name, need, over, called)
 	} else if others := bits.OnesCount8(uint8(^s.Lossless)); others > 0 {
 		s.High = max((room-need)/unit.Size(others), 1)

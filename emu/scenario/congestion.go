@@ -44,8 +44,8 @@ func (x *entered) checkMarking() {
 
 // checkControl refuses a change of congestion control that the flows of an endpoint cannot make.
 func (x *entered) checkControl() {
-	at, some := x.node.get("control"), false
-	v := scheme{x.fields().sub("control"), "cct", at.spot}
+	at, some := x.node.Get("control"), false
+	v := scheme{x.fields().Sub("control"), "cct", at.Spot}
 	for f, of := range each(x.s.Flows, x.flows) {
 		if f.From != x.Endpoint || !x.Controls(f) && x.Control.PortControl != rp.CCAPerPort {
 			continue
@@ -57,11 +57,11 @@ func (x *entered) checkControl() {
 		}
 		switch family := x.family(f.From); {
 		case family != wire.InfiniBand || !cca && x.s.Algorithm(f).Feedback != rp.Nothing:
-			x.add(at.spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
+			x.Add(at.Spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
 		case before.PortControl != x.Control.PortControl:
-			x.add(v.spotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
+			x.Add(v.spotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
 		case !x.Controls(f):
-			x.add(v.spotOf("port-control"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
+			x.Add(v.spotOf("port-control"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
 				f.Name, f.SL)
 		default:
 			now, frame := *f, x.s.Frame(f, family)
@@ -70,7 +70,7 @@ func (x *entered) checkControl() {
 		}
 	}
 	if !some {
-		x.add(at.spot, "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
+		x.Add(at.Spot, "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
 			x.Endpoint, x.Control.SL)
 	}
 }

@@ -25,7 +25,7 @@ func (r *resolver) checkPoints() {
 		if !ok {
 			continue
 		}
-		marking := scheme{m.view.sub("marking"), "scheme", m.spot}
+		marking := scheme{m.view.Sub("marking"), "scheme", m.Spot}
 		wrong := ""
 		switch {
 		case p.Sees == cp.Queues && s.Kind == InputBuffered:
@@ -34,7 +34,7 @@ func (r *resolver) checkPoints() {
 			wrong = "%s marks by input buffers, which the output-queued switch %s does not have"
 		}
 		if wrong != "" {
-			r.add(marking.spotOf("scheme"), wrong, p.Name, s.Name)
+			r.Add(marking.spotOf("scheme"), wrong, p.Name, s.Name)
 			continue
 		}
 		room := s.Memory.Total(len(m.links))
@@ -43,7 +43,7 @@ func (r *resolver) checkPoints() {
 		}
 		if checker, ok := s.Marking.Params.(cp.RoomChecker); ok {
 			for _, wrong := range checker.CheckRoom(room, longest) {
-				r.add(marking.spotOf(wrong.Key), "switch %s: %v", s.Name, wrong.Why)
+				r.Add(marking.spotOf(wrong.Key), "switch %s: %v", s.Name, wrong.Why)
 			}
 		}
 		if p.Dropper != nil && !cp.TraitsOf(s.Marking.Params).Spares {
@@ -68,7 +68,7 @@ func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
 			if control == port.PriorityPauseFrames {
 				instead = fmt.Sprintf("a list of lossless priorities without %d", p)
 			}
-			r.add(marking.spotOf("ecn"),
+			r.Add(marking.spotOf("ecn"),
 				"%s would drop frames of flow %s, and flow-control: %s keeps them from loss at switch %s: give the marking ecn: true, with which it marks them, or the switch %s",
 				name, r.s.Flows[d.flow-1].Name, control, s.Name, instead)
 			return
@@ -85,7 +85,7 @@ func (r *resolver) checkAlgorithms() {
 	nameless := slices.ContainsFunc(r.s.Switches, func(s Switch) bool { return r.nameless(&s) })
 	for f, of := range each(r.s.Flows, r.flows) {
 		algorithm := r.s.Algorithm(f)
-		c := scheme{of.view.sub("control"), "algorithm", of.spot}
+		c := scheme{of.view.Sub("control"), "algorithm", of.Spot}
 		family := r.family(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
@@ -114,14 +114,14 @@ func (r *resolver) checkAlgorithms() {
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
-			r.add(c.spotOf("algorithm"), "%s %s", algorithm.Name, wrong)
+			r.Add(c.spotOf("algorithm"), "%s %s", algorithm.Name, wrong)
 			continue
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
 		r.checkSite(f, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
 	}
 	for s := range r.senders {
-		f, c := s.flow, scheme{s.of.view.sub("control"), "algorithm", s.of.spot}
+		f, c := s.flow, scheme{s.of.view.Sub("control"), "algorithm", s.of.Spot}
 		frame := r.s.Frame(f, r.family(f.From))
 		if known := frame.Tagged || SharedBy(f) != ""; r.s.Algorithm(f).Feedback == rp.Notifications && nameless && !known {
 			r.checkNotified(s, c)
@@ -136,7 +136,7 @@ func (r *resolver) checkAlgorithms() {
 // rate that it cannot describe, now or after an event.
 func (r *resolver) checkTelemetry(s *sender, form wire.Telemetry, control scheme) {
 	if hops := s.hops(); hops > wire.MaxHops {
-		r.add(control.spotOf("algorithm"), "%s: %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+		r.Add(control.spotOf("algorithm"), "%s: %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
 			s.flow.Control.Algorithm, s.name, hops, wire.MaxHops, wire.MaxHops)
 	}
 	said := false
@@ -152,7 +152,7 @@ func (r *resolver) checkTelemetry(s *sender, form wire.Telemetry, control scheme
 			}
 		}
 		if i := slices.IndexFunc(rates, func(rate unit.Rate) bool { return !form.Fits(rate) }); i >= 0 {
-			r.add(control.spotOf("exact"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+			r.Add(control.spotOf("exact"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
 				s.name, r.s.Switches[at].Name, rates[i], wire.RatesOfTelemetry())
 			said = true
 		}
@@ -170,7 +170,7 @@ func (r *resolver) checkLimiters() {
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if n := taken[e.Name]; e.Limiters > 0 && n > e.Limiters {
-			r.add(m.view.node("limiters").spot,
+			r.Add(m.view.Node("limiters").Spot,
 				"%d of the flows from endpoint %s have a rate-limit and need a rate limiter each, but the endpoint has %d",
 				n, e.Name, e.Limiters)
 		}
@@ -179,9 +179,9 @@ func (r *resolver) checkLimiters() {
 
 // checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
 func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, control scheme) {
-	item := scheme{of.view, "rate-limit", of.spot}
+	item := scheme{of.view, "rate-limit", of.Spot}
 	if f.RateLimit > 0 && grouped != "" {
-		r.add(item.spotOf("rate-limit"),
+		r.Add(item.spotOf("rate-limit"),
 			"flow %s shares a limiter (control.%s) and cannot have its own rate-limit: leave one of them out",
 			f.Name, grouped)
 	}
@@ -190,7 +190,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 		return
 	}
 	if key, err := checker.CheckSite(s); err != nil {
-		r.add(control.spotOf(key), "flow %s: %v", f.Name, err)
+		r.Add(control.spotOf(key), "flow %s: %v", f.Name, err)
 		return
 	}
 	if f.RateLimit == 0 || f.RateLimit >= s.Line {
@@ -198,7 +198,7 @@ func (r *resolver) checkSite(f *Flow, s rp.Site, grouped string, of origin, cont
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.add(item.spotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
+		r.Add(item.spotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }
 
@@ -215,7 +215,7 @@ func (r *resolver) checkNotified(s *sender, control scheme) {
 	s.forth(func(_ int, step paths.Step) {
 		if step.To < len(r.s.Switches) && r.nameless(&r.s.Switches[step.To]) && !said[step.To] {
 			said[step.To] = true
-			r.add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
+			r.Add(control.spotOf("algorithm"), "the notifications of switch %s do not name a flow, but %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				r.s.Switches[step.To].Name, s.name)
 		}
 	})

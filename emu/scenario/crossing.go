@@ -38,7 +38,7 @@ func (r *resolver) findPaths() {
 	for w, of := range each(r.s.Workloads, r.workloads) {
 		r.checkMembers(w, of)
 	}
-	if len(r.list) == 0 {
+	if len(r.Mistakes) == 0 {
 		r.crossAll()
 	}
 }
@@ -47,13 +47,13 @@ func (r *resolver) findPaths() {
 // choice depends on the seed.
 func (r *resolver) checkArrival(f *Flow, of origin, src, dst int) (arrives bool) {
 	at, err := r.paths.Stray([]int{src}, dst)
-	switch to := cmp.Or(of.get("to"), of.get("over")); {
+	switch to := cmp.Or(of.Get("to"), of.Get("over")); {
 	case err == ErrRound && r.paths.Shared():
-		r.add(to.spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
+		r.Add(to.Spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
 	case err == ErrRound:
-		r.add(to.spot, "flow %s may never arrive: of its equal paths one leads past %s again and again", f.Name, r.named("node")[at])
+		r.Add(to.Spot, "flow %s may never arrive: of its equal paths one leads past %s again and again", f.Name, r.named("node")[at])
 	case err != nil:
-		r.add(to.spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
+		r.Add(to.Spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 	}
 	return err == nil
 }
@@ -497,7 +497,7 @@ func (c *crosser) checkNotice(s int, sources []int, f *Flow, of origin) {
 		for _, qp := range []uint32{0, uint32(of.index + FirstQP)} { // one with few octets has no queue pair
 			if _, err := c.paths.Visit(Key{Src: s, Dst: src, QP: qp}, func(int, paths.Step) {}); err != nil {
 				name := c.s.Switches[s].Name
-				c.add(c.nodes[name].view.sub("marking").node("scheme").spot,
+				c.Add(c.nodes[name].view.Sub("marking").Node("scheme").Spot,
 					"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 					name, c.named("node")[src], f.Name)
 				return

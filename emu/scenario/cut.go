@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -15,12 +16,12 @@ type leftOut struct {
 
 // leaves reports whether an event is left out because a --set ends the run before it. Without a
 // --set it refuses the event. The message has its instant and the end of the run.
-func (r *resolver) leaves(n *node, at unit.Duration, name, message string) bool {
+func (r *resolver) leaves(n *yaml.Node, at unit.Duration, name, message string) bool {
 	switch {
 	case at < r.s.Model.Duration:
 		return false
-	case r.cut.set == nil:
-		r.add(n.get("at").spot, message, at, r.runEnds())
+	case r.cut.Set == nil:
+		r.Add(n.Get("at").Spot, message, at, r.runEnds())
 		return false
 	}
 	r.left.events = append(r.left.events, fmt.Sprintf("%s at %v", name, at))
@@ -29,21 +30,21 @@ func (r *resolver) leaves(n *node, at unit.Duration, name, message string) bool 
 
 // runEnds returns a clause with the end of the run.
 func (r *resolver) runEnds() string {
-	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.root.get("model").get("duration"))
+	return fmt.Sprintf("the run ends at %v", r.s.Model.Duration) + bySet(r.Root.Get("model").Get("duration"))
 }
 
 // bySet names the --set that gives a value, or nothing.
-func bySet(n *node) string {
-	if n == nil || n.at.set == nil {
+func bySet(n *yaml.Node) string {
+	if n == nil || n.At.Set == nil {
 		return ""
 	}
-	return " (" + n.at.set.source() + ")"
+	return " (" + n.At.Set.Source() + ")"
 }
 
 // reportLeft warns of the items that do not run because a --set shortens the run.
 func (r *resolver) reportLeft() {
 	if len(r.s.Flows)+len(r.s.Workloads) == 0 && len(r.left.flows) > 0 {
-		r.add(spot{r.cut, "model.duration"}, "no flow starts before the end of the run")
+		r.Add(r.cut.Of("model.duration"), "no flow starts before the end of the run")
 		return
 	}
 	for _, left := range []struct {
@@ -55,7 +56,7 @@ func (r *resolver) reportLeft() {
 		{r.left.checks, "checks that look further are left out: %s"},
 	} {
 		if len(left.names) > 0 {
-			r.warn(spot{r.cut, "model.duration"}, left.format, spelling.Several(left.names))
+			r.Warn(r.cut.Of("model.duration"), left.format, spelling.Several(left.names))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (r *resolver) checkFamilies() {
 		for k, i := range m.links {
 			l, first := &r.s.Links[i], &r.s.Links[m.links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.add(spot{m.linkAt[k], r.links[i].path},
+				r.Add(m.linkAt[k].Of(r.links[i].Path),
 					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
 					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
@@ -45,7 +45,7 @@ func (r *resolver) checkFamilies() {
 			if credit {
 				supports = "output-queued, which supports pause, pfc, cbfc and none only"
 			}
-			r.add(of.view.spot("flow-control", m.view.spot("kind", of.spot)),
+			r.Add(of.view.Spot("flow-control", m.view.Spot("kind", of.Spot)),
 				"link %s has flow-control: %s, and switch %s at its end is %s", l.Name, l.FlowControl, name, supports)
 		}
 	}
@@ -55,7 +55,7 @@ func (r *resolver) checkFamilies() {
 // link that cannot stop that priority.
 func (r *resolver) checkPriorities() {
 	for s, m := range each(r.s.Switches, r.switches) {
-		given := m.view.list("lossless")
+		given := m.view.List("lossless")
 		if given == nil {
 			continue
 		}
@@ -65,11 +65,11 @@ func (r *resolver) checkPriorities() {
 				switch {
 				case d.flow == 0:
 				case l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities:
-					r.add(given.spot,
+					r.Add(given.Spot,
 						"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
 						s.Name, l.Name)
 				case l.FlowControl == port.NoFlowControl && s.Lossless>>p&1 == 1:
-					r.add(given.spot,
+					r.Add(given.Spot,
 						"priority %d is lossless at switch %s, but flow %s arrives there over link %s, which has no flow control",
 						p, s.Name, r.s.Flows[d.flow-1].Name, l.Name)
 				}
@@ -82,17 +82,17 @@ func (r *resolver) checkPriorities() {
 // flow control promises that no frame is lost.
 func (r *resolver) checkLimits() {
 	for s, m := range each(r.s.Switches, r.switches) {
-		n := m.view.node("output-limit")
+		n := m.view.Node("output-limit")
 		if s.Kind != OutputQueued || s.OutputLimit == 0 || n == nil {
 			continue
 		}
 		switch control := r.s.Links[m.links[0]].FlowControl; {
 		case control == port.PauseFrames && s.Stops(control):
-			r.add(n.spot,
+			r.Add(n.Spot,
 				"switch %s would drop frames beyond %v at one output, but flow-control: pause promises that no frame is lost: leave the limit out, or give flow-control: none, or lossless: [], with which the switch stops no sender",
 				s.Name, s.OutputLimit)
 		case control == port.PriorityPauseFrames && s.Lossless == AllPriorities:
-			r.add(n.spot,
+			r.Add(n.Spot,
 				"switch %s would drop frames beyond %v at one output, but all priorities are lossless there: omit the limit, or list the lossless priorities; the limit applies to the others",
 				s.Name, s.OutputLimit)
 		}
@@ -103,9 +103,9 @@ func (r *resolver) checkLimits() {
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
 	for l, of := range each(r.s.Links, r.links) {
-		n := of.view.node("quanta")
+		n := of.view.Node("quanta")
 		if n != nil && l.FlowControl.Pauses() && l.Quanta < least {
-			r.add(n.spot,
+			r.Add(n.Spot,
 				"a PAUSE of %d quanta expires before it can be repeated behind the longest frame, or leaves no time for one: give at least %d",
 				l.Quanta, least)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -15,15 +16,15 @@ import (
 const everyLink = "*"
 
 // resolveEvent checks an event and enters it, or the events that it stands for.
-func (r *resolver) resolveEvent(n *node, v view) {
-	v.of = r.tables.section("events") // an item of faults also has a name
-	e := build[Event](v)
+func (r *resolver) resolveEvent(n *yaml.Node, v yaml.View) {
+	v.Of = r.tables.section("events") // an item of faults also has a name
+	e := yaml.Build[Event](v)
 	e.Classes = prioritiesOf(v, "priorities", 0)
-	if n.get("marking") != nil {
-		e.Marking = build[CCAMarking](v.sub("marking"))
+	if n.Get("marking") != nil {
+		e.Marking = yaml.Build[CCAMarking](v.Sub("marking"))
 	}
-	if n.get("control") != nil {
-		e.Control = build[CCAControl](v.sub("control"))
+	if n.Get("control") != nil {
+		e.Control = yaml.Build[CCAControl](v.Sub("control"))
 	}
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
 	row, ok := r.checkChange(n)
@@ -45,7 +46,7 @@ func (r *resolver) resolveEvent(n *node, v view) {
 			}
 		}
 		last := len(all) - 1
-		r.add(n.get("link").spot, `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
+		r.Add(n.Get("link").Spot, `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
 		return
 	}
 	for i := range r.s.Links {
@@ -91,46 +92,46 @@ func (x *entered) checkFrom() {
 }
 
 // insteadOf says what to write instead of a state for a time; empty for all else.
-func insteadOf(n *node, detail, of string) string {
+func insteadOf(n *yaml.Node, detail, of string) string {
 	if detail != "for" || of != "state" {
 		return ""
 	}
-	time := n.get(detail).text
+	time := n.Get(detail).Text
 	return fmt.Sprintf(": a link that is down for a time is two events, state: down and state: up, or flap: %s with a longer period, and for: that period", time)
 }
 
 // checkChange returns the row of an event, and whether the event is one change of one object, with
 // the further keys of that change.
-func (r *resolver) checkChange(n *node) (of row, ok bool) {
+func (r *resolver) checkChange(n *yaml.Node) (of row, ok bool) {
 	var all []string
 	for _, x := range acts {
-		if n.get(x.key) != nil {
+		if n.Get(x.key) != nil {
 			all, of = append(all, x.key), x
 		}
 	}
-	others := slices.ContainsFunc(targets(), func(on target) bool { return on != of.on && n.get(string(on)) != nil })
-	before := len(r.list)
+	others := slices.ContainsFunc(targets(), func(on target) bool { return on != of.on && n.Get(string(on)) != nil })
+	before := len(r.Mistakes)
 	switch {
 	case len(all) == 0:
-		r.add(n.spot,
+		r.Add(n.Spot,
 			"this event changes nothing: give one of %s", possible())
 	case len(all) > 1:
-		r.add(n.spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
+		r.Add(n.Spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
 			strings.Join(all, " and "))
-	case n.get(string(of.on)) == nil || others:
+	case n.Get(string(of.on)) == nil || others:
 		article := "a"
 		if of.on == onEndpoint {
 			article = "an"
 		}
-		r.add(n.spot, "%s changes %s %s: name that, and nothing else", all[0], article, of.on)
+		r.Add(n.Spot, "%s changes %s %s: name that, and nothing else", all[0], article, of.on)
 	default:
 		for _, key := range details() {
-			if n.get(key) != nil && !slices.Contains(of.with, key) {
-				r.add(n.get(key).spot, "%s is a detail of %s, not of %s%s", key, spelling.Several(keysWith(key)), all[0], insteadOf(n, key, all[0]))
+			if n.Get(key) != nil && !slices.Contains(of.with, key) {
+				r.Add(n.Get(key).Spot, "%s is a detail of %s, not of %s%s", key, spelling.Several(keysWith(key)), all[0], insteadOf(n, key, all[0]))
 			}
 		}
 	}
-	return of, len(r.list) == before
+	return of, len(r.Mistakes) == before
 }
 
 // noFault returns why a link cannot have a fault; empty if there is no reason.
@@ -234,7 +235,7 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	}
 	p.line("  - {at: %v, %s}", at, text)
 	then, err := s.reload("event", strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1))
-	if list := (*Errors)(nil); errors.As(err, &list) {
+	if list := (*yaml.Errors)(nil); errors.As(err, &list) {
 		var all []string
 		for _, e := range list.List {
 			path := strings.TrimPrefix(e.Path, fmt.Sprintf("events[%d]", len(s.Events))) // the user has not written it in a list

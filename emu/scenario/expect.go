@@ -5,38 +5,39 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
 func (r *resolver) resolveExpect() {
 	for n, v := range r.items("expect") {
-		c := build[Check](v)
-		if n.get("source") == nil && c.Basis != Ours {
+		c := yaml.Build[Check](v)
+		if n.Get("source") == nil && c.Basis != Ours {
 			c.Source = r.s.Source
 		}
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
-		switch during := n.get("during"); {
+		switch during := n.Get("during"); {
 		case during == nil && !ofProgram:
-			r.add(n.spot, "missing: during (%s)", r.tables.section("expect").Find("during").Wanted())
+			r.Add(n.Spot, "missing: during (%s)", r.tables.section("expect").Find("during").Wanted())
 		case during == nil:
 		case ofProgram:
-			r.add(during.spot, "%s is a figure of a program, available when the program has ended: leave during out", c.Metric)
+			r.Add(during.Spot, "%s is a figure of a program, available when the program has ended: leave during out", c.Metric)
 		default:
-			c.During = [2]unit.Duration{during.items[0].value.(unit.Duration), during.items[1].value.(unit.Duration)}
+			c.During = [2]unit.Duration{during.Items[0].Value.(unit.Duration), during.Items[1].Value.(unit.Duration)}
 			late = r.checkDuring(during, c.During)
 		}
-		if low := n.get("low"); v.node("low") != nil && v.node("high") != nil && c.Low > c.High {
-			r.add(low.spot, "low (%v) is above high (%v): no value is in that range", c.Low, c.High)
+		if low := n.Get("low"); v.Node("low") != nil && v.Node("high") != nil && c.Low > c.High {
+			r.Add(low.Spot, "low (%v) is above high (%v): no value is in that range", c.Low, c.High)
 		}
 		r.checkBasis(n, &c)
-		reason := n.get("reason")
+		reason := n.Get("reason")
 		switch {
 		case c.Expected == Differs && strings.TrimSpace(c.Reason) == "":
-			r.add(spot{n.get("expected").at, n.path + ".reason"}, "a check that is expected to differ needs a reason")
+			r.Add(n.Get("expected").At.Of(n.Path+".reason"), "a check that is expected to differ needs a reason")
 		case c.Expected == Holds && c.Reason != "":
-			r.add(reason.spot, "a reason explains why a claim fails: it needs expected: differs")
+			r.Add(reason.Spot, "a reason explains why a claim fails: it needs expected: differs")
 		}
 		if late {
 			r.left.checks = append(r.left.checks, c.ID)
@@ -49,11 +50,11 @@ func (r *resolver) resolveExpect() {
 
 // checkBasis refuses a quotation without words or source, a derivation without its reasoning, and a
 // reasoning of another claim.
-func (r *resolver) checkBasis(n *node, c *Check) {
+func (r *resolver) checkBasis(n *yaml.Node, c *Check) {
 	need := func(basis bool, key, message string, args ...any) {
-		f := n.get(key)
-		if basis && (f == nil || strings.TrimSpace(f.text) == "") {
-			r.add(spot{n.get("basis").at, n.path + "." + key}, message, args...)
+		f := n.Get(key)
+		if basis && (f == nil || strings.TrimSpace(f.Text) == "") {
+			r.Add(n.Get("basis").At.Of(n.Path+"."+key), message, args...)
 		}
 	}
 	need(c.Basis != Ours && strings.TrimSpace(c.Source) == "", "source",
@@ -61,20 +62,20 @@ func (r *resolver) checkBasis(n *node, c *Check) {
 	need(c.Basis == Quoted, "claim", "a claim that is quoted needs claim: the words of its source")
 	need(c.Basis == Derived, "from", "a claim that is derived needs from: the statement that it follows from, and how")
 	if c.Basis != Derived && c.From != "" {
-		r.add(n.get("from").spot, "from explains how a claim follows from its source: it needs basis: derived")
+		r.Add(n.Get("from").Spot, "from explains how a claim follows from its source: it needs basis: derived")
 	}
 }
 
 // checkDuring refuses a span that is empty or ends after the run. It returns true
 // if the span does so because a --set shortens the run.
-func (r *resolver) checkDuring(during *node, span [2]unit.Duration) (late bool) {
+func (r *resolver) checkDuring(during *yaml.Node, span [2]unit.Duration) (late bool) {
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
-		r.add(during.spot, "the span from %v to %v is empty", span[0], span[1])
-	case span[1] > end && r.cut.set != nil:
+		r.Add(during.Spot, "the span from %v to %v is empty", span[0], span[1])
+	case span[1] > end && r.cut.Set != nil:
 		return true
 	case span[1] > end:
-		r.add(spot{during.items[1].at, during.path}, "the span ends at %v, but %s", span[1], r.runEnds())
+		r.Add(during.Items[1].At.Of(during.Path), "the span ends at %v, but %s", span[1], r.runEnds())
 	}
 	return false
 }
@@ -101,22 +102,22 @@ func (r *resolver) checkMetrics() {
 			continue
 		}
 		kept = append(kept, c)
-		metric := n.get("metric")
-		at := metric.spot
-		if wrong, ok := errors.AsType[param.Misread](err); ok && metric.text == c.Metric {
-			at = r.inside(metric, wrong.At)
+		metric := n.Get("metric")
+		at := metric.Spot
+		if wrong, ok := errors.AsType[param.Misread](err); ok && metric.Text == c.Metric {
+			at = r.Inside(metric, wrong.At)
 		}
 		if err != nil {
-			r.add(at, "%v", err)
+			r.Add(at, "%v", err)
 		}
 	}
 	for _, name := range s.Measure.Curves.Names() {
 		if err := r.metrics(name+".rate", s); err != nil {
-			r.add(r.root.get("measure").get("curves").spot, "curves: %v", err)
+			r.Add(r.Root.Get("measure").Get("curves").Spot, "curves: %v", err)
 		}
 	}
 	if len(left) > 0 {
 		s.Expect = kept
-		r.warn(spot{r.cut, "model.duration"}, "checks of flows that start later are left out: %s", spelling.Several(left))
+		r.Warn(r.cut.Of("model.duration"), "checks of flows that start later are left out: %s", spelling.Several(left))
 	}
 }

@@ -11,15 +11,15 @@ import (
 
 // fit reports parts that do not fit together.
 func (r *resolver) fit() {
-	wall := r.top().sub("wall")
+	wall := r.top().Sub("wall")
 	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
-		r.add(spot{cmp.Or(wall.node("dilation"), r.root.get("model"), r.root).at, "wall.dilation"},
+		r.Add(cmp.Or(wall.Node("dilation"), r.Root.Get("model"), r.Root).At.Of("wall.dilation"),
 			"%v of model time %d times slower is more wall time than a clock can count",
 			r.s.Model.Duration, r.s.Wall.Dilation)
 	}
-	if n := wall.node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
+	if n := wall.Node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
 		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
-			r.add(n.spot, "%d links need %d ports, from %d to %d; the last port is 65535",
+			r.Add(n.Spot, "%d links need %d ports, from %d to %d; the last port is 65535",
 				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
 		}
 	}
@@ -50,13 +50,13 @@ func BlocksOf(payload unit.Size) int {
 // checkBuffers refuses a buffer with no room for the largest packet that crosses the link.
 func (r *resolver) checkBuffers() {
 	for l, of := range each(r.s.Links, r.links) {
-		n, f := of.view.node("buffer"), r.largest(of.index)
+		n, f := of.view.Node("buffer"), r.largest(of.index)
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
 		}
 		need, have := BlocksOf(f.Packet), int(l.Buffer.Bytes/wire.BlockSize)
 		if have < need {
-			r.add(n.spot,
+			r.Add(n.Spot,
 				"the buffer of link %s cannot hold a packet of flow %s: %v and %d bytes of headers and CRCs are %d blocks of %d bytes, %dB, but %v are %d blocks",
 				l.Name, f.Name, f.Packet, wireOverhead, need, wire.BlockSize, need*wire.BlockSize, l.Buffer.Bytes, have)
 		}
@@ -70,7 +70,7 @@ const wireOverhead = wire.HeaderSize + wire.ICRCSize + wire.VCRCSize
 // be reached.
 func (r *resolver) checkFull() {
 	for s, m := range each(r.s.Switches, r.switches) {
-		n := m.view.sub("marking").node("full-at")
+		n := m.view.Sub("marking").Node("full-at")
 		full := cp.TraitsOf(s.Marking.Params).Full
 		if n == nil || full == (unit.Room{}) || s.Kind != InputBuffered {
 			continue
@@ -85,7 +85,7 @@ func (r *resolver) checkFull() {
 			reached = reached || BlocksIn(full, payload) <= BlocksIn(room, payload)
 		}
 		if !reached {
-			r.add(n.spot, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
+			r.Add(n.Spot, "full-at is more than any buffer of switch %s holds: it would never be reached", s.Name)
 		}
 	}
 }
@@ -104,21 +104,21 @@ const maxWindows = 512 << 10
 
 // checkWindow refuses a measuring window longer than the run, or shorter than a packet.
 func (r *resolver) checkWindow() {
-	measure := r.top().sub("measure")
-	n := measure.node("window")
+	measure := r.top().Sub("measure")
+	n := measure.Node("window")
 	if n == nil {
 		r.s.Measure.Window = r.s.usualWindow()
 	}
 	w, end := r.s.Measure.Window, r.s.Model.Duration
-	at := spot{cmp.Or(n, r.root.get("model"), r.root).at, "measure.window"}
-	if n == nil && r.cut.set != nil {
-		at.at = r.cut
+	at := cmp.Or(n, r.Root.Get("model"), r.Root).At.Of("measure.window")
+	if n == nil && r.cut.Set != nil {
+		at.At = r.cut
 	}
 	if w > end {
-		r.add(at, "the window of %v does not fit: %s", w, r.runEnds())
+		r.Add(at, "the window of %v does not fit: %s", w, r.runEnds())
 	}
 	if n := int64(end / w); w > 0 && n > maxWindows {
-		r.add(at,
+		r.Add(at,
 			"%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window",
 			end, n, w, maxWindows)
 	}
@@ -126,7 +126,7 @@ func (r *resolver) checkWindow() {
 		for _, i := range r.nodes[f.From].links {
 			l := r.s.Links[i]
 			if t := l.Rate.Serialise(r.length(&f)); t > w {
-				r.add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
+				r.Add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
 					w, f.Name, t, l.Name)
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/node/tcp"
@@ -19,12 +20,12 @@ const maxFlows = 1<<24 - 3
 
 func (r *resolver) resolveFlows() {
 	for n, v := range r.items("flows") {
-		base := newFlow(get[string](v, "name"), v, r.tables)
+		base := newFlow(yaml.Get[string](v, "name"), v, r.tables)
 		r.readSizes(&base.Size, v)
-		r.expandFlow(base, origin{node: n, view: v}, r.offerOf(&base, v, n))
+		r.expandFlow(base, origin{Node: n, view: v}, r.offerOf(&base, v, n))
 	}
 	if n := len(r.s.Flows); n > maxFlows {
-		r.add(r.root.get("flows").spot, "there are %d flows: queue pair numbers of 24 bits are enough for %d", n, maxFlows)
+		r.Add(r.Root.Get("flows").Spot, "there are %d flows: queue pair numbers of 24 bits are enough for %d", n, maxFlows)
 	}
 	r.checkGroups()
 }
@@ -36,23 +37,23 @@ type offer struct {
 }
 
 // offerOf returns the offer of a flow, from its item or else from the defaults.
-func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
-	for _, c := range v.chain {
-		rate, load := c.get("rate"), c.get("load")
+func (r *resolver) offerOf(f *Flow, v yaml.View, n *yaml.Node) (o offer) {
+	for _, c := range v.Chain {
+		rate, load := c.Get("rate"), c.Get("load")
 		switch {
 		case rate == nil && load == nil:
 			continue
 		case rate != nil && load != nil:
-			r.add(load.spot, "rate and load both set the offered load: give one of them")
+			r.Add(load.Spot, "rate and load both set the offered load: give one of them")
 		case rate != nil:
-			o.rate = rate.value.(unit.Rate)
+			o.rate = rate.Value.(unit.Rate)
 		default:
-			o.load = load.value.(float64)
+			o.load = load.Value.(float64)
 		}
 		if own := cmp.Or(rate, load); f.Traffic == traffic.Greedy && c == n {
-			r.add(own.spot,
+			r.Add(own.Spot,
 				"greedy traffic takes no %s, because it sends whenever it may: for a rate give traffic: paced or constant",
-				own.path[strings.LastIndexByte(own.path, '.')+1:])
+				own.Path[strings.LastIndexByte(own.Path, '.')+1:])
 		}
 		if f.Traffic == traffic.Greedy {
 			return offer{}
@@ -60,7 +61,7 @@ func (r *resolver) offerOf(f *Flow, v view, n *node) (o offer) {
 		return o
 	}
 	if f.Traffic != traffic.Greedy && f.Traffic != traffic.Transfers {
-		r.add(spot{n.at, n.path + ".rate"}, "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
+		r.Add(n.At.Of(n.Path+".rate"), "%s traffic needs a rate, such as 1GB/s, or a load, such as 0.85", f.Traffic)
 	}
 	return o
 }
@@ -103,19 +104,19 @@ func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 
 // expandFlow makes a flow for each member of the ranges of an item.
 func (r *resolver) expandFlow(base Flow, of origin, o offer) {
-	toAt := of.get("to")
-	from, to := of.get("from").value.(pattern), toAt.value.(pattern)
+	toAt := of.Get("to")
+	from, to := of.Get("from").Value.(pattern), toAt.Value.(pattern)
 	uniform := base.Spread == Uniform
 	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
-		r.add(toAt.spot,
+		r.Add(toAt.Spot,
 			"%s has %d endpoints and %s has %d: ranges are joined pairwise, so they must be equally long",
 			from.text, from.size(), to.text, to.size())
 		return
 	}
-	start := get[startAt](of.view, "start")
+	start := yaml.Get[startAt](of.view, "start")
 	members := membersOf(from, to, uniform)
 	if len(members) == 0 {
-		r.add(toAt.spot, "flow %s goes from %s to itself", base.Name, from.text)
+		r.Add(toAt.Spot, "flow %s goes from %s to itself", base.Name, from.text)
 		return
 	}
 	turns := members[len(members)-1].turn + 1
@@ -128,7 +129,7 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 		f.From, f.To, f.Name = m.from, m.to, base.Name+m.suffix(from, to, uniform)
 		f.Start = start.first + unit.Duration(m.turn)*start.step
 		if f.From == f.To {
-			r.add(toAt.spot, "flow %s goes from %s to itself", f.Name, f.From)
+			r.Add(toAt.Spot, "flow %s goes from %s to itself", f.Name, f.From)
 		}
 		r.adaptFlow(&f, of, o)
 		r.left.all = append(r.left.all, f)
@@ -168,8 +169,8 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 	r.adaptTransport(f, v, family)
 	r.adaptServiceLevels(f, of)
 	refuse := func(key, format string, args ...any) {
-		if n := v.node(key); n != nil {
-			r.add(n.spot, format, args...)
+		if n := v.Node(key); n != nil {
+			r.Add(n.Spot, format, args...)
 		}
 	}
 	if family == wire.InfiniBand {
@@ -178,7 +179,7 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 	if err := payload(f.Packet, r.s.Frame(f, family).Family); err != nil {
 		refuse("packet", "%v", err)
 	}
-	switch given := v.given("window"); {
+	switch given := v.Given("window"); {
 	case family == wire.InfiniBand && f.Window == 0:
 		refuse("window", "on InfiniBand every packet is acknowledged: a window is a number of packets")
 	case family == wire.InfiniBand:
@@ -210,9 +211,9 @@ func (r *resolver) adaptSending(f *Flow, of origin) {
 
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
 // that do not fit. It clears the family's usual transport.
-func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
-	t := scheme{view: v.sub("transport"), by: r.tables.transports.by}
-	kind := t.node(t.by)
+func (r *resolver) adaptTransport(f *Flow, v yaml.View, family wire.Family) {
+	t := scheme{View: v.Sub("transport"), by: r.tables.transports.by}
+	kind := t.Node(t.by)
 	if kind == nil {
 		f.Transport = Transport{}
 		return
@@ -220,49 +221,49 @@ func (r *resolver) adaptTransport(f *Flow, v view, family wire.Family) {
 	row := transport(f.Transport.Kind, family)
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		r.add(t.spotOf(t.by), "flow %s is on %v, and %s is a transport of %v: there is %s",
+		r.Add(t.spotOf(t.by), "flow %s is on %v, and %s is a transport of %v: there is %s",
 			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = Transport{}
 	case row.Usual:
 		f.Transport = Transport{}
 	case f.Transport.Acks():
-		r.adaptRoCE(f, v, t, kind.spot)
+		r.adaptRoCE(f, v, t, kind.Spot)
 	case f.Packet < tcp.MinPacket:
-		r.add(v.spot("packet", kind.spot),
+		r.Add(v.Spot("packet", kind.Spot),
 			"flow %s has packets of %v, and an IPv4 packet of TCP has %d bytes of headers: give at least %dB",
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
-			r.add(t.spotOf(key), "flow %s: %v", f.Name, err)
+			r.Add(t.spotOf(key), "flow %s: %v", f.Name, err)
 		}
 	}
 }
 
 // adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
 // them. It refuses code points that disagree with a given priority.
-func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
+func (r *resolver) adaptRoCE(f *Flow, v yaml.View, t scheme, kind yaml.Spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
+		r.Add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
 	table := &r.s.Model.DSCP
-	switch n := t.node("dscp"); {
+	switch n := t.Node("dscp"); {
 	case n == nil:
 		dscp, ok := table.lowest(f.Priority)
 		if !ok {
-			r.add(scheme{v, "priority", kind}.spotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
+			r.Add(scheme{v, "priority", kind}.spotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
 				f.Name, f.Priority)
 		}
 		p.DSCP = dscp
-	case v.given("priority") && table.class(p.DSCP) != f.Priority:
-		r.add(n.spot,
+	case v.Given("priority") && table.class(p.DSCP) != f.Priority:
+		r.Add(n.Spot,
 			"flow %s has priority %d, and the DSCP %d has priority %d (model.dscp): leave one of them out",
 			f.Name, f.Priority, p.DSCP, table.class(p.DSCP))
 	default:
 		f.Priority = table.class(p.DSCP)
 	}
-	if !t.given("ack-dscp") {
+	if !t.Given("ack-dscp") {
 		p.AckDSCP = p.DSCP
 	}
 	p.AckPriority = table.class(p.AckDSCP)
@@ -270,7 +271,7 @@ func (r *resolver) adaptRoCE(f *Flow, v view, t scheme, kind spot) {
 	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
 	if lane, ok := r.cnpPriority(f); ok {
 		if p.CNPDSCP, ok = table.lowest(lane); !ok {
-			r.add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+			r.Add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
 				f.Name, lane)
 		}
 	}
@@ -302,7 +303,7 @@ func (r *resolver) lineRate(f *Flow) unit.Rate {
 // checkTraffic refuses traffic that its line or its packets do not allow.
 func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 	refuse := func(key, format string, args ...any) {
-		r.add(of.view.spot(key, of.field(key)), format, args...)
+		r.Add(of.view.Spot(key, of.Field(key)), format, args...)
 	}
 	if (f.Traffic == traffic.Bernoulli || f.Traffic == traffic.Bursts) && f.Rate > line {
 		refuse("rate", "flow %s offers %v, more than its link of %v carries: %s traffic cannot",
@@ -323,20 +324,20 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 // after the end, it refuses the flow and returns -1.
 func (r *resolver) checkStart(f Flow, of origin, start startAt, members int) int {
 	v := of.view
-	at := v.spot("start", of.spot)
+	at := v.Spot("start", of.Spot)
 	end, but := r.s.Model.Duration, r.runEnds()
 	if f.Stop > 0 && f.Stop <= end {
-		end, but = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.node("stop"))
+		end, but = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.Node("stop"))
 	}
-	if r.cut.set != nil && end == r.s.Model.Duration && at.at.set == nil {
+	if r.cut.Set != nil && end == r.s.Model.Duration && at.At.Set == nil {
 		return startedBy(start, members, end)
 	}
 	if start.first >= end {
-		r.add(at, "the flow starts at %v, but %s", start.first, but)
+		r.Add(at, "the flow starts at %v, but %s", start.first, but)
 		return -1
 	}
 	if startedBy(start, members, end) < members {
-		r.add(at, "the last of %d members starts %d x %v after %v, but %s",
+		r.Add(at, "the last of %d members starts %d x %v after %v, but %s",
 			members, members-1, start.step, start.first, but)
 		return -1
 	}
@@ -356,8 +357,8 @@ func startedBy(start startAt, members int, end unit.Duration) int {
 
 // jitter returns the jitter of a flow: as given, or half of the time of a packet
 // on the sender's line. Flows that share their traffic start together.
-func (r *resolver) jitter(f Flow, v view, line unit.Rate) unit.Duration {
-	if given, n := v.at("jitter"); n != nil {
+func (r *resolver) jitter(f Flow, v yaml.View, line unit.Rate) unit.Duration {
+	if given, n := v.At("jitter"); n != nil {
 		return given.(unit.Duration)
 	}
 	if f.Spread == Uniform {
@@ -378,7 +379,7 @@ func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
 	for f, of := range each(r.s.Flows, r.flows) {
 		if isFlow[f.Name] {
-			r.add(of.field("name"), "duplicate name %q among the flows", f.Name)
+			r.Add(of.Field("name"), "duplicate name %q among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
@@ -388,18 +389,18 @@ func (r *resolver) checkGroups() {
 			first := cmp.Or(shared[source], f)
 			shared[source] = first
 			if !f.sharesWith(first) {
-				r.add(of.field("spread"),
+				r.Add(of.Field("spread"),
 					"flow %s shares the traffic of %s, because they have the same group and endpoint: give both the same values",
 					f.Name, first.Name)
 			}
 		}
-		at := of.view.spot("group", of.field("group"))
+		at := of.view.Spot("group", of.Field("group"))
 		if f.Group != f.Name && isFlow[f.Group] {
-			r.add(at, "the group %q has the name of a flow: metrics could not distinguish them", f.Group)
+			r.Add(at, "the group %q has the name of a flow: metrics could not distinguish them", f.Group)
 		}
 		if link := r.linkNames[f.Group]; link != nil {
-			r.add(at, "the group %q has the name of a link%s: metrics could not distinguish them",
-				f.Group, inLine(link.at))
+			r.Add(at, "the group %q has the name of a link%s: metrics could not distinguish them",
+				f.Group, yaml.InLine(link.At))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -244,15 +245,15 @@ func readWord(s string) (any, error) {
 
 // guestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
 // first member of a range.
-func guestOf(v view) (g Guest) {
-	sub := v.sub("guest")
-	if sub.present() {
-		g = build[Guest](sub)
+func guestOf(v yaml.View) (g Guest) {
+	sub := v.Sub("guest")
+	if sub.Present() {
+		g = yaml.Build[Guest](sub)
 		g.DSCP = dscpOf(sub)
 		if g.Card() && !g.Address.IsValid() {
 			g.Address = noAddress
 		}
-		if g.Card() && sub.node("kind") == nil {
+		if g.Card() && sub.Node("kind") == nil {
 			g.Kind = Tap
 		}
 	}
@@ -260,8 +261,8 @@ func guestOf(v view) (g Guest) {
 }
 
 // dscpOf returns the table of priorities in a mapping.
-func dscpOf(v view) (all DSCP) {
-	for _, d := range buildAll[dscp](v, "dscp") {
+func dscpOf(v yaml.View) (all DSCP) {
+	for _, d := range yaml.BuildAll[dscp](v, "dscp") {
 		all[d.DSCP&63] = d.Priority + 1
 	}
 	return all
@@ -296,7 +297,7 @@ func (r *resolver) addressGuests() {
 		r.checkPlace(e)
 		if m := e.Guest.MAC; m.MAC != 0 {
 			if other, taken := hardware[m]; taken {
-				r.add(r.guestSpot(e.Name, "mac"), "%s has the hardware address %v, and %s has it already", e.Name, m, other)
+				r.Add(r.guestSpot(e.Name, "mac"), "%s has the hardware address %v, and %s has it already", e.Name, m, other)
 			}
 			hardware[m] = e.Name
 		}
@@ -306,10 +307,10 @@ func (r *resolver) addressGuests() {
 			}
 			at, a := r.guestSpot(e.Name, key), has.Addr()
 			if other, taken := given[a]; taken {
-				r.add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
+				r.Add(at, "%s has the address %v, and %s has it already", e.Name, a, other)
 			}
 			if !a.IsGlobalUnicast() {
-				r.add(at, "%s would have the address %v, which no host can have", e.Name, a)
+				r.Add(at, "%s would have the address %v, which no host can have", e.Name, a)
 			}
 			given[a] = e.Name
 		}
@@ -329,10 +330,10 @@ func (r *resolver) addressGuests() {
 // checkPlace refuses fields of a guest that contradict its place.
 func (r *resolver) checkPlace(e *Endpoint) {
 	g := &e.Guest
-	v := r.nodes[e.Name].view.sub("guest")
+	v := r.nodes[e.Name].view.Sub("guest")
 	refuse := func(key, format string, args ...any) {
-		if n := v.node(key); n != nil {
-			r.add(n.spot, "guest %s "+format, append([]any{e.Name}, args...)...)
+		if n := v.Node(key); n != nil {
+			r.Add(n.Spot, "guest %s "+format, append([]any{e.Name}, args...)...)
 		}
 	}
 	if g.Kind == "" {
@@ -369,13 +370,13 @@ func (r *resolver) checkPlace(e *Endpoint) {
 }
 
 // guestSpot returns the spot of a key of a guest, or else of the guest.
-func (r *resolver) guestSpot(endpoint, key string) spot {
+func (r *resolver) guestSpot(endpoint, key string) yaml.Spot {
 	m := r.nodes[endpoint]
-	sub := m.view.sub("guest")
-	if n := cmp.Or(sub.chain[:]...); n != nil {
-		return sub.spot(key, n.spot)
+	sub := m.view.Sub("guest")
+	if n := cmp.Or(sub.Chain[:]...); n != nil {
+		return sub.Spot(key, n.Spot)
 	}
-	return m.spot
+	return m.Spot
 }
 
 // guestRoom returns the length of the longest packet of IP that a packet of a flow can carry.
@@ -423,19 +424,19 @@ func (r *resolver) checkGuests() {
 			}
 		}
 		if g := r.endpoint(f.From).Guest; g.Adapter != "" && r.family(f.From) != wire.Ethernet {
-			r.add(r.guestSpot(f.From, "adapter"), "guest %s has an adapter for RoCEv2, which crosses Ethernet, and its link has credit: omit adapter", f.From)
+			r.Add(r.guestSpot(f.From, "adapter"), "guest %s has an adapter for RoCEv2, which crosses Ethernet, and its link has credit: omit adapter", f.From)
 		}
 		if f.Transport.Acks() && r.family(f.From) == wire.Ethernet {
-			r.add(of.spot, "flow %s carries the frames of guest %s, which cross Ethernet as they are: omit its transport: rocev2",
+			r.Add(of.Spot, "flow %s carries the frames of guest %s, which cross Ethernet as they are: omit its transport: rocev2",
 				f.Name, f.From)
 		}
-		if n := of.view.node("traffic"); n != nil && f.Traffic != traffic.Greedy {
-			r.add(n.spot, "flow %s carries the packets of a guest, %s, to another and cannot have other traffic",
+		if n := of.view.Node("traffic"); n != nil && f.Traffic != traffic.Greedy {
+			r.Add(n.Spot, "flow %s carries the packets of a guest, %s, to another and cannot have other traffic",
 				f.Name, f.From)
 		}
 		w := queue{f.From, f.To, f.Priority}
 		if other := first[w]; other != nil {
-			r.add(of.spot,
+			r.Add(of.Spot,
 				"flows %s and %s both take packets of guest %s to %s with priority %d, and nothing distinguishes these: give the flows different priorities",
 				other.Name, f.Name, f.From, f.To, f.Priority)
 		}
@@ -443,7 +444,7 @@ func (r *resolver) checkGuests() {
 	}
 	if frames && packets {
 		tap := r.firstGuest(true)
-		r.add(r.guestSpot(tap, "kind"),
+		r.Add(r.guestSpot(tap, "kind"),
 			"guest %s has a TAP device, for Ethernet, and guest %s sends IP packets: guests that send to each other need devices of the same kind",
 			tap, r.firstGuest(false))
 	}
@@ -459,7 +460,7 @@ func (r *resolver) checkGuests() {
 func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	g := &e.Guest
 	if g.Kind == Netstack && g.TCP != "" && !slices.Contains(NetstackTCP(), g.TCP) {
-		r.add(r.guestSpot(e.Name, "tcp"), "guest %s has no congestion control %q: a netstack has %s",
+		r.Add(r.guestSpot(e.Name, "tcp"), "guest %s has no congestion control %q: a netstack has %s",
 			e.Name, g.TCP, strings.Join(NetstackTCP(), " and "))
 	}
 	if flow < 0 {
@@ -469,13 +470,13 @@ func (r *resolver) adaptGuest(e *Endpoint, flow int) {
 	f, of := &r.s.Flows[flow], r.flows[flow]
 	switch room := r.guestRoom(f, g.Kind); {
 	case room < leastMTU:
-		r.add(of.spot,
+		r.Add(of.Spot,
 			"packets of flow %s, of %v, have no room for the packets of guests, of %v at least: give it a packet of %v",
 			f.Name, f.Packet, leastMTU, f.Packet+usualMTU-room)
 	case g.MTU == 0:
 		g.MTU = min(usualMTU, room)
 	case g.MTU > room:
-		r.add(r.guestSpot(e.Name, "mtu"),
+		r.Add(r.guestSpot(e.Name, "mtu"),
 			"packets of flow %s, of %v, have no room for more than %v of guest %s: give it an mtu of %v, or give the flow packets of %v",
 			f.Name, f.Packet, room, e.Name, room, f.Packet+g.MTU-room)
 	}

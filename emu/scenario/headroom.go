@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -48,7 +49,7 @@ func (r *resolver) checkMemories() {
 		if s.Kind != OutputQueued {
 			continue
 		}
-		r.checkWatchdog(s, &s.Watchdog, m.view.spot("watchdog", m.spot))
+		r.checkWatchdog(s, &s.Watchdog, m.view.Spot("watchdog", m.Spot))
 		if r.control(s) == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
@@ -77,7 +78,7 @@ func (r *resolver) memory(s *Switch, m *nodeRef) *losslessBuffer {
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a
 // link from its A (0) or its B (1), and refuses a share that leaves too little.
-func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, at spot) (left port.BufferConfig) {
+func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
 	l, longest := &r.s.Links[link], r.crossed[link][side].longest
 	switch {
@@ -90,7 +91,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
 		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
 			need := BlocksOf(f.Packet)
-			r.add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
+			r.Add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
 		}
 		return left
@@ -102,7 +103,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 	left.Room = part(whole)
 	if s.High == 0 {
 		if left.Room < longest {
-			r.add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
+			r.Add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
 				share, s.Name, left.Room, whole, longest, l.Name)
 		}
 		return left
@@ -144,13 +145,13 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at spot) {
+func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at yaml.Spot) {
 	switch {
 	case w.Poll == 0:
 	case r.control(s) != port.PriorityPauseFrames:
-		r.add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
+		r.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
-		r.add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
+		r.Add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
 			s.Name, w.Poll, w.Detection, w.Restoration)
 	}
 }
@@ -262,7 +263,7 @@ func (r *resolver) sharpen(in *input) {
 // those in the wrong order or with less than the headroom above them.
 func (r *resolver) setWatermarks(a *losslessBuffer) {
 	v := a.owner.view
-	highNode, lowNode := v.node("high"), v.node("low")
+	highNode, lowNode := v.Node("high"), v.Node("low")
 	var tight *input // the one with the lowest limit
 	least := unit.Size(0)
 	for i := range a.inputs {
@@ -276,14 +277,14 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
-		r.add(highNode.spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
+		r.Add(highNode.Spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
 			a.kind, a.node, *a.high, a.called)
 		return
 	case tight == nil: // there is no sender to stop
 	case computed && least < 1:
-		at := a.owner.view.spot(a.key, a.owner.spot)
-		if highNode != nil && highNode.value != any(unit.Size(0)) {
-			at = highNode.spot
+		at := a.owner.view.Spot(a.key, a.owner.Spot)
+		if highNode != nil && highNode.Value != any(unit.Size(0)) {
+			at = highNode.Spot
 		}
 		r.tooLittle(a, tight, 0, at)
 		*a.high, *a.low = 0, 0
@@ -292,10 +293,10 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 		*a.high = least
 		r.derive(a, "high", least)
 	case *a.high > least:
-		r.tooLittle(a, tight, *a.high, highNode.spot)
+		r.tooLittle(a, tight, *a.high, highNode.Spot)
 	}
 	if tight != nil && a.factor < 1 && a.key != "" {
-		r.warn(a.owner.view.node("headroom").spot,
+		r.Warn(a.owner.view.Node("headroom").Spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that arrive over link %s. The headroom is %s",
 			a.kind, a.node, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
 	}
@@ -306,7 +307,7 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 		*a.low = r.lowFor(a.owner, *a.high)
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
-		r.add(lowNode.spot,
+		r.Add(lowNode.Spot,
 			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would continue at once",
 			a.kind, a.node, *a.low, *a.high)
 	}
@@ -324,7 +325,7 @@ func (i *input) least(a *losslessBuffer) unit.Size {
 
 // tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too
 // small for any.
-func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at spot) {
+func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at yaml.Spot) {
 	each := ""
 	if in.shares > 1 {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
@@ -336,7 +337,7 @@ func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at sp
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
-	r.add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
+	r.Add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
 		a.kind, a.node, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
 }
 

@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )
 
 // Language returns the scenario language, which Load follows. It consists of the tags of
 // Scenario and of the types within it, and of the parameters of schemes.
-func Language() *param.Param { return builtIn().whole() }
+func Language() *param.Param { return builtIn().Language() }
 
 // LanguageOf returns the language with other tables of schemes.
-func LanguageOf(t Schemes) *param.Param { return t.tables().whole() }
+func LanguageOf(t Schemes) *param.Param { return t.tables().Language() }
 
 // whole returns the language as one parameter.
-func (t tables) whole() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
+func (t tables) Language() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
 // shared returns the parameters of a type that may be under defaults: all but an item's
 // own.
@@ -67,8 +68,8 @@ func (t tables) forms() param.Forms {
 	return forms
 }
 
-// choice returns what an object has chosen.
-func (t tables) choice(of *param.Struct, n, root *node) (by string, own *param.Struct) {
+// Choice returns what an object has chosen.
+func (t tables) Choice(of *param.Struct, n, root *yaml.Node) (by string, own *param.Struct) {
 	c := t.chosen[of]
 	if c == nil {
 		return "", nil
@@ -76,9 +77,9 @@ func (t tables) choice(of *param.Struct, n, root *node) (by string, own *param.S
 	return c.by, c.own(n, root)
 }
 
-// elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
+// Elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
 // schemes.
-func (t tables) elsewhere(of *param.Struct, p *param.Param, word string) string {
+func (t tables) Elsewhere(of *param.Struct, p *param.Param, word string) string {
 	if t.chosen[of] != nil || word == NoScheme {
 		return ""
 	}
@@ -98,8 +99,8 @@ func (t tables) elsewhere(of *param.Struct, p *param.Param, word string) string 
 	return ""
 }
 
-// never returns why a link cannot have a fault.
-func (t tables) never(of *param.Struct, key string) string {
+// Never returns why a link cannot have a fault.
+func (t tables) Never(of *param.Struct, key string) string {
 	if why := noFault(key); of.Find("loss") != nil && why != "" {
 		return fmt.Sprintf("a link has no fault %q: %s", key, why)
 	}

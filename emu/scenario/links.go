@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -11,13 +12,13 @@ import (
 func (r *resolver) connect() {
 	r.buildNodes()
 	for n, v := range r.items("links") {
-		between := n.get("between")
-		link, of := newLink(v), origin{node: n, view: v}
+		between := n.Get("between")
+		link, of := newLink(v), origin{Node: n, view: v}
 		link.Retry = newRetry(v)
-		for _, ends := range between.value.(joint).ends() {
+		for _, ends := range between.Value.(joint).ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B
-			if name, given := v.at("name"); given != nil {
+			if name, given := v.At("name"); given != nil {
 				link.Name = name.(string)
 			}
 			r.addLink(link, of, between)
@@ -29,14 +30,14 @@ func (r *resolver) connect() {
 }
 
 // addLink enters a link, unless something like it is there.
-func (r *resolver) addLink(link Link, of origin, between *node) {
-	at, own := of.view.spot("name", between.spot), link.A+" - "+link.B
+func (r *resolver) addLink(link Link, of origin, between *yaml.Node) {
+	at, own := of.view.Spot("name", between.Spot), link.A+" - "+link.B
 	switch {
 	case link.A == link.B:
-		r.add(between.spot, "%s is linked to itself", link.A)
+		r.Add(between.Spot, "%s is linked to itself", link.A)
 		return
 	case link.A+"-"+link.B == link.B+"-"+link.A:
-		r.add(between.spot, "the directions of this link would both be called %q: rename one of the nodes", link.A+"-"+link.B)
+		r.Add(between.Spot, "the directions of this link would both be called %q: rename one of the nodes", link.A+"-"+link.B)
 		return
 	}
 	// Two links between the same nodes need a name each.
@@ -44,15 +45,15 @@ func (r *resolver) addLink(link Link, of origin, between *node) {
 		other := r.s.Links[i]
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
-			r.add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
-				link.A, link.B, inLine(r.links[i].at))
+			r.Add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
+				link.A, link.B, yaml.InLine(r.links[i].At))
 			return
 		}
 	}
 	for _, name := range []string{link.A, link.B} {
 		m := r.nodes[name]
 		m.links = append(m.links, len(r.s.Links))
-		m.linkAt = append(m.linkAt, between.at)
+		m.linkAt = append(m.linkAt, between.At)
 	}
 	of.index = len(r.s.Links)
 	r.s.Links = append(r.s.Links, link)
@@ -61,10 +62,10 @@ func (r *resolver) addLink(link Link, of origin, between *node) {
 
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
-	var missing []*node
+	var missing []*yaml.Node
 	for l, of := range each(r.s.Links, r.links) {
-		if l.Rate == 0 && !slices.Contains(missing, of.node) {
-			missing = append(missing, of.node)
+		if l.Rate == 0 && !slices.Contains(missing, of.Node) {
+			missing = append(missing, of.Node)
 		}
 	}
 	others := ""
@@ -74,7 +75,7 @@ func (r *resolver) checkRates() {
 	case n > 0:
 		others = fmt.Sprintf(" (items without one: %d)", n+1)
 	}
-	r.add(missing[0].field("rate"),
+	r.Add(missing[0].Field("rate"),
 		"the link has no rate%s: give it one, such as rate: 1GB/s, or all of them under defaults.link", others)
 }
 
@@ -83,22 +84,22 @@ func (r *resolver) resolveRoutes() {
 		at, to string
 		since  unit.Duration
 	}
-	seen := map[known]*node{}
+	seen := map[known]*yaml.Node{}
 	for n, v := range r.items("routes") {
-		route, to := build[Route](v), n.get("to")
+		route, to := yaml.Build[Route](v), n.Get("to")
 		if route.Since > 0 && r.leaves(n, route.Since, route.At, "the route counts since %v, but %s") {
 			continue
 		}
 		if route.Since > 0 && r.s.Routing.Recompute > 0 {
-			r.add(n.get("since").spot, "since and routing.recompute exclude each other: with since, the file says when routes change")
+			r.Add(n.Get("since").Spot, "since and routing.recompute exclude each other: with since, the file says when routes change")
 		}
 		if !slices.ContainsFunc(r.nodes[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
-			r.add(n.get("over").spot, "link %s does not end at %s", route.Over, route.At)
+			r.Add(n.Get("over").Spot, "link %s does not end at %s", route.Over, route.At)
 		}
-		for name := range to.value.(pattern).all() {
+		for name := range to.Value.(pattern).all() {
 			key := known{route.At, name, route.Since}
 			if first, twice := seen[key]; twice {
-				r.add(to.spot, "%s has a route to %s already%s", route.At, name, inLine(first.at))
+				r.Add(to.Spot, "%s has a route to %s already%s", route.At, name, yaml.InLine(first.At))
 			}
 			seen[key] = to
 			route.To = name

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"fabemu/emu/scenario/yaml"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,15 +47,14 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 	for _, opt := range opts {
 		opt(&o)
 	}
-	text := strings.TrimPrefix(string(src), "\uFEFF") // a byte order mark, which some editors write
-	r := newReports(filepath.ToSlash(name), text)
-	root := r.parse()
-	if err := r.err(); err != nil {
+	r := yaml.NewFile(filepath.ToSlash(name), string(src))
+	root := r.Parse()
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	var short *node
-	if root.get("short") != nil && !o.short && len(sets) == 0 {
-		short = root.clone()
+	var short *yaml.Node
+	if root.Get("short") != nil && !o.short && len(sets) == 0 {
+		short = root.Clone()
 	}
 	res, err := load(r, root, sets, o)
 	if err != nil {
@@ -64,50 +64,50 @@ func Load(name string, src []byte, sets []Set, opts ...Option) (*Scenario, error
 		return res.scenario(), nil
 	}
 	o.short, o.lint = true, nil
-	if _, err := load(newReports(r.file, text), short, nil, o); err != nil {
+	if _, err := load(yaml.NewFile(r.Name, string(src)), short, nil, o); err != nil {
 		return nil, err
 	}
 	return res.scenario(), nil
 }
 
 // load resolves a parsed tree, which it changes. The scenario is in the resolver.
-func load(r *reports, root *node, sets []Set, o options) (*resolver, error) {
+func load(r *yaml.File, root *yaml.Node, sets []Set, o options) (*resolver, error) {
 	empty := Scenario{Schemes: o.schemes}
 	t := empty.tables()
-	top := t.whole()
-	if !r.begin(root, t) {
-		return nil, r.err()
+	top := t.Language()
+	if !r.Begin(root, t) {
+		return nil, r.Err()
 	}
 	if o.short {
-		if short := root.get("short"); short != nil {
-			r.read(short, top.Object.Find("short"))
+		if short := root.Get("short"); short != nil {
+			r.Read(short, top.Object.Find("short"))
 		}
 		shorten(r, root)
 	}
 	for _, s := range sets {
-		r.apply(s)
+		r.Apply(s)
 	}
 	if newer(r, root) {
-		return nil, r.err()
+		return nil, r.Err()
 	}
-	r.read(root, top)
-	res := &resolver{reports: r, tables: t, s: empty, metrics: o.metrics,
-		nodes: map[string]*nodeRef{}, linkNames: map[string]*node{}}
+	r.Read(root, top)
+	res := &resolver{File: r, tables: t, s: empty, metrics: o.metrics,
+		nodes: map[string]*nodeRef{}, linkNames: map[string]*yaml.Node{}}
 	res.checkChoices()
 	res.once()
-	if !slices.ContainsFunc(r.list, func(e Error) bool {
+	if !slices.ContainsFunc(r.Mistakes, func(e Error) bool {
 		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
 		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
 	}) {
 		res.names()
 	}
 	for _, stage := range res.stages() {
-		if err := r.err(); err != nil {
+		if err := r.Err(); err != nil {
 			return nil, err
 		}
 		stage()
 	}
-	if err := r.err(); err != nil {
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	s := &res.s
@@ -118,26 +118,26 @@ func load(r *reports, root *node, sets []Set, o options) (*resolver, error) {
 	if o.lint != nil {
 		res.lint(o.lint)
 	}
-	for _, w := range r.sorted() {
+	for _, w := range r.Sorted() {
 		s.Warnings = append(s.Warnings, Warning(w))
 	}
 	s.loaded.programs, s.loaded.manageable = res.programs, res.manageable
-	s.HasShort = root.get("short") != nil && !o.short
+	s.HasShort = root.Get("short") != nil && !o.short
 	return res, nil
 }
 
 // newer reports a file in a newer version of the language, in which every other mistake could be
 // none.
-func newer(r *reports, root *node) bool {
-	n := root.get("language")
+func newer(r *yaml.File, root *yaml.Node) bool {
+	n := root.Get("language")
 	if n == nil {
 		return false
 	}
-	version, err := strconv.Atoi(n.text)
+	version, err := strconv.Atoi(n.Text)
 	if err != nil || version <= LanguageVersion {
 		return false
 	}
-	r.add(n.spot, "the file is in version %d of the language, and this program reads version %d: use a newer fabemu",
+	r.Add(n.Spot, "the file is in version %d of the language, and this program reads version %d: use a newer fabemu",
 		version, LanguageVersion)
 	return true
 }

@@ -4,27 +4,28 @@ import (
 	"maps"
 	"slices"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 )
 
 // nodeRef is a switch or an endpoint of the file.
 type nodeRef struct {
-	spot
+	yaml.Spot
 	name     string
 	isSwitch bool
-	index    int     // in s.Switches or s.Endpoints
-	links    []int   // links that end here
-	linkAt   []place // of each of them
-	view     view    // its fields
+	index    int          // in s.Switches or s.Endpoints
+	links    []int        // links that end here
+	linkAt   []yaml.Place // of each of them
+	view     yaml.View    // its fields
 }
 
 // once reports items of lists that have the same name or number. Values may be wrong.
 func (r *resolver) once() {
-	r.checkOnce(r.root.get("flows"), "name", "duplicate name %q: a flow has it already%s")
-	r.checkOnce(r.root.get("expect"), "id", "duplicate id %q: a check has it already%s")
-	r.checkOnce(r.top().sub("model").list("dscp"), "dscp", "the DSCP %s has a priority already%s")
+	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
+	r.checkOnce(r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
+	r.checkOnce(r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
 	for _, v := range r.items("switches") {
-		r.checkOnce(v.list("ets"), "priority", "priority %s has a weight already%s")
+		r.checkOnce(v.List("ets"), "priority", "priority %s has a weight already%s")
 	}
 }
 
@@ -36,9 +37,9 @@ func (r *resolver) names() {
 	r.declareLinks()
 	r.declareFlows()
 	for n := range r.items("links") {
-		j := n.get("between").value.(joint)
-		r.known(r.inside(n.get("between"), j.aAt), j.a, "node")
-		r.known(r.inside(n.get("between"), j.bAt), j.b, "node")
+		j := n.Get("between").Value.(joint)
+		r.known(r.Inside(n.Get("between"), j.aAt), j.a, "node")
+		r.known(r.Inside(n.Get("between"), j.bAt), j.b, "node")
 	}
 	for _, ref := range []struct{ section, key, kind string }{
 		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
@@ -49,16 +50,16 @@ func (r *resolver) names() {
 		{"programs", "on", "endpoint"},
 	} {
 		for n := range r.items(ref.section) {
-			r.refer(n.get(ref.key), ref.kind)
+			r.refer(n.Get(ref.key), ref.kind)
 		}
 	}
 }
 
 func (r *resolver) declareSwitches() {
-	if n := r.root.get("switches"); n != nil {
-		for _, e := range n.entries {
-			p, _ := parsePattern(e.key)
-			m := nodeRef{spot: spot{e.at, e.value.path}, isSwitch: true, view: r.itemView("switches", e.value)}
+	if n := r.Root.Get("switches"); n != nil {
+		for _, e := range n.Entries {
+			p, _ := parsePattern(e.Key)
+			m := nodeRef{Spot: e.At.Of(e.Value.Path), isSwitch: true, view: r.itemView("switches", e.Value)}
 			r.switches = r.declare(r.switches, m, p)
 		}
 	}
@@ -66,12 +67,12 @@ func (r *resolver) declareSwitches() {
 
 func (r *resolver) declareEndpoints() {
 	for n, v := range r.items("endpoints") {
-		name := n.get("name")
-		m := nodeRef{spot: spot{name.at, n.path}, view: v}
-		r.endpoints = r.declare(r.endpoints, m, name.value.(pattern))
+		name := n.Get("name")
+		m := nodeRef{Spot: name.At.Of(n.Path), view: v}
+		r.endpoints = r.declare(r.endpoints, m, name.Value.(pattern))
 	}
 	if total := len(r.nodes); total > int(wire.MaxLID) {
-		r.add(r.root.get("endpoints").spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
+		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
 	}
 }
 
@@ -79,7 +80,7 @@ func (r *resolver) declareEndpoints() {
 func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern) []*nodeRef {
 	for name := range p.all() {
 		if first := r.nodes[name]; first != nil {
-			r.add(item.spot, "duplicate name %q: %s has it already%s", name, first.kind(), inLine(first.at))
+			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.kind(), yaml.InLine(first.At))
 			continue
 		}
 		m := item
@@ -100,8 +101,8 @@ func (m *nodeRef) kind() string {
 
 func (r *resolver) declareLinks() {
 	for n, v := range r.items("links") {
-		between := n.get("between")
-		j, named := between.value.(joint), v.node("name")
+		between := n.Get("between")
+		j, named := between.Value.(joint), v.Node("name")
 		ends := j.ends()
 		switch {
 		case named == nil:
@@ -110,72 +111,72 @@ func (r *resolver) declareLinks() {
 			}
 			continue
 		case j.a.ranged || j.b.ranged:
-			r.add(named.spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
-				between.text, len(ends), named.text)
-		case r.linkNames[named.text] != nil:
-			r.add(named.spot, "duplicate name %q: a link has it already%s", named.text, inLine(r.linkNames[named.text].at))
+			r.Add(named.Spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
+				between.Text, len(ends), named.Text)
+		case r.linkNames[named.Text] != nil:
+			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, yaml.InLine(r.linkNames[named.Text].At))
 		}
-		r.linkNames[named.text] = n
+		r.linkNames[named.Text] = n
 	}
 }
 
 func (r *resolver) declareFlows() {
 	for n := range r.items("flows") {
-		name := n.get("name")
+		name := n.Get("name")
 		if name == nil {
 			continue
 		}
-		if link := r.linkNames[name.text]; link != nil {
-			r.add(name.spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
-				name.text, inLine(link.at))
+		if link := r.linkNames[name.Text]; link != nil {
+			r.Add(name.Spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
+				name.Text, yaml.InLine(link.At))
 		}
 	}
-	if flows, work := r.root.get("flows"), r.root.get("workload"); (flows == nil || flows.kind == list && len(flows.items) == 0) &&
-		(work == nil || work.kind == list && len(work.items) == 0) {
-		at := r.root.field("flows")
+	if flows, work := r.Root.Get("flows"), r.Root.Get("workload"); (flows == nil || flows.Kind == yaml.List && len(flows.Items) == 0) &&
+		(work == nil || work.Kind == yaml.List && len(work.Items) == 0) {
+		at := r.Root.Field("flows")
 		if flows != nil {
-			at = flows.spot
+			at = flows.Spot
 		}
-		r.add(at, "there are no flows and no workload: nothing would be sent")
+		r.Add(at, "there are no flows and no workload: nothing would be sent")
 	}
 }
 
 // checkOnce reports items of a list with the same value of a key. The message has the value and the
 // place of the first item.
-func (r *resolver) checkOnce(list *node, key, message string) {
-	seen := map[string]place{}
+func (r *resolver) checkOnce(list *yaml.Node, key, message string) {
+	seen := map[string]yaml.Place{}
 	if list == nil {
 		return
 	}
-	for _, n := range list.items {
-		if p := n.get(key); p != nil {
-			if first, twice := seen[p.text]; twice {
-				r.add(p.spot, message, p.text, inLine(first))
+	for _, n := range list.Items {
+		if p := n.Get(key); p != nil {
+			if first, twice := seen[p.Text]; twice {
+				r.Add(p.Spot, message, p.Text, yaml.InLine(first))
 			}
-			seen[p.text] = p.at
+			seen[p.Text] = p.At
 		}
 	}
 }
 
 // refer reports a value, a name or a range of names, unless there is an object of a kind for each
 // name.
-func (r *resolver) refer(n *node, kind string) {
+func (r *resolver) refer(n *yaml.Node, kind string) {
 	if n == nil {
 		return
 	}
-	switch v := n.value.(type) {
+	switch v := n.Value.(type) {
 	case pattern:
-		r.known(n.spot, v, kind)
+		r.known(n.Spot, v, kind)
 	case string:
 		if v != everyLink {
-			r.known(n.spot, pattern{text: v, prefix: v}, kind)
+			r.known(n.Spot, pattern{text: v, prefix: v}, kind)
 		}
 	}
 }
 
 // known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
 // link.
-func (r *resolver) known(at spot, p pattern, kind string) {
+func (r *resolver) known(at yaml.Spot, p pattern, kind string) {
 	missing, first := 0, ""
 	for name := range p.all() {
 		m := r.nodes[name]
@@ -184,7 +185,7 @@ func (r *resolver) known(at spot, p pattern, kind string) {
 			kind != "link" && m != nil && m.isSwitch == (kind == "switch"):
 			continue
 		case m != nil:
-			r.add(at, "%s is %s: expected the name of %s", name, m.kind(), map[string]string{
+			r.Add(at, "%s is %s: expected the name of %s", name, m.kind(), map[string]string{
 				"endpoint": "an endpoint", "switch": "a switch", "link": "a link"}[kind])
 			return
 		case missing == 0:
@@ -195,13 +196,13 @@ func (r *resolver) known(at spot, p pattern, kind string) {
 	switch {
 	case missing == 0:
 	case missing == 1 && p.ranged:
-		r.add(at, "there is no %s named %q, one of %s", kind, first, p.text)
+		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.text)
 	case missing == 1:
-		r.add(at, "there is no %s named %q%s", kind, first, listNames(first, r.named(kind)))
+		r.Add(at, "there is no %s named %q%s", kind, first, listNames(first, r.named(kind)))
 	case missing == p.size():
-		r.add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.text, listNames(first, r.named(kind)))
+		r.Add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.text, listNames(first, r.named(kind)))
 	default:
-		r.add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.text)
+		r.Add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.text)
 	}
 }
 

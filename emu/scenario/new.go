@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -9,12 +10,12 @@ import (
 // New returns a scenario with a name, a duration and the built-in defaults, without nodes
 // and traffic. A program adds these. Run refuses the same mistakes as Load.
 func New(name string, duration unit.Duration) *Scenario {
-	top := view{of: Language().Object}
+	top := yaml.View{Of: Language().Object}
 	s := &Scenario{
 		Name:    name,
-		Model:   build[Model](top.sub("model")),
-		Wall:    build[Wall](top.sub("wall")),
-		Routing: build[Routing](top.sub("routing")),
+		Model:   yaml.Build[Model](top.Sub("model")),
+		Wall:    yaml.Build[Wall](top.Sub("wall")),
+		Routing: yaml.Build[Routing](top.Sub("routing")),
 	}
 	s.Model.Duration = duration
 	s.Measure.Window = s.usualWindow()
@@ -24,7 +25,7 @@ func New(name string, duration unit.Duration) *Scenario {
 // NewSwitch returns a switch with the built-in defaults.
 func NewSwitch(name string) Switch {
 	t := builtIn()
-	return newSwitch(name, view{of: t.section("switches")}, t)
+	return newSwitch(name, yaml.View{Of: t.section("switches")}, t)
 }
 
 // NewEndpoints returns endpoints on InfiniBand, which have nothing but names.
@@ -38,7 +39,7 @@ func NewEndpoints(names ...string) []Endpoint {
 
 // NewLink returns a link without its own name, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
-	l := newLink(view{of: builtIn().section("links")})
+	l := newLink(yaml.View{Of: builtIn().section("links")})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
@@ -47,19 +48,19 @@ func NewLink(a, b string, rate unit.Rate) Link {
 // but without jitter: it starts at its Start, to the picosecond.
 func NewFlow(name, from, to string) Flow {
 	t := builtIn()
-	f := newFlow(name, view{of: t.section("flows")}, t)
+	f := newFlow(name, yaml.View{Of: t.section("flows")}, t)
 	f.From, f.To = from, to
 	return f
 }
 
 // newLink returns a link without ends.
-func newLink(v view) Link {
-	l, sub := build[Link](v), v.sub("cbfc")
+func newLink(v yaml.View) Link {
+	l, sub := yaml.Build[Link](v), v.Sub("cbfc")
 	l.Lanes = lanesOf(v, &l)
 	if l.FlowControl != port.ChannelCredits {
 		return l
 	}
-	l.CBFC = build[CBFC](sub)
+	l.CBFC = yaml.Build[CBFC](sub)
 	l.CBFC.Carry = prioritiesOf(sub, "lossless", AllPriorities)
 	l.CBFC.Lossless = uint8(l.CBFC.Carry)
 	for class := range l.CBFC.Channels {
@@ -69,38 +70,38 @@ func newLink(v view) Link {
 }
 
 // prioritiesOf returns the priorities in a list, and others without it.
-func prioritiesOf(v view, key string, others Priorities) (p Priorities) {
-	classes := v.list(key)
+func prioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
+	classes := v.List(key)
 	if classes == nil {
 		return others
 	}
-	for _, n := range classes.items {
-		if class, ok := n.value.(int64); ok {
+	for _, n := range classes.Items {
+		if class, ok := n.Value.(int64); ok {
 			p |= 1 << class
 		}
 	}
 	return p
 }
 
-func newSwitch(name string, v view, t tables) Switch {
-	s := build[Switch](v)
+func newSwitch(name string, v yaml.View, t tables) Switch {
+	s := yaml.Build[Switch](v)
 	s.Name, s.Marking = name, t.marking(v)
 	if s.Kind == InputBuffered {
 		return s
 	}
 	s.Lossless = prioritiesOf(v, "lossless", s.Lossless)
-	if sub := v.sub("watchdog"); sub.present() {
-		s.Watchdog = build[switchd.Watchdog](sub)
+	if sub := v.Sub("watchdog"); sub.Present() {
+		s.Watchdog = yaml.Build[switchd.Watchdog](sub)
 	}
-	for _, w := range buildAll[weight](v, "ets") {
+	for _, w := range yaml.BuildAll[weight](v, "ets") {
 		s.ETS[w.Priority&7] = w.Weight
 	}
 	return s
 }
 
 // newFlow returns a flow without ends, start and jitter.
-func newFlow(name string, v view, t tables) Flow {
-	f := build[Flow](v)
+func newFlow(name string, v yaml.View, t tables) Flow {
+	f := yaml.Build[Flow](v)
 	f.Name = name
 	f.Control.Algorithm, f.Control.Params = t.algorithms.chosen(v, "control", nil)
 	f.Transport.Kind, f.Transport.Params = t.transports.chosen(v, "transport", nil)

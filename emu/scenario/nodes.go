@@ -1,6 +1,9 @@
 package scenario
 
-import "fabemu/wire"
+import (
+	"fabemu/emu/scenario/yaml"
+	"fabemu/wire"
+)
 
 // buildNodes builds the switches and the endpoints.
 func (r *resolver) buildNodes() {
@@ -8,9 +11,9 @@ func (r *resolver) buildNodes() {
 		r.s.Switches = append(r.s.Switches, newSwitch(m.name, m.view, r.tables))
 	}
 	for n, v := range r.items("endpoints") {
-		e := build[Endpoint](v)
+		e := yaml.Build[Endpoint](v)
 		e.Guest = guestOf(v)
-		for name := range n.get("name").value.(pattern).all() {
+		for name := range n.Get("name").Value.(pattern).all() {
 			e.Name = name
 			r.s.Endpoints = append(r.s.Endpoints, e)
 			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.next(), e.Guest.IPv6.next()
@@ -23,15 +26,15 @@ func (r *resolver) checkEnds() {
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		switch {
 		case len(m.links) == 0:
-			r.add(m.spot, "endpoint %s has no link: it needs one", e.Name)
+			r.Add(m.Spot, "endpoint %s has no link: it needs one", e.Name)
 		case len(m.links) > 1:
-			r.add(spot{m.linkAt[1], r.links[m.links[1]].path},
-				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, inLine(m.linkAt[0]))
+			r.Add(m.linkAt[1].Of(r.links[m.links[1]].Path),
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, yaml.InLine(m.linkAt[0]))
 		}
 	}
 	for s, m := range each(r.s.Switches, r.switches) {
 		if len(m.links) == 0 {
-			r.add(m.spot, "switch %s has no link", s.Name)
+			r.Add(m.Spot, "switch %s has no link", s.Name)
 		}
 	}
 }
@@ -52,7 +55,7 @@ func (r *resolver) checkForwarding() {
 		for _, i := range m.links {
 			l := r.s.Links[i]
 			if header := l.Rate.Serialise(wire.HeaderSize); s.ForwardingDelay < header {
-				r.add(m.view.spot("forwarding-delay", m.spot),
+				r.Add(m.view.Spot("forwarding-delay", m.Spot),
 					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
 					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
 				break

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -22,29 +23,29 @@ type Program struct {
 
 // resolvePrograms makes a program for each guest of an item.
 func (r *resolver) resolvePrograms() {
-	names := map[string]place{}
+	names := map[string]yaml.Place{}
 	count := map[string]int{}
 	for n, v := range r.items("programs") {
-		p := build[Program](v)
+		p := yaml.Build[Program](v)
 		if r.leaves(n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
 			continue
 		}
-		run, on := n.get("run"), n.get("on")
+		run, on := n.Get("run"), n.Get("on")
 		if p.Run == "" {
-			r.add(run.spot, "the command is empty")
+			r.Add(run.Spot, "the command is empty")
 		}
-		guests := on.value.(pattern)
+		guests := on.Value.(pattern)
 		for _, guest := range guests.names() {
 			each := p
 			each.On = guest
 			kind := r.guestKind(guest)
 			if kind == "" {
-				r.add(on.spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
+				r.Add(on.Spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
 			if kind == Netstack {
 				if err := r.checkSending(guest, p.Run); err != nil {
-					r.add(run.spot, "%v", err)
+					r.Add(run.Spot, "%v", err)
 					break
 				}
 			}
@@ -56,11 +57,11 @@ func (r *resolver) resolvePrograms() {
 				each.Name += "-" + guest
 			}
 			if first, twice := names[each.Name]; twice {
-				r.add(n.spot, "duplicate name %q: a program has it already%s", each.Name, inLine(first))
+				r.Add(n.Spot, "duplicate name %q: a program has it already%s", each.Name, yaml.InLine(first))
 				break
 			}
-			names[each.Name] = n.at
-			r.programs = append(r.programs, r.entry(run.spot, ""))
+			names[each.Name] = n.At
+			r.programs = append(r.programs, r.Entry(run.Spot, ""))
 			r.s.Programs = append(r.s.Programs, each)
 		}
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"iter"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
@@ -10,7 +11,7 @@ import (
 // resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones
 // before it, which have found no mistake.
 type resolver struct {
-	*reports
+	*yaml.File
 	tables  tables
 	s       Scenario
 	metrics MetricChecker // nil: metrics are not checked
@@ -19,11 +20,11 @@ type resolver struct {
 	switches  []*nodeRef // for each of s.Switches
 	endpoints []*nodeRef // for each of s.Endpoints
 	links     []origin   // for each of s.Links
-	linkNames map[string]*node
+	linkNames map[string]*yaml.Node
 	flows     []origin      // for each of s.Flows
 	workloads []origin      // for each of s.Workloads
 	own       int           // flows that are the scenario's: others stand for workloads
-	checks    []*node       // for each of s.Expect
+	checks    []*yaml.Node  // for each of s.Expect
 	programs  []Error       // for each of s.Programs, the place of its command
 	crossed   [][2]crossing // for each of s.Links, from its A and from its B
 	paths     *PathTable    // nil: they cannot be found
@@ -34,15 +35,15 @@ type resolver struct {
 
 	manageable []Warning // of congestion control that a subnet manager may change
 
-	cut  place   // of the --set that ends the run; zero without one
-	left leftOut // the items beyond that end
+	cut  yaml.Place // of the --set that ends the run; zero without one
+	left leftOut    // the items beyond that end
 }
 
 // origin has the source of the values of a link or a flow.
 type origin struct {
-	*node // the item of the list
-	view  view
-	index int // in s.Links or s.Flows; of a workload the first flow that stands for it
+	*yaml.Node // the item of the list
+	view       yaml.View
+	index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }
 
 // stages returns the stages behind names, in their order.
@@ -53,14 +54,14 @@ func (r *resolver) stages() []func() {
 // resolveHead fills in what belongs to the whole scenario.
 func (r *resolver) resolveHead() {
 	top := r.top()
-	r.s.Name = get[string](top, "name")
-	r.s.Source = get[string](top, "source")
-	r.s.Description = get[string](top, "description")
-	model := top.sub("model")
-	r.s.Model, r.s.Wall = build[Model](model), build[Wall](top.sub("wall"))
+	r.s.Name = yaml.Get[string](top, "name")
+	r.s.Source = yaml.Get[string](top, "source")
+	r.s.Description = yaml.Get[string](top, "description")
+	model := top.Sub("model")
+	r.s.Model, r.s.Wall = yaml.Build[Model](model), yaml.Build[Wall](top.Sub("wall"))
 	r.s.Model.DSCP = dscpOf(model)
-	r.cut = place{set: model.node("duration").at.set}
-	r.s.Routing, r.s.Subnet = build[Routing](top.sub("routing")), build[Subnet](top.sub("subnet"))
+	r.cut = yaml.Place{Set: model.Node("duration").At.Set}
+	r.s.Routing, r.s.Subnet = yaml.Build[Routing](top.Sub("routing")), yaml.Build[Subnet](top.Sub("subnet"))
 	r.resolveWindow(top)
 }
 
@@ -82,23 +83,25 @@ func (r *resolver) resolveTraffic() {
 }
 
 // top returns the fields of the scenario.
-func (r *resolver) top() view { return view{of: r.tables.language, chain: [2]*node{r.root}} }
+func (r *resolver) top() yaml.View {
+	return yaml.View{Of: r.tables.language, Chain: [2]*yaml.Node{r.Root}}
+}
 
 // resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the
 // run if a --set shortens the run.
-func (r *resolver) resolveWindow(top view) {
-	if curves, given := top.sub("measure").at("curves"); given != nil {
+func (r *resolver) resolveWindow(top yaml.View) {
+	if curves, given := top.Sub("measure").At("curves"); given != nil {
 		r.s.Measure.Curves = curves.(Curves)
 	}
-	window, given := top.sub("measure").at("window")
+	window, given := top.Sub("measure").At("window")
 	end := r.s.Model.Duration
 	if given == nil {
 		return // usualWindow needs the fabric
 	}
 	r.s.Measure.Window = window.(unit.Duration)
-	if r.s.Measure.Window > end && r.cut.set != nil && given.at.set == nil {
+	if r.s.Measure.Window > end && r.cut.Set != nil && given.At.Set == nil {
 		r.s.Measure.Window = end
-		r.warn(spot{r.cut, "measure.window"},
+		r.Warn(r.cut.Of("measure.window"),
 			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
 	}
 }
@@ -154,15 +157,15 @@ func roundUp(d unit.Duration) unit.Duration {
 
 // items returns the items of a list or map of the scenario, each with its fields and the defaults
 // of its kind.
-func (r *resolver) items(section string) iter.Seq2[*node, view] {
-	return func(yield func(*node, view) bool) {
-		list := r.root.get(section)
+func (r *resolver) items(section string) iter.Seq2[*yaml.Node, yaml.View] {
+	return func(yield func(*yaml.Node, yaml.View) bool) {
+		list := r.Root.Get(section)
 		if list == nil {
 			return
 		}
 		v := r.itemView(section, nil)
-		for _, n := range list.all() {
-			v.chain[0] = n
+		for _, n := range list.All() {
+			v.Chain[0] = n
 			if !yield(n, v) {
 				return
 			}
@@ -172,11 +175,11 @@ func (r *resolver) items(section string) iter.Seq2[*node, view] {
 
 // itemView returns the fields of an item of a list or map, and the defaults of its kind behind
 // them.
-func (r *resolver) itemView(section string, item *node) view {
+func (r *resolver) itemView(section string, item *yaml.Node) yaml.View {
 	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow", "workload": "flow"}[section]
-	v := view{of: r.tables.section(section), chain: [2]*node{item}}
+	v := yaml.View{Of: r.tables.section(section), Chain: [2]*yaml.Node{item}}
 	if kind != "" {
-		v.chain[1] = r.root.get("defaults").get(kind)
+		v.Chain[1] = r.Root.Get("defaults").Get(kind)
 	}
 	return v
 }

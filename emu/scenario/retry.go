@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 	"fabemu/wire/retry"
 	"fabemu/wire/unit"
@@ -19,10 +20,10 @@ type Retry struct {
 func (r *Retry) On() bool { return r.Count > 0 }
 
 // newRetry returns the retry of a link; the fitted values are not computed yet.
-func newRetry(v view) (r Retry) {
-	sub := v.sub("retry")
-	if sub.present() {
-		r = build[Retry](sub)
+func newRetry(v yaml.View) (r Retry) {
+	sub := v.Sub("retry")
+	if sub.Present() {
+		r = yaml.Build[Retry](sub)
 		r.Unprotected = prioritiesOf(sub, "unprotected", 0)
 		r.Eligible = uint8(^r.Unprotected)
 	}
@@ -63,17 +64,17 @@ func (r *resolver) checkRetries() {
 		if !l.Retry.On() {
 			continue
 		}
-		p, v, at, t := &l.Retry.Profile, of.view.sub("retry"), of.spot, r.retryTimes(of.index)
+		p, v, at, t := &l.Retry.Profile, of.view.Sub("retry"), of.Spot, r.retryTimes(of.index)
 		p.Complete(t.Rate, t.Flight, t.Largest)
 		switch {
 		case p.Bytes < t.Largest:
-			r.add(v.spot("bytes", at), "the retry of link %s may hold %v, and a frame has %v: none could leave; give it at least %v, or leave bytes out",
+			r.Add(v.Spot("bytes", at), "the retry of link %s may hold %v, and a frame has %v: none could leave; give it at least %v, or leave bytes out",
 				l.Name, p.Bytes, t.Largest, retry.BytesIn(t.Rate, t.ACK)+t.Largest)
 		case p.Timer <= t.ACK:
-			r.add(v.spot("timer", at), "the replay timer of link %s, %v, expires before an ACK can arrive, and frames would be retransmitted for nothing. %s; give it more than that, or leave timer out",
+			r.Add(v.Spot("timer", at), "the replay timer of link %s, %v, expires before an ACK can arrive, and frames would be retransmitted for nothing. %s; give it more than that, or leave timer out",
 				l.Name, p.Timer, t)
 		case p.DataAge > 0 && p.DataAge <= p.Timer:
-			r.add(v.spot("data-age", at), "the retry of link %s abandons a frame after %v, before its replay timer, %v, has started a single replay: data-age must be above it",
+			r.Add(v.Spot("data-age", at), "the retry of link %s abandons a frame after %v, before its replay timer, %v, has started a single replay: data-age must be above it",
 				l.Name, p.DataAge, p.Timer)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -126,18 +127,18 @@ func (t *table) find(name string) *param.Struct {
 
 // own returns the parameters of the choice of an object, or of the object where it has its choice
 // from; nil if that is unknown.
-func (t *table) own(n, root *node) *param.Struct {
+func (t *table) own(n, root *yaml.Node) *param.Struct {
 	for _, key := range t.usual {
-		root = root.get(key)
+		root = root.Get(key)
 	}
-	by := n.get(t.by)
+	by := n.Get(t.by)
 	if by == nil {
-		by = root.get(t.by)
+		by = root.Get(t.by)
 	}
-	if by == nil || by.kind != scalar {
+	if by == nil || by.Kind != yaml.Scalar {
 		return nil
 	}
-	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == by.text || slices.Contains(c.also, by.text) })
+	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == by.Text || slices.Contains(c.also, by.Text) })
 	return c.params
 }
 
@@ -237,16 +238,16 @@ func (t *table) parameter(key string) param.Param {
 
 // params returns the parameters of a choice. It leaves out values that the choice cannot have:
 // checkChoices reports them.
-func params(v view, of *param.Struct, finish func(pointer any)) any {
+func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
-		if n := v.node(p.Key); n != nil {
-			if value, err := p.Read(n.text); err == nil {
+		if n := v.Node(p.Key); n != nil {
+			if value, err := p.Read(n.Text); err == nil {
 				return value
 			}
 		}
 		return nil
 	}, func(pointer any) {
-		param.Complete(v.given)(pointer)
+		param.Complete(v.Given)(pointer)
 		if finish != nil {
 			finish(pointer)
 		}
@@ -255,9 +256,9 @@ func params(v view, of *param.Struct, finish func(pointer any)) any {
 
 // chosen returns the choice that an object within another names, and its parameters; nil if it has
 // none.
-func (t *table) chosen(v view, key string, finish func(pointer any)) (name string, made any) {
-	v = v.sub(key)
-	name = get[string](v, t.by)
+func (t *table) chosen(v yaml.View, key string, finish func(pointer any)) (name string, made any) {
+	v = v.Sub(key)
+	name = yaml.Get[string](v, t.by)
 	if of := t.find(name); of != nil {
 		made = params(v, of, finish)
 	}
@@ -265,11 +266,11 @@ func (t *table) chosen(v view, key string, finish func(pointer any)) (name strin
 }
 
 // marking returns the marking of a switch with these fields.
-func (t tables) marking(v view) (m Marking) {
+func (t tables) marking(v yaml.View) (m Marking) {
 	m.Scheme, m.Params = t.points.chosen(v, "marking", func(pointer any) {
 		if c, ok := pointer.(cp.SwitchFitter); ok {
-			c.FitSwitch(Crossbar(get[string](v, "crossbar")) == SingleOutput,
-				get[unit.Size](v, "output-limit"), v.sub("marking").given)
+			c.FitSwitch(Crossbar(yaml.Get[string](v, "crossbar")) == SingleOutput,
+				yaml.Get[unit.Size](v, "output-limit"), v.Sub("marking").Given)
 		}
 	})
 	return m
@@ -287,23 +288,23 @@ func (r *resolver) checkChoices() {
 		{"workload", "control", r.tables.algorithms}, {"workload", "transport", r.tables.transports},
 	} {
 		for _, v := range r.items(c.section) {
-			r.checkParams(v.sub(c.key), c.of)
+			r.checkParams(v.Sub(c.key), c.of)
 		}
 	}
 }
 
 // checkParams reports values that the chosen one of a table cannot have.
-func (r *resolver) checkParams(v view, t *table) {
-	by := cmp.Or(v.chain[0].get(t.by), v.chain[1].get(t.by))
-	of := t.find(get[string](v, t.by))
-	if of == nil || by != nil && by.value == nil { // there is no choice, or it was wrong
+func (r *resolver) checkParams(v yaml.View, t *table) {
+	by := cmp.Or(v.Chain[0].Get(t.by), v.Chain[1].Get(t.by))
+	of := t.find(yaml.Get[string](v, t.by))
+	if of == nil || by != nil && by.Value == nil { // there is no choice, or it was wrong
 		return
 	}
 	for i := range of.Params {
 		p := &of.Params[i]
-		if n := v.node(p.Key); n != nil {
-			if _, err := p.Read(n.text); err != nil {
-				r.add(n.spot, "%v", err)
+		if n := v.Node(p.Key); n != nil {
+			if _, err := p.Read(n.Text); err != nil {
+				r.Add(n.Spot, "%v", err)
 			}
 		}
 	}
@@ -311,10 +312,10 @@ func (r *resolver) checkParams(v view, t *table) {
 
 // A scheme is the object that chooses a scheme for an item.
 type scheme struct {
-	view
-	by string // the key of the choice
-	of spot   // of the item
+	yaml.View
+	by string    // the key of the choice
+	of yaml.Spot // of the item
 }
 
 // spotOf returns the spot of a key, or else of the choice, or else of the item.
-func (s scheme) spotOf(key string) spot { return s.spot(key, s.spot(s.by, s.of)) }
+func (s scheme) spotOf(key string) yaml.Spot { return s.Spot(key, s.Spot(s.by, s.of)) }

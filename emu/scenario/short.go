@@ -1,6 +1,9 @@
 package scenario
 
-import "fabemu/wire/unit"
+import (
+	"fabemu/emu/scenario/yaml"
+	"fabemu/wire/unit"
+)
 
 // Short has Load return the short run of a scenario: the values under short replace
 // values in the rest of the file. Its name is the name of the scenario with
@@ -33,61 +36,61 @@ type shortCheck struct {
 }
 
 // shorten changes the tree of a scenario to its short run.
-func shorten(r *reports, root *node) {
-	short := root.get("short")
+func shorten(r *yaml.File, root *yaml.Node) {
+	short := root.Get("short")
 	if short == nil {
-		r.add(root.field("short"), "this scenario has no short run: it has no section short with a duration")
+		r.Add(root.Field("short"), "this scenario has no short run: it has no section short with a duration")
 		return
 	}
-	if name := root.get("name"); name != nil && name.kind == scalar {
-		name.text += "-short"
+	if name := root.Get("name"); name != nil && name.Kind == yaml.Scalar {
+		name.Text += "-short"
 	}
 	for _, to := range [][2]string{{"model", "duration"}, {"wall", "dilation"}, {"measure", "window"}} {
-		v := short.get(to[1])
+		v := short.Get(to[1])
 		if v == nil {
 			continue
 		}
-		section := root.get(to[0])
+		section := root.Get(to[0])
 		if section == nil {
-			section = &node{kind: mapping, spot: spot{v.at, to[0]}}
-			root.put(to[0], section)
+			section = &yaml.Node{Kind: yaml.Mapping, Spot: v.At.Of(to[0])}
+			root.Put(to[0], section)
 		}
-		section.put(to[1], v)
+		section.Put(to[1], v)
 	}
-	if events := short.get("events"); events != nil {
-		root.put("events", events)
+	if events := short.Get("events"); events != nil {
+		root.Put("events", events)
 	}
-	if expect := short.get("expect"); expect != nil {
-		shortenChecks(r, root.get("expect"), expect)
+	if expect := short.Get("expect"); expect != nil {
+		shortenChecks(r, root.Get("expect"), expect)
 	}
 }
 
 // shortenChecks gives checks the values of the short run.
-func shortenChecks(r *reports, checks, short *node) {
-	byID, ids := map[string]*node{}, []string{}
+func shortenChecks(r *yaml.File, checks, short *yaml.Node) {
+	byID, ids := map[string]*yaml.Node{}, []string{}
 	if checks != nil {
-		for _, c := range checks.items {
-			if id := c.get("id"); id != nil {
-				byID[id.text] = c
-				ids = append(ids, id.text)
+		for _, c := range checks.Items {
+			if id := c.Get("id"); id != nil {
+				byID[id.Text] = c
+				ids = append(ids, id.Text)
 			}
 		}
 	}
-	for _, s := range short.items {
-		id := s.get("id")
+	for _, s := range short.Items {
+		id := s.Get("id")
 		if id == nil {
 			continue // the reader reports that it is missing
 		}
-		c := byID[id.text]
+		c := byID[id.Text]
 		if c == nil {
-			r.add(id.spot, "there is no check with the id %q%s", id.text, listNames(id.text, ids))
+			r.Add(id.Spot, "there is no check with the id %q%s", id.Text, listNames(id.Text, ids))
 			continue
 		}
-		for _, e := range s.entries {
-			c.put(e.key, e.value)
+		for _, e := range s.Entries {
+			c.Put(e.Key, e.Value)
 		}
-		if expected := s.get("expected"); expected != nil && expected.text == string(Holds) {
-			c.remove("reason")
+		if expected := s.Get("expected"); expected != nil && expected.Text == string(Holds) {
+			c.Remove("reason")
 		}
 	}
 }

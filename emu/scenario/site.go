@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fabemu/emu/scenario/paths"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
@@ -53,14 +54,14 @@ func (r *resolver) lint(check Linter) {
 	if len(problems) == 0 {
 		return
 	}
-	spots := map[string]spot{}
+	spots := map[string]yaml.Spot{}
 	for _, p := range problems {
-		spots[p.Path] = spot{path: p.Path}
+		spots[p.Path] = yaml.Spot{Path: p.Path}
 	}
-	r.root.locate(spots)
+	r.Root.Locate(spots)
 	for _, p := range problems {
-		w := r.entry(spots[p.Path], p.Text)
-		r.warnings = append(r.warnings, w)
+		w := r.Entry(spots[p.Path], p.Text)
+		r.Warnings = append(r.Warnings, w)
 		if p.Manageable {
 			r.manageable = append(r.manageable, Warning(w))
 		}
@@ -81,37 +82,37 @@ func (m Mention) Given() bool { return m.Path != "" }
 // Item is an object of a scenario as its file gives it, with the defaults of its kind. Two items
 // are equal if they are the same part of the file.
 type Item struct {
-	view view
-	at   *node
+	view yaml.View
+	at   *yaml.Node
 }
 
 // Path returns the path of the item in the file.
-func (i Item) Path() string { return i.at.path }
+func (i Item) Path() string { return i.at.Path }
 
 // Fields returns the fields that the item can have.
-func (i Item) Fields() *param.Struct { return i.view.of }
+func (i Item) Fields() *param.Struct { return i.view.Of }
 
 // Mention returns the mention of a field.
 func (i Item) Mention(key string) Mention {
-	n := i.view.node(key)
+	n := i.view.Node(key)
 	if n == nil {
 		return Mention{}
 	}
-	usual := i.view.of.Find(key).Usual()
-	return Mention{n.path, n.at.set != nil, usual != nil && usual == n.value}
+	usual := i.view.Of.Find(key).Usual()
+	return Mention{n.Path, n.At.Set != nil, usual != nil && usual == n.Value}
 }
 
 // In returns an object in the item, such as the control of a flow.
-func (i Item) In(key string) Item { return Item{i.view.sub(key), i.at} }
+func (i Item) In(key string) Item { return Item{i.view.Sub(key), i.at} }
 
 // Link returns the item of a link.
-func (s *Site) Link(i int) Item { return Item{s.r.links[i].view, s.r.links[i].node} }
+func (s *Site) Link(i int) Item { return Item{s.r.links[i].view, s.r.links[i].Node} }
 
 // Flow returns the item of a flow; of one that stands for a workload that of the workload.
-func (s *Site) Flow(i int) Item { return Item{s.r.flows[i].view, s.r.flows[i].node} }
+func (s *Site) Flow(i int) Item { return Item{s.r.flows[i].view, s.r.flows[i].Node} }
 
 // Workload returns the item of a workload.
-func (s *Site) Workload(i int) Item { return Item{s.r.workloads[i].view, s.r.workloads[i].node} }
+func (s *Site) Workload(i int) Item { return Item{s.r.workloads[i].view, s.r.workloads[i].Node} }
 
 // Switch returns the item of a switch.
 func (s *Site) Switch(i int) Item { return s.node(s.r.switches[i]) }
@@ -119,12 +120,12 @@ func (s *Site) Switch(i int) Item { return s.node(s.r.switches[i]) }
 // Endpoint returns the item of an endpoint.
 func (s *Site) Endpoint(i int) Item { return s.node(s.r.endpoints[i]) }
 
-func (s *Site) node(m *nodeRef) Item { return Item{m.view, m.view.chain[0]} }
+func (s *Site) node(m *nodeRef) Item { return Item{m.view, m.view.Chain[0]} }
 
 // Choices returns what an object such as a marking can choose: the key of the choice, and in their
 // order the further keys, each with the choices that have it.
 func (s *Site) Choices(of Item) (by string, keys []string, having map[string][]string) {
-	t := s.r.tables.chosen[of.view.of]
+	t := s.r.tables.chosen[of.view.Of]
 	return t.by, t.keys, t.having
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/yaml"
 	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )
@@ -65,27 +66,27 @@ func isFile(text string) bool {
 }
 
 // readSizes replaces the name of a file by the distribution in it.
-func (r *resolver) readSizes(s *Sizes, v view) {
+func (r *resolver) readSizes(s *Sizes, v yaml.View) {
 	if !isFile(s.Text) {
 		return
 	}
-	n := v.node("size")
+	n := v.Node("size")
 	got, shares, err := sizesIn(r.beside(s.Text, n))
 	switch {
 	case err != nil:
-		r.add(n.spot, "%s: %v", s.Text, unread(err))
+		r.Add(n.Spot, "%s: %v", s.Text, unread(err))
 		got, _ = SizesOf("1MB")
 	case shares:
-		r.warn(n.spot, "%s: the last point has 1: its numbers are taken for shares of the flows, not for per cents", s.Text)
+		r.Warn(n.Spot, "%s: the last point has 1: its numbers are taken for shares of the flows, not for per cents", s.Text)
 	}
 	*s = got
 }
 
 // beside returns the absolute path of a file that a value names: relative to the folder of the
 // scenario, or for a value of a --set to the folder of the caller.
-func (r *resolver) beside(name string, n *node) string {
-	if !filepath.IsAbs(name) && n.at.set == nil {
-		name = filepath.Join(filepath.Dir(filepath.FromSlash(r.file)), name)
+func (r *resolver) beside(name string, n *yaml.Node) string {
+	if !filepath.IsAbs(name) && n.At.Set == nil {
+		name = filepath.Join(filepath.Dir(filepath.FromSlash(r.Name)), name)
 	}
 	if path, err := filepath.Abs(name); err == nil { // without a folder of the process it stays relative
 		return path

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/files"
+	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/schedule"
 	"fabemu/node/traffic"
@@ -88,12 +89,12 @@ func (r *resolver) checkCounting(what string, of origin, start, stop, warmUp, dr
 	until := min(Until(stop, drain, end), unit.Time(end))
 	switch {
 	case drain > 0 && stop > 0:
-		r.add(of.view.spot("drain", of.spot), "%s: stop and drain both set when arrivals stop: leave one of them out", what)
+		r.Add(of.view.Spot("drain", of.Spot), "%s: stop and drain both set when arrivals stop: leave one of them out", what)
 	case drain > 0 && until <= unit.Time(start):
-		r.add(of.view.spot("drain", of.spot), "%s: nothing would arrive: it starts at %v, and drain takes the last %v of %v: shorten drain, or give a longer model.duration",
+		r.Add(of.view.Spot("drain", of.Spot), "%s: nothing would arrive: it starts at %v, and drain takes the last %v of %v: shorten drain, or give a longer model.duration",
 			what, start, drain, end)
 	case warmUp > 0 && unit.Time(start+warmUp) >= until:
-		r.add(of.view.spot("warm-up", of.spot), "%s: nothing would count: warm-up lasts until %v, and arrivals stop at %v: shorten warm-up, or give a longer model.duration",
+		r.Add(of.view.Spot("warm-up", of.Spot), "%s: nothing would count: warm-up lasts until %v, and arrivals stop at %v: shorten warm-up, or give a longer model.duration",
 			what, start+warmUp, until)
 	}
 }
@@ -124,12 +125,12 @@ func (w *Workload) Complete(given func(key string) bool) {
 
 func (r *resolver) resolveWorkloads() {
 	for n, v := range r.items("workload") {
-		name, over := n.get("name"), n.get("over")
-		w := build[Workload](v)
-		w.Name, w.Over = name.text, strings.TrimSpace(over.value.(pattern).text)
+		name, over := n.Get("name"), n.Get("over")
+		w := yaml.Build[Workload](v)
+		w.Name, w.Over = name.Text, strings.TrimSpace(over.Value.(pattern).text)
 		w.Control.Algorithm, w.Control.Params = r.tables.algorithms.chosen(v, "control", nil)
 		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
-		of := origin{node: n, view: v}
+		of := origin{Node: n, view: v}
 		r.readSizes(&w.Size, v)
 		if r.checkWorkload(&w, of, name, over) {
 			r.s.Workloads = append(r.s.Workloads, w)
@@ -140,27 +141,27 @@ func (r *resolver) resolveWorkloads() {
 
 // checkWorkload refuses a workload that cannot run, and fills in the values that depend on the
 // links of its endpoints.
-func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool {
+func (r *resolver) checkWorkload(w *Workload, of origin, name, over *yaml.Node) bool {
 	taken := func(f *Flow) bool { return f.Name == w.Name || f.Group == w.Name }
 	switch {
 	case slices.ContainsFunc(r.s.Flows, func(f Flow) bool { return taken(&f) }), r.linkNames[w.Name] != nil,
 		slices.ContainsFunc(r.s.Workloads, func(o Workload) bool { return o.Name == w.Name }):
-		r.add(name.spot, "duplicate name %q: metrics could not distinguish the two", w.Name)
+		r.Add(name.Spot, "duplicate name %q: metrics could not distinguish the two", w.Name)
 		return false
 	case w.over().size() < 2:
-		r.add(over.spot, "workload %s has one endpoint: at least two send to one another", w.Name)
+		r.Add(over.Spot, "workload %s has one endpoint: at least two send to one another", w.Name)
 		return false
 	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
 	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
-		r.add(of.view.spot("senders", of.spot), "%d endpoints would send at each event of workload %s, which has %d: one of them receives",
+		r.Add(of.view.Spot("senders", of.Spot), "%d endpoints would send at each event of workload %s, which has %d: one of them receives",
 			w.Senders, w.Name, w.over().size())
 		return false
 	}
 	names := w.over().names()
 	for _, member := range names {
 		if r.guestKind(member) != "" {
-			r.add(over.spot, "%s is a guest, which sends its own packets: a workload is for other endpoints", member)
+			r.Add(over.Spot, "%s is a guest, which sends its own packets: a workload is for other endpoints", member)
 			return false
 		}
 	}
@@ -168,16 +169,16 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 	r.adaptSending(&f, of)
 	w.Priority, w.Source = f.Priority, f.Source
 	if by := SharedBy(&f); by != "" {
-		r.add(of.view.sub("control").spot(by, of.spot), "the flows of workload %s have their own limiters: omit control.%s", w.Name, by)
+		r.Add(of.view.Sub("control").Spot(by, of.Spot), "the flows of workload %s have their own limiters: omit control.%s", w.Name, by)
 	}
-	if end := r.s.Model.Duration; w.Start >= end && r.cut.set == nil {
-		r.add(of.view.spot("start", of.spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
+	if end := r.s.Model.Duration; w.Start >= end && r.cut.Set == nil {
+		r.Add(of.view.Spot("start", of.Spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
 	}
 	switch {
 	case w.Stop > 0 && w.Stop <= w.Start:
-		r.add(of.view.spot("stop", of.spot), "workload %s stops at %v and starts at %v", w.Name, w.Stop, w.Start)
+		r.Add(of.view.Spot("stop", of.Spot), "workload %s stops at %v and starts at %v", w.Name, w.Stop, w.Start)
 	case w.Ranked() && w.WarmUp+w.Drain > 0:
-		r.add(of.view.spot("warm-up", of.view.spot("drain", of.spot)), "workload %s has the program of a parallel job, which has no arrivals: leave warm-up and drain out", w.Name)
+		r.Add(of.view.Spot("warm-up", of.view.Spot("drain", of.Spot)), "workload %s has the program of a parallel job, which has no arrivals: leave warm-up and drain out", w.Name)
 	default:
 		r.checkCounting("workload "+w.Name, of, w.Start, w.Stop, w.WarmUp, w.Drain)
 	}
@@ -186,14 +187,14 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *node) bool 
 
 // listed refuses a table of transfers that cannot be read.
 func (r *resolver) listed(w *Workload, of origin) bool {
-	w.Transfers = r.beside(w.Transfers, of.get("transfers"))
+	w.Transfers = r.beside(w.Transfers, of.Get("transfers"))
 	if _, err := w.Listed(); err != nil {
-		r.add(of.view.spot("transfers", of.spot), "workload %s: %v", w.Name, unread(err))
+		r.Add(of.view.Spot("transfers", of.Spot), "workload %s: %v", w.Name, unread(err))
 		return false
 	}
 	for _, key := range []string{"pattern", "size", "load", "count"} {
-		if n := of.get(key); n != nil {
-			r.warn(n.spot, "%s has no effect: workload %s reads its flows from %s", key, w.Name, filepath.Base(w.Transfers))
+		if n := of.Get(key); n != nil {
+			r.Warn(n.Spot, "%s has no effect: workload %s reads its flows from %s", key, w.Name, filepath.Base(w.Transfers))
 		}
 	}
 	return true
@@ -238,7 +239,7 @@ func (w *Workload) Schedule() (*schedule.Goal, error) {
 // ranked refuses ranks whose program cannot run.
 func (r *resolver) ranked(w *Workload, of origin) bool {
 	if w.Open = w.over().size() - 1; w.Open > mostPeers {
-		r.add(of.view.spot("over", of.spot), "workload %s: %d endpoints: at most %d can be ranks", w.Name, w.Open+1, mostPeers+1)
+		r.Add(of.view.Spot("over", of.Spot), "workload %s: %d endpoints: at most %d can be ranks", w.Name, w.Open+1, mostPeers+1)
 		return false
 	}
 	key := "collective"
@@ -249,7 +250,7 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 	case w.Transfers != "":
 		err = errors.New("transfers and a program of ranks both set the messages: give one of them")
 	case w.Goal != "":
-		key, w.Goal = "goal", r.beside(w.Goal, of.get("goal"))
+		key, w.Goal = "goal", r.beside(w.Goal, of.Get("goal"))
 		var g *schedule.Goal
 		if g, err = w.Schedule(); err == nil && g.Tagged() && w.Transport.Streams() {
 			err = errors.New("its messages have tags, for which TCP has no place: give transport: rocev2, or leave the tags out")
@@ -263,13 +264,13 @@ func (r *resolver) ranked(w *Workload, of origin) bool {
 		err = w.Operation().Check()
 	}
 	if err != nil {
-		r.add(of.view.spot(key, of.spot), "workload %s: %v", w.Name, unread(err))
+		r.Add(of.view.Spot(key, of.Spot), "workload %s: %v", w.Name, unread(err))
 		return false
 	}
 	resolved := map[string]string{"pattern": traffic.Uniform.String(), "open": strconv.Itoa(w.Open)}
 	for _, key := range []string{"pattern", "load", "open"} {
-		if n := of.get(key); n != nil && n.text != resolved[key] {
-			r.warn(n.spot, "%s has no effect: the endpoints of workload %s are ranks with a program", key, w.Name)
+		if n := of.Get(key); n != nil && n.Text != resolved[key] {
+			r.Warn(n.Spot, "%s has no effect: the endpoints of workload %s are ranks with a program", key, w.Name)
 		}
 	}
 	return true
@@ -346,7 +347,7 @@ func (r *resolver) checkAtOnce() {
 	add := func(count, times int, of origin, what string) {
 		before := all
 		if all += float64(count) * float64(times); count > 1 && before <= mostAtOnce && all > mostAtOnce {
-			r.add(of.view.spot("count", of.spot), "%s: %.0f flows would start at one instant, and at most %d can: give a lower count, or a load",
+			r.Add(of.view.Spot("count", of.Spot), "%s: %.0f flows would start at one instant, and at most %d can: give a lower count, or a load",
 				what, all, mostAtOnce)
 		}
 	}
@@ -375,7 +376,7 @@ const lastQP = 1<<24 - 2
 func (r *resolver) checkRanges() {
 	for i, q := range r.s.Ranges() {
 		if w := &r.s.Workloads[i]; q.Each < uint32(w.Open) {
-			r.add(r.workloads[i].view.spot("open", r.workloads[i].spot),
+			r.Add(r.workloads[i].view.Spot("open", r.workloads[i].Spot),
 				"workload %s has %d queue pairs for each of its %d endpoints, and sends %d flows at a time: queue pair numbers have 24 bits",
 				w.Name, q.Each, len(w.Members()), w.Open)
 		}

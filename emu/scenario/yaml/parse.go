@@ -1,4 +1,4 @@
-package scenario
+package yaml
 
 import (
 	"errors"
@@ -21,23 +21,23 @@ const (
 	maxDepth  = 100      // nested lists and mappings
 )
 
-// parse reads the file into nodes. It returns nil, and reports why, if the file has no usable
+// Parse reads the file into nodes. It returns nil, and reports why, if the file has no usable
 // content.
-func (r *reports) parse() *node {
+func (r *File) Parse() *Node {
 	src := r.text
 	if len(src) > maxSource {
-		r.add(spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
+		r.Add(Spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
 		return nil
 	}
 	if !utf8.ValidString(src) {
-		r.add(spotAt(badUTF8(src)), "the file is not UTF-8 text")
+		r.Add(spotAt(badUTF8(src)), "the file is not UTF-8 text")
 		return nil
 	}
 	control := func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 	for i, line := range r.lines {
 		line = strings.TrimSuffix(line, "\r")
 		if at := strings.IndexFunc(line, control); at >= 0 {
-			r.add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file contains the control character U+%04X", line[at])
+			r.Add(spotAt(i+1, utf8.RuneCountInString(line[:at])+1), "the file contains the control character U+%04X", line[at])
 			return nil
 		}
 	}
@@ -52,20 +52,20 @@ func (r *reports) parse() *node {
 			continue // nothing, or comments
 		}
 		if root != nil {
-			r.add(spotOf(doc), "a second document starts here: a file has one scenario")
+			r.Add(spotOf(doc), "a second document starts here: a file has one scenario")
 			return nil
 		}
 		root = doc
 	}
 	if root == nil || isNull(root) {
-		r.add(spotAt(1, 1), "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
+		r.Add(spotAt(1, 1), "the file is empty: a scenario has at least a name, model.duration, endpoints, links and flows")
 		return nil
 	}
 	return r.node(root, "")
 }
 
 // spotAt is a place in the file that has no field.
-func spotAt(line, column int) spot { return spot{at: place{line: line, column: column}} }
+func spotAt(line, column int) Spot { return Spot{At: Place{Line: line, Column: column}} }
 
 // badUTF8 returns the place of the first bytes that are not UTF-8.
 func badUTF8(src string) (line, column int) {
@@ -74,7 +74,7 @@ func badUTF8(src string) (line, column int) {
 	return strings.Count(good, "\n") + 1, utf8.RuneCountInString(last) + 1
 }
 
-func spotOf(n *yaml.Node) spot { return spotAt(n.Line, n.Column) }
+func spotOf(n *yaml.Node) Spot { return spotAt(n.Line, n.Column) }
 
 // documents runs the YAML parser. It reports a panic of the parser as a mistake in the file.
 func documents(src string) (docs []*yaml.Node, err error) {
@@ -126,27 +126,27 @@ func (anyAlias) BeginDocument() error { return nil }
 func (anyAlias) EndDocument() error { return nil }
 
 // node converts a node of the YAML tree and all below it.
-func (r *reports) node(n *yaml.Node, path string) *node {
-	out := &node{spot: spot{spotOf(n).at, path}}
+func (r *File) node(n *yaml.Node, path string) *Node {
+	out := &Node{Spot: Spot{spotOf(n).At, path}}
 	if feature := unwanted(n); feature != "" {
-		r.add(out.spot,
+		r.Add(out.Spot,
 			"%s are not part of the scenario language: write the value out, or put common values under defaults",
 			feature)
 		return out
 	}
 	switch {
 	case n.Kind == yaml.MappingNode:
-		out.kind = mapping
+		out.Kind = Mapping
 		r.entries(out, n.Content)
 	case n.Kind == yaml.SequenceNode:
-		out.kind, out.items = list, make([]*node, 0, len(n.Content))
+		out.Kind, out.Items = List, make([]*Node, 0, len(n.Content))
 		for i, v := range n.Content {
-			out.items = append(out.items, r.node(v, itemPath(path, i, v)))
+			out.Items = append(out.Items, r.node(v, itemPath(path, i, v)))
 		}
 	case isNull(n):
-		out.kind = null
+		out.Kind = Null
 	default:
-		out.kind, out.text = scalar, n.Value
+		out.Kind, out.Text = Scalar, n.Value
 		out.block = n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 	}
 	return out
@@ -182,38 +182,38 @@ func itemPath(path string, i int, v *yaml.Node) string {
 
 // entries adds the entries of a mapping, and reports duplicate keys. The content has keys and
 // values in turn.
-func (r *reports) entries(out *node, content []*yaml.Node) {
-	out.entries = make([]entry, 0, len(content)/2)
-	keys := make(map[string]place, len(content)/2)
+func (r *File) entries(out *Node, content []*yaml.Node) {
+	out.Entries = make([]Entry, 0, len(content)/2)
+	keys := make(map[string]Place, len(content)/2)
 	again := false // the previous key was a repetition
 	for i := 0; i+1 < len(content); i += 2 {
 		k, v := content[i], content[i+1]
-		at := spot{spotOf(k).at, out.path}
+		at := Spot{spotOf(k).At, out.Path}
 		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
-			r.add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
+			r.Add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
-			r.add(at, "a key must be a plain word")
+			r.Add(at, "a key must be a plain word")
 		case twice:
 			if !again { // two items that run into one another have all their keys in common
-				r.add(at, "duplicate key %q: the first is in line %d", k.Value, first.line)
+				r.Add(at, "duplicate key %q: the first is in line %d", k.Value, first.Line)
 			}
 			again = true
 		default:
 			again = false
-			value := r.node(v, at.field(k.Value).path)
-			if value.kind == null {
-				value.at = at.at // a missing value has no place
+			value := r.node(v, at.Field(k.Value).Path)
+			if value.Kind == Null {
+				value.At = at.At // a missing value has no place
 			}
-			out.entries = append(out.entries, entry{k.Value, at.at, value})
-			keys[k.Value] = at.at
+			out.Entries = append(out.Entries, Entry{k.Value, at.At, value})
+			keys[k.Value] = at.At
 		}
 	}
 }
 
 // syntax reports an error of the YAML parser with its place. If the parser was reading something
 // that began on an earlier line, it reports the beginning too.
-func (r *reports) syntax(err error) {
+func (r *File) syntax(err error) {
 	at, message := spotAt(1, 1), err.Error()
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
 		at, message = spotAt(max(e.Mark.Line, 1), max(e.Mark.Column, 1)), e.Message
@@ -221,11 +221,11 @@ func (r *reports) syntax(err error) {
 			message += fmt.Sprintf(", %s from line %d, column %d on", e.ContextMsg, begin.Line, begin.Column)
 		}
 	}
-	if end := r.before(at.at); end != at.at {
-		at.at = end
+	if end := r.before(at.At); end != at.At {
+		at.At = end
 		message += "; the file ends here"
 	}
-	if strings.Contains(message, "tab character") || r.character(at.at) == '\t' {
+	if strings.Contains(message, "tab character") || r.character(at.At) == '\t' {
 		message = "YAML needs spaces here, not a tab"
 	}
 	for _, h := range hints {
@@ -233,7 +233,7 @@ func (r *reports) syntax(err error) {
 			message += "; " + h.hint
 		}
 	}
-	r.add(at, "this is not YAML: %s", message)
+	r.Add(at, "this is not YAML: %s", message)
 }
 
 // hints are remedies for the most frequent messages of the YAML parser, by the beginning of the
@@ -247,22 +247,22 @@ var hints = []struct{ of, hint string }{
 }
 
 // before returns a place, or the end of the text if the place is behind it.
-func (r *reports) before(p place) place {
+func (r *File) before(p Place) Place {
 	last := len(r.lines)
 	for last > 1 && strings.TrimSpace(r.lines[last-1]) == "" {
 		last--
 	}
-	if p.line > last {
-		p.line, p.column = last, utf8.RuneCountInString(strings.TrimRight(r.lines[last-1], " \t\r"))+1
+	if p.Line > last {
+		p.Line, p.Column = last, utf8.RuneCountInString(strings.TrimRight(r.lines[last-1], " \t\r"))+1
 	}
 	return p
 }
 
 // character returns the character at a place of the file, or 0.
-func (r *reports) character(p place) rune {
-	if p.line <= len(r.lines) {
-		if text := []rune(r.lines[p.line-1]); p.column <= len(text) {
-			return text[p.column-1]
+func (r *File) character(p Place) rune {
+	if p.Line <= len(r.lines) {
+		if text := []rune(r.lines[p.Line-1]); p.Column <= len(text) {
+			return text[p.Column-1]
 		}
 	}
 	return 0

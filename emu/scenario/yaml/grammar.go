@@ -1,4 +1,4 @@
-package scenario
+package yaml
 
 import (
 	"cmp"
@@ -7,26 +7,27 @@ import (
 	"fabemu/wire/param"
 )
 
-// grammar is what a tree is read against, and what it knows about wrong words.
-type grammar interface {
-	// whole returns the language.
-	whole() *param.Param
-	// choice returns the key by which objects with these parameters choose a scheme, empty if they
+// Grammar is what a tree is read against, and what it knows about wrong words.
+type Grammar interface {
+	// Language returns the language.
+	Language() *param.Param
+	// Choice returns the key by which objects with these parameters choose a scheme, empty if they
 	// do not, and the parameters of the scheme that n has chosen in a tree; nil if that is unknown.
-	choice(of *param.Struct, n, root *node) (by string, own *param.Struct)
-	// elsewhere returns a field and its word, "size: web-search", that a wrong word of another field
-	// next to it probably means; empty if there is none.
-	elsewhere(of *param.Struct, p *param.Param, word string) string
-	// never returns why objects with these parameters have no such key; empty if there is no reason.
-	never(of *param.Struct, key string) string
+	Choice(of *param.Struct, n, root *Node) (by string, own *param.Struct)
+	// Elsewhere returns a field and its word, "size: web-search", that a wrong word of another
+	// field next to it probably means; empty if there is none.
+	Elsewhere(of *param.Struct, p *param.Param, word string) string
+	// Never returns why objects with these parameters have no such key; empty if there is no
+	// reason.
+	Never(of *param.Struct, key string) string
 }
 
-// begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the
+// Begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the
 // keys of earlier versions their present names.
-func (r *reports) begin(root *node, g grammar) (ok bool) {
-	r.grammar, r.root = g, root
-	if ok = root.want(r, mapping, g.whole()); ok {
-		r.rename(root, g.whole())
+func (r *File) Begin(root *Node, g Grammar) (ok bool) {
+	r.grammar, r.Root = g, root
+	if ok = root.want(r, Mapping, g.Language()); ok {
+		r.rename(root, g.Language())
 	}
 	return ok
 }
@@ -38,8 +39,8 @@ func keys(of *param.Struct, word string) string {
 
 // unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
 // object that chooses a scheme has those of its own scheme, as far as that is known.
-func (r *reports) unknown(n *node, of *param.Struct, word string) (near, list string) {
-	by, own := r.grammar.choice(of, n, r.root)
+func (r *File) unknown(n *Node, of *param.Struct, word string) (near, list string) {
+	by, own := r.grammar.Choice(of, n, r.Root)
 	if own == nil {
 		return suggest(of, word), keys(of, word)
 	}

@@ -1,4 +1,4 @@
-package scenario
+package yaml
 
 import (
 	"errors"
@@ -11,19 +11,19 @@ import (
 	"fabemu/wire/unit"
 )
 
-// read checks a tree against the language: keys, kinds and values. It stores the values in the
+// Read checks a tree against the language: keys, kinds and values. It stores the values in the
 // nodes.
-func (r *reports) read(n *node, p *param.Param) {
+func (r *File) Read(n *Node, p *param.Param) {
 	switch p.Kind {
 	case param.Object:
 		r.readObject(n, p)
 	case param.Map:
-		if n.kind == null || n.want(r, mapping, p) {
-			for _, e := range n.entries {
-				if _, err := p.Form.Read(e.key); err != nil {
-					r.add(spot{e.at, n.path}, "%v", err)
+		if n.Kind == Null || n.want(r, Mapping, p) {
+			for _, e := range n.Entries {
+				if _, err := p.Form.Read(e.Key); err != nil {
+					r.Add(Spot{e.At, n.Path}, "%v", err)
 				}
-				r.read(e.value, p.Item)
+				r.Read(e.Value, p.Item)
 			}
 		}
 	case param.List:
@@ -35,51 +35,51 @@ func (r *reports) read(n *node, p *param.Param) {
 }
 
 // rename gives the keys of earlier versions in a tree their present names.
-func (r *reports) rename(n *node, p *param.Param) {
-	for i := range n.entries {
-		e := &n.entries[i]
+func (r *File) rename(n *Node, p *param.Param) {
+	for i := range n.Entries {
+		e := &n.Entries[i]
 		switch p.Kind {
 		case param.Object:
-			if key := p.Object.Current(e.key); key != e.key && n.get(key) != nil {
-				r.add(spot{e.at, n.path}, "%s is the old name of %s: give one of them", e.key, key)
+			if key := p.Object.Current(e.Key); key != e.Key && n.Get(key) != nil {
+				r.Add(Spot{e.At, n.Path}, "%s is the old name of %s: give one of them", e.Key, key)
 			} else {
-				e.key = key
+				e.Key = key
 			}
-			if f := p.Object.Find(e.key); f != nil {
-				r.rename(e.value, f)
+			if f := p.Object.Find(e.Key); f != nil {
+				r.rename(e.Value, f)
 			}
 		case param.Map:
-			r.rename(e.value, p.Item)
+			r.rename(e.Value, p.Item)
 		}
 	}
 	if p.Kind == param.List {
-		for _, item := range n.items {
+		for _, item := range n.Items {
 			r.rename(item, p.Item)
 		}
 	}
 }
 
 // join makes a list the text that it stands for, where a value may have commas.
-func (n *node) join(p *param.Param) {
-	if n.kind != list || !p.Listed() {
+func (n *Node) join(p *param.Param) {
+	if n.Kind != List || !p.Listed() {
 		return
 	}
 	var texts []string
-	for _, v := range n.items {
-		if v.kind != scalar {
+	for _, v := range n.Items {
+		if v.Kind != Scalar {
 			return
 		}
-		texts = append(texts, v.text)
+		texts = append(texts, v.Text)
 	}
-	*n = node{kind: scalar, spot: n.spot, text: strings.Join(texts, ", ")}
+	*n = Node{Kind: Scalar, Spot: n.Spot, Text: strings.Join(texts, ", ")}
 }
 
 // want reports a node that is not of a kind.
-func (n *node) want(r *reports, k kind, p *param.Param) bool {
-	if n.kind == k {
+func (n *Node) want(r *File, k Kind, p *param.Param) bool {
+	if n.Kind == k {
 		return true
 	}
-	r.add(n.spot, "found %s: expected %s", n.kind, wanted(p))
+	r.Add(n.Spot, "found %s: expected %s", n.Kind, wanted(p))
 	return false
 }
 
@@ -91,38 +91,38 @@ func wanted(p *param.Param) string {
 	return p.Wanted()
 }
 
-func (r *reports) readObject(n *node, p *param.Param) {
-	if n.kind == null {
-		n.kind = mapping
+func (r *File) readObject(n *Node, p *param.Param) {
+	if n.Kind == Null {
+		n.Kind = Mapping
 	}
 	n.expand(p.Short)
-	if !n.want(r, mapping, p) {
+	if !n.want(r, Mapping, p) {
 		return
 	}
 	r.unfold(n, p.Object)
 	var meant []*param.Param // the fields that unknown keys probably mean: they do not count as missing
-	for _, e := range n.entries {
-		key, at := e.key, spot{e.at, n.path}
+	for _, e := range n.Entries {
+		key, at := e.Key, Spot{e.At, n.Path}
 		before, rest, _ := strings.Cut(key, ":")
 		switch f := p.Object.Find(key); {
 		case f != nil:
-			before := len(r.list)
-			r.read(e.value, f)
-			r.elsewhere(e.value, p.Object, f, r.list[before:])
+			before := len(r.Mistakes)
+			r.Read(e.Value, f)
+			r.elsewhere(e.Value, p.Object, f, r.Mistakes[before:])
 		case before != "" && strings.Trim(before, "0123456789") == "":
 			meant := fmt.Sprintf("write a fraction with a point, such as 0.%s", before)
-			if rest != "" || e.value.kind != null {
+			if rest != "" || e.Value.Kind != Null {
 				meant = fmt.Sprintf(`put a list in quotes, such as "0:0,%s:1"`, before)
 			}
-			r.add(at, "%q is not a key: a comma separates keys; %s", before, meant)
+			r.Add(at, "%q is not a key: a comma separates keys; %s", before, meant)
 		case rest != "" && p.Object.Find(before) != nil:
-			r.add(at, "a space is missing after %q in %q", before+":", key)
+			r.Add(at, "a space is missing after %q in %q", before+":", key)
 			meant = append(meant, p.Object.Find(before))
-		case r.grammar.never(p.Object, key) != "":
-			r.add(at, "%s", r.grammar.never(p.Object, key))
+		case r.grammar.Never(p.Object, key) != "":
+			r.Add(at, "%s", r.grammar.Never(p.Object, key))
 		default:
 			near, list := r.unknown(n, p.Object, key)
-			r.add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
+			r.Add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
 			meant = append(meant, p.Object.Find(near))
 		}
 	}
@@ -130,35 +130,35 @@ func (r *reports) readObject(n *node, p *param.Param) {
 }
 
 // elsewhere adds to the message about a wrong word the field next to it that has such a word.
-func (r *reports) elsewhere(n *node, of *param.Struct, p *param.Param, wrong []Error) {
-	if len(wrong) != 1 || n.kind != scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
+func (r *File) elsewhere(n *Node, of *param.Struct, p *param.Param, wrong []Error) {
+	if len(wrong) != 1 || n.Kind != Scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
 		return
 	}
-	if other := r.grammar.elsewhere(of, p, n.text); other != "" {
+	if other := r.grammar.Elsewhere(of, p, n.Text); other != "" {
 		wrong[0].Message += spelling.DidYouMean(other)
 	}
 }
 
 // unfold replaces mappings that stand for several fields by those fields.
-func (r *reports) unfold(n *node, of *param.Struct) {
+func (r *File) unfold(n *Node, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
-		whole := n.get(p.Key)
-		if p.Parts == nil || whole == nil || whole.kind != mapping {
+		whole := n.Get(p.Key)
+		if p.Parts == nil || whole == nil || whole.Kind != Mapping {
 			continue
 		}
-		n.remove(p.Key)
-		for _, e := range whole.entries {
-			field, all := part(p, e.key)
+		n.Remove(p.Key)
+		for _, e := range whole.Entries {
+			field, all := part(p, e.Key)
 			switch {
 			case field == "":
-				r.add(spot{e.at, whole.path}, "unknown key %q%s: allowed here are %s",
-					e.key, spelling.DidYouMean(spelling.Nearest(e.key, all)), spelling.Several(all))
-			case n.get(field) != nil:
-				r.add(spot{e.at, e.value.path}, "%s and %s.%s set the same field: give one of them",
-					field, p.Key, e.key)
+				r.Add(Spot{e.At, whole.Path}, "unknown key %q%s: allowed here are %s",
+					e.Key, spelling.DidYouMean(spelling.Nearest(e.Key, all)), spelling.Several(all))
+			case n.Get(field) != nil:
+				r.Add(Spot{e.At, e.Value.Path}, "%s and %s.%s set the same field: give one of them",
+					field, p.Key, e.Key)
 			default:
-				n.put(field, e.value)
+				n.Put(field, e.Value)
 			}
 		}
 	}
@@ -177,65 +177,65 @@ func part(p *param.Param, key string) (field string, all []string) {
 }
 
 // missing reports the required fields that an object does not have, except some.
-func (r *reports) missing(n *node, of *param.Struct, but []*param.Param) {
+func (r *File) missing(n *Node, of *param.Struct, but []*param.Param) {
 	var missing []string
 	for i := range of.Params {
-		if p := &of.Params[i]; p.Required && !p.Inherits && n.get(p.Key) == nil && !slices.Contains(but, p) {
+		if p := &of.Params[i]; p.Required && !p.Inherits && n.Get(p.Key) == nil && !slices.Contains(but, p) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", p.Key, wanted(p)))
 		}
 	}
 	if len(missing) > 0 {
-		r.add(n.spot, "missing: %s", strings.Join(missing, "; "))
+		r.Add(n.Spot, "missing: %s", strings.Join(missing, "; "))
 	}
 }
 
-func (r *reports) readList(n *node, p *param.Param) {
-	if n.kind == null && p.Length == 0 {
-		n.kind = list
+func (r *File) readList(n *Node, p *param.Param) {
+	if n.Kind == Null && p.Length == 0 {
+		n.Kind = List
 	}
-	if !n.want(r, list, p) {
+	if !n.want(r, List, p) {
 		return
 	}
 	switch {
-	case p.Length > 0 && len(n.items) != p.Length:
-		r.add(n.spot, "found a list of %d: expected %s", len(n.items), wanted(p))
+	case p.Length > 0 && len(n.Items) != p.Length:
+		r.Add(n.Spot, "found a list of %d: expected %s", len(n.Items), wanted(p))
 		return
-	case len(n.items) < p.Least:
-		r.add(n.spot, "there are no %s: expected %s", p.Key, p.Wanted())
+	case len(n.Items) < p.Least:
+		r.Add(n.Spot, "there are no %s: expected %s", p.Key, p.Wanted())
 	}
-	for _, v := range n.items {
+	for _, v := range n.Items {
 		v.expand(p.Short)
-		r.read(v, p.Item)
+		r.Read(v, p.Item)
 	}
 }
 
 // expand replaces a short form, a single value, by a mapping with that value of a field.
-func (n *node) expand(field string) {
-	if n.kind == scalar && field != "" {
+func (n *Node) expand(field string) {
+	if n.Kind == Scalar && field != "" {
 		text := *n
-		*n = node{kind: mapping, spot: text.spot}
-		n.put(field, &text)
+		*n = Node{Kind: Mapping, Spot: text.Spot}
+		n.Put(field, &text)
 	}
 }
 
-func (r *reports) readValue(n *node, p *param.Param) {
-	if n.kind == null {
-		r.add(n.spot, "the value is missing: expected %s", wanted(p))
+func (r *File) readValue(n *Node, p *param.Param) {
+	if n.Kind == Null {
+		r.Add(n.Spot, "the value is missing: expected %s", wanted(p))
 		return
 	}
-	if !n.want(r, scalar, p) {
+	if !n.want(r, Scalar, p) {
 		return
 	}
-	v, err := p.Read(n.text)
+	v, err := p.Read(n.Text)
 	if err != nil {
-		at := n.spot
+		at := n.Spot
 		if wrong, ok := errors.AsType[param.Misread](err); ok {
-			at = r.inside(n, wrong.At)
+			at = r.Inside(n, wrong.At)
 		}
-		r.add(at, "%v%s", err, meant(p, n.text))
+		r.Add(at, "%v%s", err, meant(p, n.Text))
 		return
 	}
-	n.value = v
+	n.Value = v
 }
 
 // meant returns a question for the word or unit nearest to a misspelt one, or nothing.

@@ -1,4 +1,4 @@
-package scenario
+package yaml
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ type Set struct {
 // String prints s as ParseSet reads it.
 func (s Set) String() string { return s.Path + "=" + s.Value }
 
-// source returns s as the user has written it.
-func (s Set) source() string {
+// Source returns s as the user has written it.
+func (s Set) Source() string {
 	if s.As != "" {
 		return s.As
 	}
 	return "--set " + s.String()
 }
 
-// ParseSet reads PATH=VALUE. Load checks whether the path exists and the value is right.
+// ParseSet reads PATH=VALUE. Apply checks whether the path exists and the value is right.
 func ParseSet(text string) (Set, error) {
 	path, value, found := strings.Cut(text, "=")
 	s := Set{Path: strings.TrimSpace(path), Value: strings.TrimSpace(value)}
@@ -50,46 +50,46 @@ func ParseSet(text string) (Set, error) {
 	return Set{}, fmt.Errorf("--set %s: %s", text, wrong)
 }
 
-// apply puts the value of a --set into the tree of a file. The value is checked when the tree is
+// Apply puts the value of a --set into the tree of a file. The value is checked when the tree is
 // read.
-func (r *reports) apply(s Set) {
+func (r *File) Apply(s Set) {
 	if s.Value == "" {
-		r.root.clear(s.Path)
+		r.Root.clear(s.Path)
 		return
 	}
-	at := spot{place{set: &s}, s.Path}
-	n, p, rest, done := r.root, r.grammar.whole(), s.Path, ""
+	at := Spot{Place{Set: &s}, s.Path}
+	n, p, rest, done := r.Root, r.grammar.Language(), s.Path, ""
 	for {
-		name, next, inObject := "", (*node)(nil), p.Kind == param.Object
+		name, next, inObject := "", (*Node)(nil), p.Kind == param.Object
 		if inObject {
 			var f *param.Param
 			if f, name, rest = r.fieldOf(n, p, rest); f == nil {
 				near, list := r.unknown(n, p.Object, name)
-				r.add(at, "%s has no field %q%s: it has %s", cmp.Or(done, "a scenario"), name, spelling.DidYouMean(near), list)
+				r.Add(at, "%s has no field %q%s: it has %s", cmp.Or(done, "a scenario"), name, spelling.DidYouMean(near), list)
 				return
 			}
 			done = param.Path(done, name)
 			if f.Kind.Single() && rest == "" {
 				if strings.Contains(s.Value, ",") && f.Kind != param.Text && !f.Listed() {
-					r.add(at, "--set takes one value here, not a list with commas")
+					r.Add(at, "--set takes one value here, not a list with commas")
 					return
 				}
-				n.put(name, &node{kind: scalar, spot: at, text: s.Value})
+				n.Put(name, &Node{Kind: Scalar, Spot: at, Text: s.Value})
 				return
 			}
-			next, p = n.get(name), f
+			next, p = n.Get(name), f
 		} else {
 			if p.Named == "" && p.Kind == param.List {
-				r.add(at, "the items of %s have no names, so that --set cannot address them", done)
+				r.Add(at, "the items of %s have no names, so that --set cannot address them", done)
 				return
 			}
 			path := rest
 			if next, name, rest = find(p, n, path); next == nil {
 				first, _, _ := strings.Cut(path, ".")
 				if all := known(p, n); len(all) == 0 {
-					r.add(at, "%s has no item %q: it is empty", done, first)
+					r.Add(at, "%s has no item %q: it is empty", done, first)
 				} else {
-					r.add(at, "%s has no item %q%s: it has %s", done, first,
+					r.Add(at, "%s has no item %q%s: it has %s", done, first,
 						spelling.DidYouMean(spelling.Nearest(first, all)), spelling.Several(spelling.ByNearness(first, all)))
 				}
 				return
@@ -98,21 +98,21 @@ func (r *reports) apply(s Set) {
 		}
 		switch {
 		case rest == "":
-			r.refuseWhole(spot{at.at, done}, next, p)
+			r.refuseWhole(Spot{at.At, done}, next, p)
 			return
 		case p.Kind.Single():
-			r.add(at, "%s is a single value and has no field %q", done, rest)
+			r.Add(at, "%s is a single value and has no field %q", done, rest)
 			return
 		case next != nil:
 			next.expand(p.Short)
 		}
-		if inObject && (next == nil || next.kind != mapping && p.Kind != param.List) {
-			kind := mapping
+		if inObject && (next == nil || next.Kind != Mapping && p.Kind != param.List) {
+			kind := Mapping
 			if p.Kind == param.List {
-				kind = list
+				kind = List
 			}
-			next = &node{kind: kind, spot: spot{at.at, done}}
-			n.put(name, next)
+			next = &Node{Kind: kind, Spot: Spot{at.At, done}}
+			n.Put(name, next)
 		}
 		n = next
 	}
@@ -121,7 +121,7 @@ func (r *reports) apply(s Set) {
 // fieldOf returns the field of an object that a path begins with, nil if it has none, its key, and
 // the rest of the path. A path that ends at an object which one value may stand for leads to that
 // value.
-func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param, key, rest string) {
+func (r *File) fieldOf(n *Node, p *param.Param, path string) (f *param.Param, key, rest string) {
 	r.unfold(n, p.Object)
 	key, rest, _ = strings.Cut(path, ".")
 	key = p.Object.Current(key)
@@ -138,22 +138,22 @@ func (r *reports) fieldOf(n *node, p *param.Param, path string) (f *param.Param,
 }
 
 // refuseWhole refuses a --set that names more than one field.
-func (r *reports) refuseWhole(at spot, n *node, p *param.Param) {
+func (r *File) refuseWhole(at Spot, n *Node, p *param.Param) {
 	known := known(p, n)
 	switch {
 	case p.Kind == param.Object:
-		r.add(at, "%s is not a single value: set one of its fields %s", at.path, keys(p.Object, ""))
+		r.Add(at, "%s is not a single value: set one of its fields %s", at.Path, keys(p.Object, ""))
 	case p.Named != "" && len(known) > 0:
-		r.add(at, "%s is a list: set a field of one of its items %s", at.path, spelling.Several(known))
+		r.Add(at, "%s is a list: set a field of one of its items %s", at.Path, spelling.Several(known))
 	default:
-		r.add(at, "%s is a list, and --set takes single values", at.path)
+		r.Add(at, "%s is a list, and --set takes single values", at.Path)
 	}
 }
 
 // find returns the item of a list or map that a path begins with, its name, and
 // the rest of the path. Names may have dots (the flows of a resolved scenario
 // do); find takes the longest that fits.
-func find(p *param.Param, n *node, path string) (item *node, name, rest string) {
+func find(p *param.Param, n *Node, path string) (item *Node, name, rest string) {
 	for v, names := range namedItems(p, n) {
 		for _, c := range names {
 			if len(c) > len(name) && strings.HasPrefix(path+".", c+".") {
@@ -168,22 +168,22 @@ func find(p *param.Param, n *node, path string) (item *node, name, rest string) 
 }
 
 // namedItems returns the items of a list or map, each with the names by which it is addressed.
-func namedItems(p *param.Param, n *node) iter.Seq2[*node, []string] {
-	return func(yield func(*node, []string) bool) {
-		for _, e := range n.entries {
-			if !yield(e.value, []string{e.key}) {
+func namedItems(p *param.Param, n *Node) iter.Seq2[*Node, []string] {
+	return func(yield func(*Node, []string) bool) {
+		for _, e := range n.Entries {
+			if !yield(e.Value, []string{e.Key}) {
 				return
 			}
 		}
-		for _, v := range n.items {
+		for _, v := range n.Items {
 			var names []string
 			for _, key := range []string{p.Named, p.Short} {
-				if k := v.get(key); key != "" && k != nil && k.kind == scalar && k.text != "" {
-					names = append(names, k.text)
+				if k := v.Get(key); key != "" && k != nil && k.Kind == Scalar && k.Text != "" {
+					names = append(names, k.Text)
 				}
 			}
-			if v.kind == scalar && p.Short != "" {
-				names = []string{v.text}
+			if v.Kind == Scalar && p.Short != "" {
+				names = []string{v.Text}
 			}
 			if !yield(v, names) {
 				return
@@ -193,7 +193,7 @@ func namedItems(p *param.Param, n *node) iter.Seq2[*node, []string] {
 }
 
 // known returns the first name of each item of a list or map.
-func known(p *param.Param, n *node) (all []string) {
+func known(p *param.Param, n *Node) (all []string) {
 	if n == nil {
 		return nil
 	}

@@ -1,0 +1,184 @@
+package yaml
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Error is a mistake in a file, or in a --set.
+type Error struct {
+	File    string `json:"file,omitempty"`    // its name; empty for a mistake in a --set
+	Line    int    `json:"line,omitempty"`    // from 1; 0 for a mistake in a --set
+	Column  int    `json:"column,omitempty"`  // in characters, from 1; 0 for a mistake in a --set
+	Path    string `json:"path,omitempty"`    // the field, such as "defaults.link.rate"; may be empty
+	Message string `json:"message"`           // the mistake, the allowed values, and the nearest name
+	Excerpt string `json:"excerpt,omitempty"` // the line with a caret under the place, or the --set
+}
+
+// Error prints the mistake without its excerpt, on one line.
+func (e Error) Error() string {
+	at := cmp.Or(e.Excerpt, e.File)
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
+		if e.Path != "" {
+			at += ": " + e.Path
+		}
+	}
+	return at + ": " + e.Message
+}
+
+// Errors has all mistakes that were found in a file.
+type Errors struct {
+	List []Error // by position; mistakes of --set come last
+}
+
+// mostPrinted is the most mistakes that Errors.Error prints: one name may be wrong in a thousand
+// places.
+const mostPrinted = 50
+
+// Error prints the mistakes with their excerpts, of very many the first.
+func (e *Errors) Error() string {
+	var lines []string
+	for i, m := range e.List {
+		if i == mostPrinted {
+			lines = append(lines, fmt.Sprintf("and %d more mistakes", len(e.List)-i))
+			break
+		}
+		lines = append(lines, m.Error())
+		if m.Line > 0 && m.Excerpt != "" {
+			lines = append(lines, m.Excerpt)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// File is the text of a file, with the mistakes and the warnings that were found in it.
+type File struct {
+	Name     string // for messages
+	Root     *Node  // of the tree that is read
+	Mistakes []Error
+	Warnings []Error
+
+	text    string
+	lines   []string
+	grammar Grammar // what the tree is read against
+	seen    map[message]bool
+}
+
+// message identifies a message by its place and its kind. Values are often shared: 20 links inherit
+// a default, an item stands for 100 flows. A mistake is reported for the first of them only.
+type message struct {
+	at     Spot
+	format string
+}
+
+// NewFile returns a file with a name and a text. A byte order mark, which some editors write, is no
+// part of it.
+func NewFile(name, text string) *File {
+	text = strings.TrimPrefix(text, "\uFEFF")
+	return &File{Name: name, text: text, lines: strings.Split(text, "\n"), seen: map[message]bool{}}
+}
+
+// Add reports a mistake at a place.
+func (r *File) Add(at Spot, format string, args ...any) {
+	if r.first(at, format) {
+		r.Mistakes = append(r.Mistakes, r.Entry(at, fmt.Sprintf(format, args...)))
+	}
+}
+
+// Warn reports a value that is probably not intended, at a place.
+func (r *File) Warn(at Spot, format string, args ...any) {
+	if r.first(at, format) {
+		r.Warnings = append(r.Warnings, r.Entry(at, fmt.Sprintf(format, args...)))
+	}
+}
+
+// first reports whether a place has its first message of a kind.
+func (r *File) first(at Spot, format string) bool {
+	m := message{at, format}
+	seen := r.seen[m]
+	r.seen[m] = true
+	return !seen
+}
+
+// mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is
+// left out.
+const mostMessage = 2000
+
+// Entry returns a message with its place.
+func (r *File) Entry(at Spot, message string) Error {
+	if n := len(message); n > mostMessage {
+		message = strings.ToValidUTF8(message[:mostMessage/4]+" ... "+message[n-mostMessage/2:], "")
+	}
+	e := Error{File: r.Name, Line: at.At.Line, Column: at.At.Column, Path: at.Path, Message: message}
+	switch {
+	case at.At.Set != nil:
+		e.File, e.Line, e.Column = "", 0, 0
+		e.Excerpt = at.At.Set.Source()
+	case e.Line > 0:
+		e.Excerpt = r.excerpt(e.Line, e.Column)
+	}
+	return e
+}
+
+// Err returns the mistakes that were collected, by position, or nil.
+func (r *File) Err() error {
+	if len(r.Mistakes) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(r.Mistakes, byPlace)
+	return &Errors{List: r.Mistakes}
+}
+
+// Sorted returns the warnings, by position.
+func (r *File) Sorted() []Error {
+	slices.SortStableFunc(r.Warnings, byPlace)
+	return r.Warnings
+}
+
+// byPlace orders by position. Mistakes without a position come last.
+func byPlace(a, b Error) int {
+	if (a.Line == 0) != (b.Line == 0) {
+		return cmp.Compare(b.Line, a.Line)
+	}
+	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
+
+// excerptWidth is how much of a long line is shown, in characters.
+const excerptWidth = 100
+
+// excerpt shows a line of the file with a caret under a column.
+func (r *File) excerpt(line, column int) string {
+	if line > len(r.lines) {
+		return ""
+	}
+	text := []rune(strings.TrimRight(r.lines[line-1], "\r"))
+	at := min(max(column-1, 0), len(text))
+	before, after := "", ""
+	if len(text) > excerptWidth {
+		from := min(max(at-excerptWidth/2, 0), len(text)-excerptWidth)
+		if from > 0 {
+			before = "..."
+		}
+		if from+excerptWidth < len(text) {
+			after = "..."
+		}
+		text, at = text[from:from+excerptWidth], at-from
+	}
+	visible := func(c rune) rune {
+		if c < ' ' && c != '\t' {
+			return '\uFFFD'
+		}
+		return c
+	}
+	blank := func(c rune) rune { // keeps the caret below its character at any width of tabs
+		if c != '\t' {
+			return ' '
+		}
+		return c
+	}
+	return fmt.Sprintf("%5d | %s%s%s\n      | %*s%s^", line, before, strings.Map(visible, string(text)), after,
+		len(before), "", strings.Map(blank, string(text[:at])))
+}
