@@ -24,6 +24,19 @@
 // sockets. While it continues, the garbage collector of this process is stopped,
 // up to a limit of memory.
 //
+// # Packages for programs
+//
+// Programs import these packages; the reproductions of papers (emu/study/papers) do with them
+// alone. All others work for them, and their interfaces follow.
+//
+//	runs       emu, emu/fabric, emu/run/guest/netstack, emu/study, emu/study/campaign, emu/study/sweep
+//	scenarios  emu/scenario, emu/scenario/builtin, emu/scenario/generate, emu/scenario/lint
+//	schemes    node, node/rp, switchd/cp, emu/limitertest
+//	frames     wire, wire/unit, wire/param, wire/trace
+//	observers  emu/watch/observe, emu/watch/capture, emu/watch/perfetto, emu/watch/openmetrics
+//	results    emu/metrics, emu/result/report, emu/result/summary, emu/result/plot, emu/result/compare
+//	texts      emu/base/document, emu/base/files, emu/base/spelling, emu/base/terminal
+//
 // # Limitations
 //
 // Schemes of the calling program run only in this process.

@@ -303,6 +303,12 @@ func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenar
 // Mistake is an error that the user can correct: in the scenario, or in the options.
 type Mistake = errs.Mistake
 
+// Computer is what a result says of the machine of its run (report.Result.Machine).
+type Computer = host.Computer
+
+// ThisComputer returns the machine of this program.
+func ThisComputer() Computer { return host.ThisComputer() }
+
 // Prepare lays a scenario out without running it, and so shows that a run is possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
 	_, err := s.Resolved() // which refuses a scenario that is not right

@@ -206,3 +206,57 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 }
+
+// forPrograms reads the packages that programs import from the comment of package emu.
+func forPrograms(t *testing.T) (names []string) {
+	for _, p := range packages(t) {
+		for _, f := range p.files {
+			if p.dir != "emu" || f.ast.Doc == nil {
+				continue
+			}
+			_, text, _ := strings.Cut(f.ast.Doc.Text(), "\n# Packages for programs\n")
+			text, _, _ = strings.Cut(text, "\n# ")
+			for row := range strings.Lines(text) {
+				if _, list, ok := strings.Cut(strings.TrimSpace(row), "  "); ok && strings.HasPrefix(row, "\t") {
+					for name := range strings.SplitSeq(list, ",") {
+						names = append(names, strings.TrimSpace(name))
+					}
+				}
+			}
+		}
+	}
+	if len(names) < 10 {
+		t.Fatalf("package emu names %d packages for programs", len(names))
+	}
+	return names
+}
+
+// The reproductions of papers, and the examples, do with what a program of a user imports.
+func TestPapersImportWhatProgramsMay(t *testing.T) {
+	names, users := forPrograms(t), 0
+	for _, name := range names {
+		if !slices.ContainsFunc(packages(t), func(p *pkg) bool { return p.dir == name }) {
+			t.Errorf("package emu names %s for programs, and there is no such package", name)
+		}
+	}
+	for _, p := range packages(t) {
+		if !p.under("emu/study/papers") && !p.under("docs/examples") {
+			continue
+		}
+		for _, f := range p.files {
+			for _, i := range p.imports(f) {
+				dir, ok := local(i.path)
+				if !ok || f.test || within(dir, p.dir) {
+					continue
+				}
+				users++
+				if !slices.Contains(names, dir) {
+					t.Errorf("%s:%d: imports %s, which package emu does not name for programs", i.pos.Filename, i.pos.Line, dir)
+				}
+			}
+		}
+	}
+	if users < 20 {
+		t.Errorf("only %d imports found: the test looks in the wrong place", users)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/study/campaign"
 )
@@ -97,7 +96,7 @@ func (c *Campaign) Do(
 			}
 		}
 		if err == nil && c.batch.options.Clock == emu.VirtualClock { // where it was done has no part in it
-			out.Run.WallSeconds, out.Machine = report.Missing(), host.Computer{}
+			out.Run.WallSeconds, out.Machine = report.Missing(), emu.Computer{}
 		}
 		return out, err
 	})
@@ -133,7 +132,7 @@ func (c *Campaign) Draw(ctx context.Context, dir string, write func(*Result) err
 			return nil, err
 		}
 		if c.batch.options.Clock == emu.VirtualClock {
-			out.Machine = host.ThisComputer()
+			out.Machine = emu.ThisComputer()
 		}
 		c.batch.take(j, out)
 	}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fabemu/emu/host"
+	"fabemu/emu"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 )
@@ -29,7 +29,7 @@ type Result struct {
 	Verdict     report.Verdict `json:"verdict"`  // the worst of the runs
 	Figures     []FigureResult `json:"figures"`
 	Runs        []RunResult    `json:"runs"`
-	Machine     host.Computer  `json:"machine"`
+	Machine     emu.Computer   `json:"machine"`
 	WallSeconds report.Number  `json:"wall_seconds"` // null: many calls did the runs
 
 	Directory string `json:"-"` // where it lies; empty when it was not written

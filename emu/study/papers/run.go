@@ -12,7 +12,6 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/fabric"
-	"fabemu/emu/host"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/guest/netstack"
@@ -303,10 +302,10 @@ func (b *batch) do(ctx context.Context, j *job) error {
 // outcome is the result of a job: a number for each of its leaves, the points of each of
 // its courses.
 type outcome struct {
-	Run     RunResult     `json:"run"`
-	Machine host.Computer `json:"machine,omitzero"`
-	Values  []float       `json:"values"`
-	Courses [][2][]float  `json:"courses,omitempty"`
+	Run     RunResult    `json:"run"`
+	Machine emu.Computer `json:"machine,omitzero"`
+	Values  []float      `json:"values"`
+	Courses [][2][]float `json:"courses,omitempty"`
 }
 
 // measure runs a job; nil without an error was ended before its time.
