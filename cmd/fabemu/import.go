@@ -59,6 +59,11 @@ func importCommand() *cobra.Command {
 			files, texts = append(files, ""), append(texts, nil)
 			return generate.FromHPCC(files[0], texts[0], files[1], texts[1])
 		})
+	from("htsim TOPOLOGY [CONNECTIONS]", "Print the scenario for a fat tree of htsim, and for its connections", cobra.RangeArgs(1, 2),
+		func(files []string, texts [][]byte) (generate.Imported, error) {
+			files, texts = append(files, ""), append(texts, nil)
+			return generate.FromHTSim(files[0], texts[0], files[1], texts[1])
+		})
 	return c
 }
 
@@ -72,7 +77,7 @@ func readImported(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, generate.MostBytes+1))
 }
 
-type hpccFlags struct {
+type flowsFlag struct {
 	// Print the flows instead of the topology.
 	Flows bool `flag:"flows"`
 }
@@ -115,17 +120,26 @@ func topologyCommand() *cobra.Command {
 		_ = n.WriteNet(&b)
 		return b.Bytes(), nil
 	})
-	var h hpccFlags
-	add(to("hpcc", "Print the topology, or the flows, for HPCC's simulator", func(c *cobra.Command, s *scenario.Scenario) ([]byte, error) {
-		if !h.Flows {
-			return generate.HPCC(s), nil
-		}
-		text, left := generate.HPCCFlows(s)
-		for _, why := range left {
-			fmt.Fprintln(c.ErrOrStderr(), terminal.Harmless("left out: "+why))
-		}
-		return text, nil
-	}), &h)
+	withFlows := func(use, short string, topology func(*scenario.Scenario) ([]byte, error), flows func(*scenario.Scenario) ([]byte, []string, error)) {
+		var h flowsFlag
+		add(to(use, short, func(c *cobra.Command, s *scenario.Scenario) ([]byte, error) {
+			if !h.Flows {
+				return topology(s)
+			}
+			text, left, err := flows(s)
+			for _, why := range left {
+				fmt.Fprintln(c.ErrOrStderr(), terminal.Harmless("left out: "+why))
+			}
+			return text, err
+		}), &h)
+	}
+	withFlows("hpcc", "Print the topology, or the flows, for HPCC's simulator",
+		func(s *scenario.Scenario) ([]byte, error) { return generate.HPCC(s), nil },
+		func(s *scenario.Scenario) ([]byte, []string, error) {
+			text, left := generate.HPCCFlows(s)
+			return text, left, nil
+		})
+	withFlows("htsim", "Print the topology, or the flows, for htsim", generate.HTSim, generate.HTSimConnections)
 	to("slurm", "Print the switches as a topology.conf of Slurm", func(_ *cobra.Command, s *scenario.Scenario) ([]byte, error) { return generate.Slurm(s) })
 	return c
 }

@@ -236,7 +236,6 @@ func FromHPCC(file string, text []byte, flowFile string, flowText []byte) (out I
 	} else if end, err = hpccFlows(fieldsOf(flowFile, flowText), nodes, isSwitch, linked, slowest, &flows, &out); err != nil {
 		return out, err
 	}
-	memory := 300 + 100*int(math.Ceil(4*longest/100e3)) // kilobytes: frames in flight there and back, of two priorities
 	out.Scenario = fmt.Appendf(nil, `# A topology of HPCC's simulator. Give its flows an algorithm: generate --scheme has some.
 %sname: hpcc
 model: {duration: %v}
@@ -249,7 +248,7 @@ switches:
 %sendpoints:
 %slinks:
 %sflows:
-%s`, out.comments(), end, memory, &switches, &endpoints, &links, &flows)
+%s`, out.comments(), end, memoryFor(longest), &switches, &endpoints, &links, &flows)
 	return out, nil
 }
 
@@ -296,7 +295,7 @@ func hpccFlows(f *fields, nodes int64, isSwitch map[int64]bool, linked map[int64
 	if f.next < len(f.words) && f.words[f.next][0] <= '9' {
 		out.Left = append(out.Left, fmt.Sprintf("%s:%d: what follows the %d flows that the first line announces", f.file, f.lines[f.next], count))
 	}
-	return end + rounded(unit.Millisecond+unit.Duration(16*total/float64(slowest)*1e12)*unit.Picosecond), nil
+	return end + durationOf(total, slowest), nil
 }
 
 // hpccNumbers returns a number for each node, and how many numbers there are: those in the names if
