@@ -32,6 +32,8 @@ type AdapterConfig struct {
 // ingress is the receiving side of an endpoint at work.
 type ingress struct {
 	kind    port.FlowControl
+	pausing *port.Pausing  // of the port; nil: it has neither PAUSE nor PFC
+	credit  *port.Channels // of the port; nil: it has no virtual channels
 	service unit.Rate
 	buffers [port.Priorities]port.Buffer
 	frames  queue[port.Arrival] // in the order in which they came; the first of them is being taken out,
@@ -39,8 +41,8 @@ type ingress struct {
 	stopped bool                // none is taken out
 }
 
-func newIngress(c AdapterConfig, kind port.FlowControl) *ingress {
-	in := &ingress{kind: kind, service: c.Service}
+func newIngress(c AdapterConfig, kind port.FlowControl, pt *port.Port) *ingress {
+	in := &ingress{kind: kind, service: c.Service, pausing: pt.Pausing(), credit: pt.Channels()}
 	if c.Ingress.Room == 0 {
 		c.Ingress.Room = math.MaxInt64
 	}
@@ -81,8 +83,8 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 			return
 		}
 		e.port.Stored(now, a, b.Used())
-		if b.Stopped() {
-			e.port.Stop(now, class)
+		if in.pausing != nil && b.Stopped() {
+			in.pausing.Stop(class)
 		}
 	}
 	if *in.frames.add() = *a; in.frames.len() == 1 {
@@ -160,11 +162,11 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		b := &in.buffers[class]
 		b.Free(a.Length)
 		e.port.Released(now, &a.Frame, b.Used())
-		if e.port.Credited() {
-			e.port.GiveBack(now, &a.Frame, a.Length)
+		if in.credit != nil {
+			in.credit.GiveBack(now, &a.Frame, a.Length)
 		}
-		if !b.Stopped() {
-			e.port.Resume(now, class)
+		if in.pausing != nil && !b.Stopped() {
+			in.pausing.Resume(class)
 		}
 	}
 	if !in.frames.empty() {

@@ -94,7 +94,7 @@ func New(c Config, events trace.Sink) (*Endpoint, error) {
 	if e.out == nil {
 		e.out = new(port.Outbox)
 	}
-	e.port = *port.New(0, c.Port, e.out, &e.rec)
+	e.port.Init(0, &c.Port, e.out, &e.rec)
 	e.makeLanes(&c.Port)
 	for k, g := range shared {
 		e.pacers = append(e.pacers, newShared(g, &e.agenda, e.slots.of(pacers, k)))
@@ -205,11 +205,11 @@ func (e *Endpoint) addSpreads(c *Config) error {
 func (e *Endpoint) addAdapter(c *Config) {
 	if c.Port.FlowControl == port.Credits {
 		if c.Adapter.Service > 0 {
-			e.ingress = newIngress(c.Adapter, port.Credits)
+			e.ingress = newIngress(c.Adapter, port.Credits, &e.port)
 		}
 		return
 	}
-	e.ingress = newIngress(c.Adapter, c.Port.FlowControl)
+	e.ingress = newIngress(c.Adapter, c.Port.FlowControl, &e.port)
 	newVOQs(e.sources[:len(c.Flows)])
 	if c.Adapter.Egress > 0 {
 		out := &egress{room: c.Adapter.Egress}

@@ -455,8 +455,10 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 // kept reports why the sources that wait for the link on a lane, and returns until when:
 // the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
-	if until := e.port.PausedUntil(q.first.Lane); a.Block == port.LinkBusy && until > now {
-		a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle link either
+	if a.Block == port.LinkBusy && e.ingress != nil && e.ingress.pausing != nil {
+		if until := e.ingress.pausing.Until(q.first.Lane); until > now {
+			a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle link either
+		}
 	}
 	for s, b := q.first, a.Block; s != nil; s, b = s.behind, port.LinkBusy {
 		s.report(now, b, &e.rec)
@@ -501,7 +503,7 @@ func (e *Endpoint) Apply(now unit.Time, _ port.ID, change port.Change) {
 // needIngress returns the ingress, and makes one if there is none yet.
 func (e *Endpoint) needIngress() *ingress {
 	if e.ingress == nil {
-		e.ingress = newIngress(AdapterConfig{}, port.Credits)
+		e.ingress = newIngress(AdapterConfig{}, port.Credits, &e.port)
 	}
 	return e.ingress
 }

@@ -41,8 +41,8 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
 		agenda: agenda.NewSlots(3*n + more), touched: make([]uint64, n), round: 1, dirty: make([]int32, 0, n),
 	}
-	for i, pc := range ports {
-		c.ports[i] = *port.New(port.ID(i), pc, c.out, &c.rec)
+	for i := range ports {
+		c.ports[i].Init(port.ID(i), &ports[i], c.out, &c.rec)
 		c.agenda.Set(c.resendSlot(i), 0)
 	}
 	if len(tables) == 0 {

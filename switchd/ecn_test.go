@@ -17,7 +17,7 @@ func burst(t *testing.T, points cp.Maker, packets int, may bool) (marked []int, 
 	c := outputQueued(3)
 	c.Memory, c.High, c.Low, c.Points = 3*400000, 0, 0, points
 	p = newPlant(t, c)
-	p.stations[1].port.Stop(0, 0)
+	p.stations[1].port.Pausing().Stop(0)
 	p.run(5 * t1500)
 	f := wire.Frame{Kind: wire.Data, Family: wire.RoCEv2, Lane: 3, Dst: 2, QP: 7, Payload: 1456}
 	f.SetRoCE(wire.RoCE{DSCP: 26, ECT: may})
@@ -26,7 +26,7 @@ func burst(t *testing.T, points cp.Maker, packets int, may bool) (marked []int, 
 	if n := len(p.stations[1].came); n != 0 {
 		t.Fatalf("%d packets have come already", n)
 	}
-	p.stations[1].port.Resume(p.now, 0)
+	p.stations[1].port.Pausing().Resume(0)
 	p.run(unit.Time(3*packets+60) * t1500)
 	if n := len(p.stations[1].came); n != packets {
 		t.Fatalf("%d packets have come, want %d", n, packets)

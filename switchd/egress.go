@@ -229,7 +229,7 @@ func (s *Switch) queue(sl *slot) cp.Queue {
 	return cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Leaving: sl.state == sending, Switch: s,
 		Bytes: unit.Size(s.egress[sl.output].lanes[sl.frame.Lane].blocks) * wire.BlockSize,
-		Room:  unit.Size(s.ports[sl.input].Room(sl.lane)) * wire.BlockSize,
+		Room:  unit.Size(s.ingress[sl.input].lanes.Room(sl.lane)) * wire.BlockSize,
 	}
 }
 
@@ -273,14 +273,14 @@ func (s *Switch) Waits(_ unit.Time, yield func(port.Wait) bool) {
 		if len(s.ingress[p].slots) == 0 {
 			continue
 		}
-		pt := &s.ports[p]
+		in := s.ingress[p].lanes
 		var room [port.MaxDataLanes + 1]bool
-		lanes, acks := pt.Lanes()
+		lanes, acks := in.Number()
 		for lane := range lanes {
-			room[lane] = pt.HasRoom(uint8(lane), s.packet) || s.holds(p) // which becomes available by itself
+			room[lane] = in.HasRoom(uint8(lane), s.packet) || s.holds(p) // which becomes available by itself
 		}
 		if acks {
-			room[lanes-1] = pt.HasRoom(uint8(lanes-1), 1)
+			room[lanes-1] = in.HasRoom(uint8(lanes-1), 1)
 		}
 		for _, id := range s.ingress[p].slots {
 			sl := &s.slots.all[id]

@@ -20,15 +20,16 @@ const (
 
 // ingress is the input side of a port. It has one cache line.
 type ingress struct {
-	slots    []int32  // in use, in order of arrival
-	few      [6]int32 // the memory of slots as long as they are few
-	arriving int32    // how many of the last ones are not eligible yet
-	feeding  int32    // how many outputs it feeds now
+	lanes    *port.VirtualLanes // of the port
+	slots    []int32            // in use, in order of arrival
+	few      [6]int32           // the memory of slots as long as they are few
+	arriving int32              // how many of the last ones are not eligible yet
+	feeding  int32              // how many outputs it feeds now
 }
 
 // empty removes everything from an input.
 func (in *ingress) empty() {
-	*in = ingress{}
+	*in = ingress{lanes: in.lanes}
 	in.slots = in.few[:0]
 }
 
@@ -108,7 +109,7 @@ func (s *Switch) release(now unit.Time, id int32, sl *slot) {
 // past the configured occupancy, which by default is its whole room.
 func (s *Switch) Full(input int) bool {
 	limit := s.fullAt[input]
-	return s.ports[input].Used(port.DataLane) > limit-s.packet
+	return s.ingress[input].lanes.Used(port.DataLane) > limit-s.packet
 }
 
 // Resident returns the i-th frame of an input buffer (cp.Switch).

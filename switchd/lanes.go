@@ -19,13 +19,13 @@ func (s *Switch) makeLanes(c *Config) {
 	several := slices.ContainsFunc(ports, func(c port.Config) bool { return c.Lanes > 1 })
 	number := 0
 	for p := range ports {
-		n, _ := s.ports[p].Lanes()
+		n, _ := s.ingress[p].lanes.Number()
 		number += n
 	}
 	all := make([]outLane, number)
 	for p := range ports {
 		link, out := &ports[p], &s.egress[p]
-		n, acks := s.ports[p].Lanes()
+		n, acks := s.ingress[p].lanes.Number()
 		out.lanes, all, out.acks = all[:n:n], all[n:], acks
 		if link.HeadLife > 0 {
 			if s.life == nil {

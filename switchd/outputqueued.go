@@ -49,6 +49,9 @@ type OutputQueued struct {
 	outputs []output
 	points
 
+	pausing  []*port.Pausing  // of the ports; none: they have neither PAUSE nor PFC
+	channels []*port.Channels // of the ports; none: they have no virtual channels
+
 	dog *watchdog // nil: there is none
 
 	delay       unit.Duration
@@ -126,6 +129,14 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, more); err != nil {
 		return nil, err
 	}
+	for i := range s.ports {
+		if x := s.ports[i].Pausing(); x != nil {
+			s.pausing = append(s.pausing, x)
+		}
+		if x := s.ports[i].Channels(); x != nil {
+			s.channels = append(s.channels, x)
+		}
+	}
 	s.config.Ports, s.config.Routes = slices.Clone(c.Ports[:1]), nil // all that is read again: a large fabric has many of these
 	s.empty(0)
 	err = s.points.make(c.Points, n, &s.rec)
@@ -186,8 +197,8 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		return
 	}
 	pt.Stored(now, a, taken)
-	if stop {
-		pt.Stop(now, s.memory.class(lane))
+	if stop && len(s.pausing) > 0 {
+		s.pausing[p].Stop(s.memory.class(lane))
 		s.outputs[p].owesControl = true
 		s.wake(now, p)
 	}
@@ -324,13 +335,17 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 			}
 			lane := sl.frame.Lane
 			class := s.memory.class(lane)
-			w := port.Wait{In: sl.input, Out: sl.output, From: class, Class: class,
-				Room: !s.memory.stopped(int(sl.input), lane) && !s.ports[sl.input].Full(lane)}
-			if pt := &s.ports[sl.output]; !waits {
-			} else if pt.PausedUntil(lane) > now {
-				w.Block, w.Since = port.Paused, pt.PausedSince(lane)
-			} else if since := pt.Starved(lane); since != unit.Never {
-				w.Block, w.Since = port.NoCredit, since
+			w := port.Wait{In: sl.input, Out: sl.output, From: class, Class: class, Room: !s.memory.stopped(int(sl.input), lane)}
+			switch {
+			case len(s.pausing) > 0:
+				if to := s.pausing[sl.output]; waits && to.Until(lane) > now {
+					w.Block, w.Since = port.Paused, to.Since(lane)
+				}
+			case len(s.channels) > 0:
+				w.Room = w.Room && !s.channels[sl.input].Full(lane)
+				if since := s.channels[sl.output].Starved(lane); waits && since != unit.Never {
+					w.Block, w.Since = port.NoCredit, since
+				}
 			}
 			if !yield(w) || !waits {
 				return

@@ -23,18 +23,21 @@ func (s *OutputQueued) Apply(now unit.Time, p port.ID, change port.Change) {
 		s.wake(now, int(p))
 	case port.BufferChange:
 		stop, resume := s.memory.cut(int(p), c.Left)
-		s.control(now, int(p), stop, resume)
+		s.control(int(p), stop, resume)
 	}
 }
 
 // control stops the sender at a port, or lets it go on: classes, a bit each.
-func (s *OutputQueued) control(now unit.Time, p int, stop, resume uint8) {
+func (s *OutputQueued) control(p int, stop, resume uint8) {
+	if len(s.pausing) == 0 {
+		return
+	}
 	for class := range uint8(port.Priorities) {
 		switch bit := uint8(1) << class; {
 		case stop&bit != 0:
-			s.ports[p].Stop(now, class)
+			s.pausing[p].Stop(class)
 		case resume&bit != 0:
-			s.ports[p].Resume(now, class)
+			s.pausing[p].Resume(class)
 		}
 	}
 }
@@ -46,7 +49,7 @@ func (s *OutputQueued) setWatermarks(now unit.Time, c port.WatermarksChange) {
 	s.memory.high, s.memory.low = c.High, c.Low
 	for p := range s.ports {
 		if stop, resume := s.memory.compare(p); stop|resume != 0 {
-			s.control(now, p, stop, resume)
+			s.control(p, stop, resume)
 			s.outputs[p].owesControl = true
 			s.wake(now, p)
 		}

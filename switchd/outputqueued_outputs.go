@@ -17,7 +17,7 @@ func (s *OutputQueued) serve(now unit.Time, p int) {
 		s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
 		return
 	}
-	if pt.Retries() == pt.Credited() || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
+	if pt.Retries() == (len(s.channels) > 0) || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
 		s.serveControl(now, p, pt, o)
 		return
 	}
@@ -248,12 +248,12 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	taken, resume := s.memory.free(in, lane, sl.length)
 	pt := &s.ports[in]
 	pt.Released(now, &sl.frame, taken)
-	if resume {
-		pt.Resume(now, s.memory.class(lane))
+	if resume && len(s.pausing) > 0 {
+		s.pausing[in].Resume(s.memory.class(lane))
 		s.touch(in)
 	}
-	if pt.Credited() {
-		switch control := pt.GiveBack(now, &sl.frame, sl.length); {
+	if len(s.channels) > 0 {
+		switch control := s.channels[in].GiveBack(now, &sl.frame, sl.length); {
 		case control == unit.Never:
 		case control <= now || !s.nothingNew(now, in):
 			s.touch(in)

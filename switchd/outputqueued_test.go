@@ -196,7 +196,7 @@ func TestPFCStopsOnePriority(t *testing.T) {
 		}
 		c.Memory, c.Lossless = 4*100000, 0xFF
 		p := newPlant(t, c)
-		p.stations[2].port.Stop(0, 3) // a receiver that takes nothing of priority 3; PAUSE knows no priorities
+		p.stations[2].port.Pausing().Stop(3) // a receiver that takes nothing of priority 3; PAUSE knows no priorities
 		p.offer(0, ether(1, 2, 3), 1000)
 		p.offer(0, ether(2, 3, 2), 1000)
 		p.run(900 * t1500)

@@ -63,7 +63,7 @@ func contains(r *rig, flow uint32) bool {
 func TestRestartOfAnOutputQueue(t *testing.T) {
 	c := outputQueued(3)
 	p := newPlant(t, c)
-	p.stations[2].port.Stop(0, 0) // it takes nothing: frames for it stay
+	p.stations[2].port.Pausing().Stop(0) // it takes nothing: frames for it stay
 	p.offer(0, ether(1, 2, 0), 100)
 	p.run(100 * t1500)
 	before := len(p.stations[2].came)
@@ -76,7 +76,7 @@ func TestRestartOfAnOutputQueue(t *testing.T) {
 		t.Errorf("%d frames were lost, want about what the high watermark allows", lost)
 	}
 	p.run(110 * t1500)
-	p.stations[2].port.Resume(p.now, 0)
+	p.stations[2].port.Pausing().Resume(0)
 	for i := range p.stations {
 		p.stations[i].port.Apply(p.now, port.LinkUp{})
 		p.sw.Apply(p.now, port.ID(i), port.LinkUp{})
@@ -99,7 +99,7 @@ func TestRestartLosesItsOwnNotifications(t *testing.T) {
 		return cp.Made{Notifier: &teller{n: make(map[uint32]int)}}, nil
 	}
 	p := newPlant(t, c)
-	p.stations[0].port.Stop(0, 0) // it takes nothing
+	p.stations[0].port.Pausing().Stop(0) // it takes nothing
 	p.offer(1, ether(1, 0, 6), 5)
 	p.run(20 * t1500)
 	p.offer(0, ether(2, 2, 0), 30)

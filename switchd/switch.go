@@ -68,11 +68,15 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		return nil, err
 	}
 	for i, pc := range c.Ports {
+		if pc.FlowControl != port.Credits {
+			return nil, fmt.Errorf("port %d has flow control %v; this kind of switch has credit", i, pc.FlowControl)
+		}
 		if c.Packet < 1 || pc.Room < c.Packet {
 			return nil, fmt.Errorf("port %d: a buffer of %d blocks has no room for a packet of %d",
 				i, pc.Room, c.Packet)
 		}
 		s.fullAt[i] = s.fullOf(pc.Room)
+		s.ingress[i].lanes = s.ports[i].VirtualLanes()
 	}
 	s.makeLanes(&c)
 	s.empty(0)
@@ -120,7 +124,7 @@ func (s *Switch) Apply(now unit.Time, at port.ID, change port.Change) {
 		s.congested = before
 		_ = s.setPoints(c.Maker.(cp.Maker)) // the scenario has checked the parameters
 	case port.BufferChange:
-		s.fullAt[at] = s.fullOf(s.ports[at].Room(port.DataLane) - s.ports[at].Leaving())
+		s.fullAt[at] = s.fullOf(s.ingress[at].lanes.Room(port.DataLane) - s.ports[at].Leaving())
 	}
 }
 

@@ -113,8 +113,10 @@ func (c *CBFC) Least() (channels, credits int) {
 	return channels, cmp.Or(c.PortLimit, c.Limit*channels)
 }
 
-// channels is the credit-based flow control of a port in both directions.
-type channels struct {
+// Channels is the credit-based flow control of a port in both directions. Port.Channels returns it.
+type Channels struct {
+	faceless
+	port *Port
 	CBFC
 	of    [Priorities]*channel // by priority; nil: it is best effort
 	index [wire.Channels]uint8
@@ -150,8 +152,8 @@ type channel struct {
 // noChannel is the index of the channel for a priority that has none.
 const noChannel = 0xFF
 
-func newChannels(c CBFC) *channels {
-	s := &channels{CBFC: c, cfDue: 0, ccDue: unit.Time(c.CCTimer)}
+func newChannels(p *Port, c CBFC) *Channels {
+	s := &Channels{port: p, CBFC: c, cfDue: 0, ccDue: unit.Time(c.CCTimer)}
 	for i := range s.index {
 		s.index[i] = noChannel
 	}
@@ -169,30 +171,33 @@ func newChannels(c CBFC) *channels {
 			s.of[class] = &s.all[s.index[vc&31]]
 		}
 	}
+	s.settle()
 	return s
 }
+
+func (s *Channels) channels() *Channels { return s }
 
 // restart resets the credits, because neither end has received anything from the other yet. The
 // limit of a channel follows from the first CF_Update, which is due at once: the credits of all
 // frames that are still in the receiver's buffer are in use.
-func (s *channels) restart(p *Port, now unit.Time) {
+func (s *Channels) restart(now unit.Time) {
 	for i := range s.all {
 		s.all[i].restart()
 		s.all[i].owed, s.all[i].sent = false, 0
 	}
 	s.inUse, s.shared, s.owed, s.cfDue, s.ccDue, s.ccHalves = 0, 0, true, now, now.Add(s.CCTimer), 0
-	s.settle(p)
+	s.settle()
 }
 
 // settle notes from when the port has messages to send.
-func (s *channels) settle(p *Port) {
-	if p.owed = min(s.cfDue, s.ccDue); s.owed || s.ccHalves != 0 {
-		p.owed = 0
+func (s *Channels) settle() {
+	if s.port.owed = min(s.cfDue, s.ccDue); s.owed || s.ccHalves != 0 {
+		s.port.owed = 0
 	}
 }
 
 // takes returns how many credits a frame takes.
-func (s *channels) takes(n unit.Size) int {
+func (s *Channels) takes(n unit.Size) int {
 	if n != s.length {
 		s.length, s.credits = n, s.Credits(n)
 	}
@@ -200,12 +205,13 @@ func (s *channels) takes(n unit.Size) int {
 }
 
 // channel returns the channel of a priority; nil: it is best effort.
-func (s *channels) channel(lane uint8) *channel { return s.of[lane%Priorities] }
+func (s *Channels) channel(lane uint8) *channel { return s.of[lane%Priorities] }
 
 // inUseOf returns the credits of a channel that the sender has in use: S_CU.
-func (s *channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
+func (s *Channels) inUseOf(c *channel) int { return s.Room() - c.Left() }
 
-func (s *channels) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
+func (s *Channels) maySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	p := s.port
 	switch {
 	case p.shut > now:
 		return Answer{Down, p.shut}
@@ -218,7 +224,7 @@ func (s *channels) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) A
 }
 
 // hasRoom reports whether the peer has room for a frame, as far as the received updates show.
-func (s *channels) hasRoom(now unit.Time, lane uint8, n unit.Size) bool {
+func (s *Channels) hasRoom(now unit.Time, lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
 		return true
@@ -233,7 +239,7 @@ func (s *channels) hasRoom(now unit.Time, lane uint8, n unit.Size) bool {
 }
 
 // pooled reports whether the sharing of the port allows a channel to use k more credits.
-func (s *channels) pooled(c *channel, k int) bool {
+func (s *Channels) pooled(c *channel, k int) bool {
 	free := s.PortLimit - s.Reserved*len(s.all) - s.shared // shared credits that are free
 	before := max(s.inUseOf(c)-s.Reserved, 0)
 	after := max(s.inUseOf(c)+k-s.Reserved, 0)
@@ -249,7 +255,7 @@ func (s *channels) pooled(c *channel, k int) bool {
 
 // sends debits a frame and returns how many credits its channel has left; -1: the priority has no
 // channel.
-func (s *channels) sends(f *wire.Frame, n unit.Size) (left int) {
+func (s *Channels) sends(_ unit.Time, f *wire.Frame, n unit.Size) (left int) {
 	c := s.channel(f.Lane)
 	if c == nil {
 		return -1
@@ -260,7 +266,7 @@ func (s *channels) sends(f *wire.Frame, n unit.Size) (left int) {
 }
 
 // use counts k more credits of a channel as in use, and as shared where they exceed its reserve.
-func (s *channels) use(c *channel, k int) {
+func (s *Channels) use(c *channel, k int) {
 	if s.PortLimit > 0 {
 		was := s.inUseOf(c)
 		s.shared += max(was+k-s.Reserved, 0) - max(was-s.Reserved, 0)
@@ -270,7 +276,7 @@ func (s *channels) use(c *channel, k int) {
 
 // received accounts for a frame that has arrived. It returns false if there is no room for it: the
 // peer has exceeded its credit.
-func (s *channels) received(lane uint8, n unit.Size) bool {
+func (s *Channels) received(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
 		return true
@@ -285,7 +291,7 @@ func (s *channels) received(lane uint8, n unit.Size) bool {
 
 // freed gives back the credits of a frame. It reports whether a CF_Update has become due that was
 // not due before.
-func (s *channels) freed(lane uint8, n unit.Size) bool {
+func (s *Channels) freed(lane uint8, n unit.Size) bool {
 	c := s.channel(lane)
 	if c == nil {
 		return false
@@ -297,7 +303,7 @@ func (s *channels) freed(lane uint8, n unit.Size) bool {
 }
 
 // owe notes that a channel has freed credits.
-func (s *channels) owe(c *channel) bool {
+func (s *Channels) owe(c *channel) bool {
 	c.owed = true
 	was := s.owed
 	if !was {
@@ -306,7 +312,7 @@ func (s *channels) owe(c *channel) bool {
 	return !was
 }
 
-func (s *channels) empty(*Port, unit.Time) {
+func (s *Channels) empty(unit.Time) {
 	for i := range s.all {
 		s.all[i].used = 0
 	}
@@ -315,7 +321,7 @@ func (s *channels) empty(*Port, unit.Time) {
 
 // update takes in a CF_Update or a CC_Update. If a counter in it runs backwards or is further ahead
 // than possible, it ignores the message and returns false.
-func (s *channels) update(f *wire.Frame) bool {
+func (s *Channels) update(f *wire.Frame) bool {
 	if f.Kind == wire.CCUpdate {
 		return s.receiveConsumed(f.CC())
 	}
@@ -338,7 +344,7 @@ func (s *channels) update(f *wire.Frame) bool {
 // freedBy returns how many credits one half of a CF_Update gives back. It returns false if the
 // update is impossible, because that is more than are in use. If the limit of the channel is not
 // known yet, it returns how many credits are in use.
-func (s *channels) freedBy(word uint32) (int, bool) {
+func (s *Channels) freedBy(word uint32) (int, bool) {
 	vc, low := wire.ChannelOf(word)
 	i := s.index[vc]
 	if i == noChannel {
@@ -355,7 +361,7 @@ func (s *channels) freedBy(word uint32) (int, bool) {
 
 // giveBack lets a channel send n more credits. If the limit of the channel is not known yet, it may
 // use all but n.
-func (s *channels) giveBack(word uint32, n int) {
+func (s *Channels) giveBack(word uint32, n int) {
 	vc, _ := wire.ChannelOf(word)
 	c := &s.all[s.index[vc]]
 	if !c.up {
@@ -370,7 +376,7 @@ func (s *channels) giveBack(word uint32, n int) {
 
 // receiveConsumed takes in a CC_Update: frames that were sent and have not arrived are lost, so
 // their credits are free. A channel cannot have lost more than it has room for.
-func (s *channels) receiveConsumed(p *wire.CCExtension) bool {
+func (s *Channels) receiveConsumed(p *wire.CCExtension) bool {
 	for i := range s.all {
 		c := &s.all[i]
 		if sent, about := p.Consumed(c.vc); about && (sent-c.received)&c.last() > uint32(c.room-c.used) {
@@ -390,7 +396,7 @@ func (s *channels) receiveConsumed(p *wire.CCExtension) bool {
 // next takes the channel whose CF_Update is the most urgent, other than beside. Candidates are the
 // channels that have freed credits and those whose last update is too old; the one with the oldest
 // update wins. So a busy channel cannot delay the repair of a lost update of another.
-func (s *channels) next(beside *channel, old unit.Time) *channel {
+func (s *Channels) next(beside *channel, old unit.Time) *channel {
 	var best *channel
 	for i := range s.all {
 		c := &s.all[i]
@@ -404,7 +410,7 @@ func (s *channels) next(beside *channel, old unit.Time) *channel {
 }
 
 // freedNow returns the content of the CF_Update to send now.
-func (s *channels) freedNow(now unit.Time) (p wire.OrderedSetExtension) {
+func (s *Channels) freedNow(now unit.Time) (p wire.OrderedSetExtension) {
 	word := func(c *channel) uint32 {
 		c.owed, c.sent = false, now
 		return wire.ChannelWord(c.vc, c.received-uint32(c.used))
@@ -420,7 +426,7 @@ func (s *channels) freedNow(now unit.Time) (p wire.OrderedSetExtension) {
 }
 
 // sentFreed notes that a CF_Update has left.
-func (s *channels) sentFreed(now unit.Time) {
+func (s *Channels) sentFreed(now unit.Time) {
 	s.cfLast, s.gap, s.owed = now, s.least, false
 	oldest := now
 	for i := range s.all {
@@ -434,7 +440,7 @@ func (s *channels) sentFreed(now unit.Time) {
 }
 
 // fillConsumed makes f, which is empty, the CC_Update of half of the channels.
-func (s *channels) fillConsumed(f *wire.Frame, upper bool) {
+func (s *Channels) fillConsumed(f *wire.Frame, upper bool) {
 	f.Kind = wire.CCUpdate
 	p := wire.CCOf(upper)
 	for i := range s.all {
@@ -444,7 +450,7 @@ func (s *channels) fillConsumed(f *wire.Frame, upper bool) {
 }
 
 // halves returns the halves of the channels that are used, a bit each.
-func (s *channels) halves() (b uint8) {
+func (s *Channels) halves() (b uint8) {
 	for i := range s.all {
 		b |= 1 << (s.all[i].vc / (wire.Channels / 2))
 	}
@@ -452,7 +458,8 @@ func (s *channels) halves() (b uint8) {
 }
 
 // send sends the CF_Update and the CC_Updates that are due, if the link is idle.
-func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
+func (s *Channels) send(now unit.Time) (again unit.Time) {
+	p := s.port
 	if p.faulty {
 		if at, idle := p.controlRetry(now); !idle {
 			return at
@@ -479,16 +486,16 @@ func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
 		s.sentFreed(now)
 	}
 	if s.ccHalves != 0 && p.transmitter.free <= now {
-		var f wire.Frame
+		f := p.out.draft()
 		f.Src = p.station
 		upper := s.ccHalves == 2
-		s.fillConsumed(&f, upper)
-		p.Start(now, &f, p.Framing().Length(&f), Note{})
+		s.fillConsumed(f, upper)
+		p.Start(now, f, p.Framing().Length(f), Note{})
 		if s.ccHalves &= 2; upper {
 			s.ccHalves = 0
 		}
 	}
-	s.settle(p)
+	s.settle()
 	if s.owed && s.cfDue > now {
 		again = s.cfDue
 	}
@@ -498,8 +505,8 @@ func (s *channels) send(p *Port, now unit.Time) (again unit.Time) {
 	return again
 }
 
-func (s *channels) repeats(p *Port) unit.Time {
-	switch {
+func (s *Channels) repeats() unit.Time {
+	switch p := s.port; {
 	case p.Down():
 		return unit.Never
 	case s.owed: // Control returns when the CF_Update is due
@@ -509,12 +516,10 @@ func (s *channels) repeats(p *Port) unit.Time {
 	}
 }
 
-func (s *channels) asked() uint8 { return 0 }
-
 // receive accounts for a frame of the node, which ends here if there is no room for it, and takes
 // in the messages of the peer.
-func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
-	f := &a.Frame
+func (s *Channels) receive(now unit.Time, a *Arrival) (pass bool) {
+	p, f := s.port, &a.Frame
 	switch {
 	case (p.faulty || a.Head < p.since) && p.loses(now, a):
 	case f.Lane >= Priorities:
@@ -528,37 +533,34 @@ func (s *channels) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	case f.Kind != wire.CFUpdate && f.Kind != wire.CCUpdate || !s.update(f):
 		p.Lost(now, f, trace.BadFlowControl)
 	default:
-		s.settle(p)
+		s.settle()
 		p.rec.Arrive(now, uint16(p.id), f, uint32(a.Length), int64(s.inUse))
 	}
 	return false
 }
 
-func (s *channels) free(p *Port, _ unit.Time, f *wire.Frame) {
-	s.returns(p, f.Lane, p.Framing().Length(f))
+func (s *Channels) free(_ unit.Time, f *wire.Frame) {
+	s.returns(f.Lane, s.port.Framing().Length(f))
 }
 
 // returns gives back the credits of a frame. It reports whether a CF_Update has become due that was
 // not due before.
-func (s *channels) returns(p *Port, lane uint8, n unit.Size) bool {
+func (s *Channels) returns(lane uint8, n unit.Size) bool {
 	news := s.freed(lane, n)
 	if news {
-		s.settle(p)
+		s.settle()
 	}
 	return news
 }
 
-// Credited reports whether the link has credits of virtual channels.
-func (p *Port) Credited() bool { return p.kind == ChannelCredits }
-
-// GiveBack returns the credits of a frame of n bytes on the link to the peer of a port that is
-// Credited. The result is when Control has something to send about it; unit.Never: nothing, or
-// Control already had something to send.
-func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
-	switch s := p.control.(*channels); {
-	case !s.returns(p, f.Lane, n):
+// GiveBack returns the credits of a frame of n bytes on the link to the peer. The result is when
+// Control has something to send about it; unit.Never: nothing, or Control already had something to
+// send.
+func (s *Channels) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit.Time) {
+	switch {
+	case !s.returns(f.Lane, n):
 		return unit.Never
-	case p.Retries() || s.ccDue <= now:
+	case s.port.Retries() || s.ccDue <= now:
 		return now
 	default:
 		return s.cfDue
@@ -567,20 +569,10 @@ func (p *Port) GiveBack(now unit.Time, f *wire.Frame, n unit.Size) (control unit
 
 // Starved returns since when the peer has lacked room for the first frame of a priority. It returns
 // unit.Never if the peer has room, or if MaySend has not been asked.
-func (p *Port) Starved(lane uint8) unit.Time {
-	s, ok := p.control.(*channels)
-	if !ok {
-		return unit.Never
-	}
-	return s.starved[lane%Priorities]
-}
+func (s *Channels) Starved(lane uint8) unit.Time { return s.starved[lane%Priorities] }
 
 // Full reports whether the channel of a priority lacks room for another frame as long as the last.
-func (p *Port) Full(lane uint8) bool {
-	s, ok := p.control.(*channels)
-	if !ok {
-		return false
-	}
+func (s *Channels) Full(lane uint8) bool {
 	c := s.channel(lane)
 	return c != nil && (c.Used()+s.credits > c.Room() || s.PortLimit > 0 && s.stored+s.credits > s.PortLimit)
 }

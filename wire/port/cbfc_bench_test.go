@@ -27,8 +27,9 @@ func hop(c Config) func() {
 			now = max(now, tr.Due)
 			if to.Receive(now, arrival) {
 				to.Stored(now, arrival, arrival.Length)
-				if to.Released(now, &arrival.Frame, 0); to.Credited() {
-					to.GiveBack(now, &arrival.Frame, arrival.Length)
+				to.Released(now, &arrival.Frame, 0)
+				if c := to.Channels(); c != nil {
+					c.GiveBack(now, &arrival.Frame, arrival.Length)
 				}
 			}
 		}

@@ -133,7 +133,7 @@ func TestCreditsOfLostFramesComeBack(t *testing.T) {
 	if wait := back.Sub(gone); back == 0 || wait > c.CBFC.CCTimer+5*us {
 		t.Errorf("the channel stood still from %v to %v", gone, back)
 	}
-	if left := p.ports[0].control.(*channels).all[0].Left(); left == 0 && p.ports[1].control.(*channels).stored == 0 {
+	if left := p.ports[0].Channels().all[0].Left(); left == 0 && p.ports[1].Channels().stored == 0 {
 		t.Error("no credit in the end")
 	}
 }
@@ -206,12 +206,12 @@ func TestChannelsLoseNothingForever(t *testing.T) {
 		p.classes = nil
 		drained(p, end.Add(200*us), 0, nil)
 		faultless(t, p)
-		for i := range p.ports[0].control.(*channels).all {
-			if s := &p.ports[0].control.(*channels).all[i]; s.Left() != c.CBFC.Room() {
+		for i := range p.ports[0].Channels().all {
+			if s := &p.ports[0].Channels().all[i]; s.Left() != c.CBFC.Room() {
 				t.Errorf("seed %d: channel %d has %d of %d credits in the end", seed, s.vc, s.Left(), c.CBFC.Room())
 			}
 		}
-		if s := p.ports[0].control.(*channels); s.inUse != 0 || s.shared != 0 {
+		if s := p.ports[0].Channels(); s.inUse != 0 || s.shared != 0 {
 			t.Errorf("seed %d: %d credits in use, %d of them shared", seed, s.inUse, s.shared)
 		}
 	}
@@ -253,7 +253,7 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 	c := channelLink(CBFC{Limit: 60})
 	p := newPair(t, c, BufferConfig{Room: math.MaxInt64})
 	drained(p, unit.Time(100*us), allClasses, nil)
-	before := p.ports[0].control.(*channels).all
+	before := p.ports[0].Channels().all
 	kept := append([]channel(nil), before...)
 	cc := func(vc uint8, v uint32) wire.Frame {
 		part := wire.CCOf(vc >= 16)
@@ -283,7 +283,7 @@ func TestImpossibleCountersAreRefused(t *testing.T) {
 		}
 	}
 	for i := range kept {
-		if got := p.ports[0].control.(*channels).all[i]; got != kept[i] {
+		if got := p.ports[0].Channels().all[i]; got != kept[i] {
 			t.Errorf("channel %d: %+v, was %+v", i, got, kept[i])
 		}
 	}
@@ -297,7 +297,7 @@ func FuzzChannels(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p := newPair(t, channelLink(CBFC{Limit: 60, PortLimit: 100, Reserved: 6, Pool: DynamicPool}), BufferConfig{Room: math.MaxInt64})
 		pt, now, stored := p.ports[0], unit.Time(0), []wire.Frame(nil)
-		s := pt.control.(*channels)
+		s := pt.Channels()
 		for ; len(b) >= 7; b = b[7:] {
 			now = now.Add(2 * us)
 			one := uint32(b[1])<<16 | uint32(b[2])<<8 | uint32(b[3])
@@ -319,7 +319,7 @@ func FuzzChannels(f *testing.F) {
 			case 4:
 				if len(stored) > 0 {
 					pt.Released(now, &stored[0], 0)
-					pt.GiveBack(now, &stored[0], pt.Framing().Length(&stored[0]))
+					s.GiveBack(now, &stored[0], pt.Framing().Length(&stored[0]))
 					stored = stored[1:]
 				}
 				pt.Control(now)

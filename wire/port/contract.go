@@ -114,6 +114,15 @@ func (o *Outbox) place() *Transmission {
 	return &o.queue[n]
 }
 
+// draft returns an empty frame where the next transmission will have its own: one to be filled and
+// started that is in no other memory yet.
+func (o *Outbox) draft() *wire.Frame {
+	t := o.place()
+	o.end--
+	t.Frame = wire.Frame{}
+	return &t.Frame
+}
+
 // Poll takes the next transmission. It is valid until a node is called again.
 func (o *Outbox) Poll() (*Transmission, bool) {
 	if o.next == o.end { // the next transmission is written to the same memory again

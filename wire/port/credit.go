@@ -169,12 +169,28 @@ func (c *Credit) fill(f *wire.Frame, lane uint8) {
 	part.FCCL = (c.received + uint16(min(c.room-c.used, maxAdvertised))) % modulus
 }
 
-// credits is the flow control of InfiniBand.
-type credits struct {
-	lanes []virtualLane // the data lanes, and then the lane of ACKs if they have one
-	acks  bool          // they do
-	mads  []mad         // packets of VL15 that wait for the link
+// VirtualLanes is the flow control of InfiniBand. Port.VirtualLanes returns it.
+type VirtualLanes struct {
+	faceless
+	port *Port
+	all  []virtualLane // the data lanes, and then the lane of ACKs if they have one
+	acks bool          // they do
+	mads []mad         // packets of VL15 that wait for the link
 }
+
+func newVirtualLanes(p *Port, c *Config) *VirtualLanes {
+	n := max(c.Lanes, 1)
+	s := &VirtualLanes{port: p, acks: !c.AcksAsData, all: make([]virtualLane, n, n+1)}
+	for lane := range s.all {
+		s.all[lane].Credit = NewCredit(c.Room, 1)
+	}
+	if s.acks {
+		s.all = append(s.all, virtualLane{Credit: NewCredit(AckRoom, ackBatch)})
+	}
+	return s
+}
+
+func (c *VirtualLanes) lanes() *VirtualLanes { return c }
 
 // virtualLane is the flow control of a lane.
 type virtualLane struct {
@@ -185,39 +201,30 @@ type virtualLane struct {
 // owed is the due time of a flow control packet that leaves as soon as the link is idle.
 const owed unit.Time = -1
 
-// Lanes returns how many lanes the link has, and whether the last of them is the lane of ACKs. On
-// Ethernet there are none.
-func (p *Port) Lanes() (n int, acks bool) {
-	if c, ok := p.control.(*credits); ok {
-		return len(c.lanes), c.acks
-	}
-	return 0, false
+// Number returns how many lanes the link has, and whether the last of them is the lane of ACKs.
+func (c *VirtualLanes) Number() (n int, acks bool) { return len(c.all), c.acks }
+
+// Used returns the occupancy of a lane's receive buffer in blocks.
+func (c *VirtualLanes) Used(lane uint8) int { return c.all[lane].Used() }
+
+// Room returns how many blocks a lane's receive buffer has.
+func (c *VirtualLanes) Room(lane uint8) int { return c.all[lane].Room() }
+
+// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer.
+func (c *VirtualLanes) HasRoom(lane uint8, blocks int) bool {
+	return c.Used(lane)+blocks <= c.Room(lane)
 }
 
-func (p *Port) lane(lane uint8) *Credit { return &p.control.(*credits).lanes[lane].Credit }
-
-// Used returns the occupancy of a lane's receive buffer in blocks, on InfiniBand.
-func (p *Port) Used(lane uint8) int { return p.lane(lane).Used() }
-
-// Room returns how many blocks a lane's receive buffer has, on InfiniBand.
-func (p *Port) Room(lane uint8) int { return p.lane(lane).Room() }
-
-// HasRoom reports whether the given number of blocks would fit into a lane's receive buffer, on
-// InfiniBand.
-func (p *Port) HasRoom(lane uint8, blocks int) bool {
-	c := p.lane(lane)
-	return c.Used()+blocks <= c.Room()
-}
-
-func (c *credits) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
+func (c *VirtualLanes) maySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	p := c.port
 	if p.faulty {
 		if a := p.faults.permits(now, f, n, p.Down()); a.Block != Open {
 			return a
 		}
 	}
 	switch {
-	case int(f.Lane) >= len(c.lanes): // the mapping of service levels leads nowhere
-	case c.lanes[f.Lane].MaySend(f.Blocks()):
+	case int(f.Lane) >= len(c.all): // the mapping of service levels leads nowhere
+	case c.all[f.Lane].MaySend(f.Blocks()):
 		return Answer{Open, now}
 	case p.Down(): // there is no credit then
 		return Answer{Down, unit.Never}
@@ -225,18 +232,23 @@ func (c *credits) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 	return Answer{NoCredit, unit.Never}
 }
 
-func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
+func (c *VirtualLanes) sends(_ unit.Time, f *wire.Frame, _ unit.Size) (left int) {
+	return c.all[f.Lane].Sent(f.Blocks())
+}
+
+func (c *VirtualLanes) receive(now unit.Time, a *Arrival) (pass bool) {
+	p := c.port
 	if (p.faulty || a.Head < p.since) && p.loses(now, a) {
 		return false
 	}
 	f := &a.Frame
-	if int(f.Lane) >= len(c.lanes) {
-		return c.receiveMAD(p, now, a)
+	if int(f.Lane) >= len(c.all) {
+		return c.receiveMAD(now, a)
 	}
-	lane := &c.lanes[f.Lane]
+	lane := &c.all[f.Lane]
 	if f.Kind.Uncredited() {
 		if f.Kind == wire.Management {
-			return c.receiveMAD(p, now, a)
+			return c.receiveMAD(now, a)
 		}
 		if !lane.Receive(f) {
 			p.Lost(now, f, trace.BadFlowControl)
@@ -254,8 +266,8 @@ func (c *credits) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 	return true
 }
 
-func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
-	lane, n := &c.lanes[f.Lane], f.Blocks()
+func (c *VirtualLanes) free(now unit.Time, f *wire.Frame) {
+	p, lane, n := c.port, &c.all[f.Lane], f.Blocks()
 	if p.faulty && f.Lane == DataLane {
 		n -= p.faults.withdraw(&lane.Credit, n)
 	}
@@ -265,10 +277,11 @@ func (c *credits) free(p *Port, now unit.Time, f *wire.Frame) {
 	p.rec.Release(now, uint16(p.id), f, int64(lane.Used()))
 }
 
-func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
+func (c *VirtualLanes) send(now unit.Time) (again unit.Time) {
+	p := c.port
 	if p.faulty {
 		if at, idle := p.controlRetry(now); !idle {
-			c.owe(p, now) // it waits for the link now, and for no instant that has passed
+			c.owe(now) // it waits for the link now, and for no instant that has passed
 			return at
 		}
 	}
@@ -276,7 +289,7 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 	if p.Down() {
 		return again
 	}
-	next, lanes := unit.Never, c.lanes
+	next, lanes := unit.Never, c.all
 	for i := range lanes {
 		lane := &lanes[i]
 		if lane.due > now {
@@ -288,14 +301,14 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 			lane.due = owed
 			continue
 		}
-		var f wire.Frame
-		lane.fill(&f, uint8(i))
+		f := p.out.draft()
+		lane.fill(f, uint8(i))
 		lane.due = now.Add(p.transmitter.medium.resend)
 		next = min(next, lane.due)
-		p.Start(now, &f, p.transmitter.medium.packet, Note{})
+		p.Start(now, f, p.transmitter.medium.packet, Note{})
 	}
 	if len(c.mads) > 0 {
-		again, next = min(again, c.sendMADs(p, now)), owed // of those that wait too, for Control to return when they leave
+		again, next = min(again, c.sendMADs(now)), owed // of those that wait too, for Control to return when they leave
 	}
 	p.owed = next
 	return again
@@ -303,48 +316,48 @@ func (c *credits) send(p *Port, now unit.Time) (again unit.Time) {
 
 // owe marks the lanes whose flow control packet has to be repeated as owed, so that Resend leaves
 // them out.
-func (c *credits) owe(p *Port, now unit.Time) {
-	for i := range c.lanes {
-		if lane := &c.lanes[i]; lane.due <= now {
-			lane.due, p.owed = owed, owed
+func (c *VirtualLanes) owe(now unit.Time) {
+	for i := range c.all {
+		if lane := &c.all[i]; lane.due <= now {
+			lane.due, c.port.owed = owed, owed
 		}
 	}
 }
 
-func (c *credits) repeats(p *Port) unit.Time {
+func (c *VirtualLanes) repeats() unit.Time {
 	at := unit.Never
-	if p.Down() {
+	if c.port.Down() {
 		return at
 	}
-	for i := range c.lanes {
-		if due := c.lanes[i].due; due != owed {
+	for i := range c.all {
+		if due := c.all[i].due; due != owed {
 			at = min(at, due)
 		}
 	}
 	return at
 }
 
-func (c *credits) asked() uint8 { return 0 }
-
-func (c *credits) restart(p *Port, now unit.Time) {
+func (c *VirtualLanes) restart(now unit.Time) {
+	p := c.port
 	for i := range c.mads {
 		p.Lost(now, &c.mads[i].frame, trace.LinkWasDown)
 	}
 	c.mads = c.mads[:0]
-	for lane := range c.lanes {
-		c.lanes[lane].restart()
-		c.lanes[lane].due = 0
+	for lane := range c.all {
+		c.all[lane].restart()
+		c.all[lane].due = 0
 	}
 	p.owed = 0
 	if p.faulty { // nothing is promised any more
-		data := &c.lanes[DataLane]
+		data := &c.all[DataLane]
 		data.room -= int32(p.faults.take(int(data.room - data.used)))
 	}
 }
 
-func (c *credits) empty(p *Port, now unit.Time) {
-	for lane := range c.lanes {
-		if c := &c.lanes[lane]; c.used > 0 {
+func (c *VirtualLanes) empty(now unit.Time) {
+	p := c.port
+	for lane := range c.all {
+		if c := &c.all[lane]; c.used > 0 {
 			c.used = 0
 			p.rec.Release(now, uint16(p.id), &wire.Frame{Lane: uint8(lane)}, 0)
 		}

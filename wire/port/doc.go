@@ -3,16 +3,17 @@
 //
 // A Port is made of
 //
-//   - a Line, the transmitter: it serialises one frame at a time, in picoseconds,
+//   - a Transmitter: it serialises one frame at a time, in picoseconds,
 //     and computes each deadline from the ideal time of the one before, so that
 //     lateness does not add up;
-//   - one of three kinds of flow control, behind one interface: with credits, a Credit
-//     for each virtual lane, InfiniBand's link-level flow control, with absolute
-//     counters, so that a lost or repeated flow control packet does no lasting harm;
-//   - or, on Ethernet, PAUSE by port or by priority: a Buffer of the node decides
+//   - one of three kinds of flow control, behind one interface. What only a kind has,
+//     a node asks for once, when it is assembled. VirtualLanes have a Credit for each
+//     lane, InfiniBand's link-level flow control, with absolute counters, so that a
+//     lost or repeated flow control packet does no lasting harm;
+//   - or, on Ethernet, Pausing, by port or by priority: a Buffer of the node decides
 //     when the peer must Stop and when it may Resume, and Headroom computes how much
 //     room that needs;
-//   - or the credits of virtual channels of Ultra Ethernet (CBFC);
+//   - or Channels, with the credits of virtual channels of Ultra Ethernet (CBFC);
 //   - an Outbox, shared by the ports of a node, from which the driver polls; it
 //     holds the bodies of the frames that are in the node (wire.Bodies).
 //
@@ -22,7 +23,7 @@
 // The node that owns a port calls, in this order: Receive for each frame that
 // arrives on the link; Free when a frame has left the node's buffer; and then,
 // once it has decided, Control, which sends the flow control packets that are owed,
-// MaySend and Start. Line.Free is the deadline of a frame that waits for the link,
+// MaySend and Start. Transmitter.Free is the deadline of a frame that waits for the link,
 // Resend that of the flow control packets.
 //
 // # Limitations

@@ -201,8 +201,8 @@ func (x *exchange) deliver(e *end, tr *Transmission) {
 func (x *exchange) check() {
 	x.t.Helper()
 	for _, to := range []*end{x.a, x.b} {
-		for lane := range to.port.control.(*credits).lanes {
-			s, r := &to.peer.port.control.(*credits).lanes[lane], &to.port.control.(*credits).lanes[lane]
+		for lane := range to.port.VirtualLanes().all {
+			s, r := &to.peer.port.VirtualLanes().all[lane], &to.port.VirtualLanes().all[lane]
 			flying := 0
 			for i := range x.flying {
 				if f := &x.flying[i].Frame; x.from[i] == to.peer && int(f.Lane) == lane {
@@ -222,8 +222,8 @@ func (x *exchange) check() {
 func (x *exchange) atRest() {
 	x.t.Helper()
 	for _, to := range []*end{x.a, x.b} {
-		for lane := range to.port.control.(*credits).lanes {
-			s, r := &to.peer.port.control.(*credits).lanes[lane], &to.port.control.(*credits).lanes[lane]
+		for lane := range to.port.VirtualLanes().all {
+			s, r := &to.peer.port.VirtualLanes().all[lane], &to.port.VirtualLanes().all[lane]
 			if sum, want := s.Left()+r.Used()+int(r.fresh), min(r.Room(), maxAdvertised); sum != want {
 				x.t.Errorf("%v: lane %d towards %s: %d left + %d stored + %d freed and not told are %d blocks, want all %d",
 					x.now, lane, to.name, s.Left(), r.Used(), r.fresh, sum, want)

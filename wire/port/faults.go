@@ -18,9 +18,8 @@ type faults struct {
 	ignored   bool  // receiver: the peer ignores PAUSE
 	ignores   bool  // sender: this port ignores PAUSE
 	stuck     unit.Time
-	gone      int                   // receiver: blocks that are missing from the data buffer
-	going     int                   // receiver: blocks that will be missing once frames have left it
-	meant     [Priorities]unit.Time // sender: until when the stops that it ignores would last, by class
+	gone      int // receiver: blocks that are missing from the data buffer
+	going     int // receiver: blocks that will be missing once frames have left it
 }
 
 // makeFaults allocates the state of faults if there is none yet.
@@ -65,7 +64,7 @@ func (p *Port) ignore(ignore, peer bool) {
 	case p.kind == Credits, !peer && s.ignores == ignore, peer && s.ignored == ignore: // the change for the second end changes nothing
 	case !peer:
 		s.ignores = ignore
-		if c, ok := p.control.(*pausing); ok {
+		if c := p.Pausing(); c != nil {
 			c.until = [Priorities]unit.Time{}
 		}
 	default:
@@ -79,12 +78,12 @@ func (p *Port) ignore(ignore, peer bool) {
 // take any back. So the missing part is taken from the room of frames that leave: the peer receives
 // no credit for it.
 func (p *Port) changeRoom(left int) {
-	own, ok := p.control.(*credits)
-	if !ok {
+	own := p.VirtualLanes()
+	if own == nil {
 		return
 	}
 	p.makeFaults()
-	s, c := p.faults, &own.lanes[DataLane]
+	s, c := p.faults, &own.all[DataLane]
 	whole := int(c.room) + s.gone
 	if left == 0 {
 		left = whole

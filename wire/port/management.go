@@ -44,9 +44,8 @@ const madRoom = 64
 // flow control packets precede it. It is lost if the link is down or too many wait. Control sends
 // it.
 func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
-	c, ok := p.control.(*credits)
-	switch {
-	case !ok || p.Down():
+	switch c := p.VirtualLanes(); {
+	case c == nil || p.Down():
 		p.Lost(now, f, trace.LinkWasDown)
 	case len(c.mads) >= madRoom:
 		p.Lost(now, f, trace.BufferFull)
@@ -58,7 +57,8 @@ func (p *Port) Queue(now, at unit.Time, f *wire.Frame) {
 
 // receiveMAD passes a management packet. A frame of another kind is one of a lane that does not
 // exist.
-func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
+func (c *VirtualLanes) receiveMAD(now unit.Time, a *Arrival) (pass bool) {
+	p := c.port
 	if a.Frame.Kind != wire.Management {
 		p.Lost(now, &a.Frame, trace.NoSuchLane)
 		return false
@@ -69,7 +69,8 @@ func (*credits) receiveMAD(p *Port, now unit.Time, a *Arrival) (pass bool) {
 
 // sendMADs sends the packets of VL15 that may leave, if the link is idle. It returns when to ask
 // again.
-func (c *credits) sendMADs(p *Port, now unit.Time) unit.Time {
+func (c *VirtualLanes) sendMADs(now unit.Time) unit.Time {
+	p := c.port
 	for len(c.mads) > 0 {
 		m := &c.mads[0]
 		at := max(m.at, p.transmitter.free)

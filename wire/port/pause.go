@@ -40,8 +40,8 @@ const MaxQuanta = 65535
 // allClasses has a bit for each priority.
 const allClasses = 1<<Priorities - 1
 
-// pausing is the flow control of an Ethernet port that is stopped by PAUSE frames, or by nothing,
-// in both directions.
+// Pausing is the flow control of an Ethernet port that is stopped by PAUSE frames, or by nothing,
+// in both directions. Port.Pausing returns it.
 //
 // As a sender it holds until when each class must wait. As a receiver it holds the
 // classes that the peer should stop, and what the peer was last sent about them: if
@@ -51,7 +51,9 @@ const allClasses = 1<<Priorities - 1
 //
 // The fields that every frame needs come first. With plain PAUSE they all lie in one
 // cache line.
-type pausing struct {
+type Pausing struct {
+	faceless
+	port     *Port
 	kind     FlowControl
 	mask     uint8 // the bits of a priority that are its class: none if there is only one class
 	stopped  uint8 // receiver: the classes that the node wants stopped
@@ -71,6 +73,8 @@ type pausing struct {
 	warned  unit.Time // when the peer has received the stop of unwarned again, after it had forgotten it
 	pause   unit.Size // length of a PAUSE or PFC frame on the link
 	longest unit.Size // of any frame
+
+	meant *[Priorities]unit.Time // sender: until when the stops that it ignores would last, by class; nil: it has ignored none
 }
 
 // longestOf returns the length of the longest possible frame on the link.
@@ -87,43 +91,52 @@ func LeastQuanta(g wire.Framing) uint16 {
 	return uint16((longestOf(g)+g.Length(&wire.Frame{Kind: wire.Pause}))/quantum) + 1
 }
 
-func newPausing(c Config) *pausing {
+func newPausing(p *Port, c *Config) *Pausing {
 	frame := wire.Frame{Kind: wire.Pause}
-	p := &pausing{kind: c.FlowControl, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
-	if p.quanta == 0 {
-		p.quanta = MaxQuanta
+	s := &Pausing{port: p, kind: c.FlowControl, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
+	if s.quanta == 0 {
+		s.quanta = MaxQuanta
 	}
-	if p.kind == PriorityPauseFrames {
-		p.mask = Priorities - 1
+	if s.kind == PriorityPauseFrames {
+		s.mask = Priorities - 1
 	}
-	return p
+	s.settle()
+	return s
 }
 
-func (s *pausing) restart(p *Port, _ unit.Time) {
+func (s *Pausing) pausing() *Pausing { return s }
+
+func (s *Pausing) restart(unit.Time) {
 	s.until, s.last, s.again = [Priorities]unit.Time{}, 0, false
-	s.settle(p)
+	if s.meant != nil {
+		clear(s.meant[:])
+	}
+	if !s.port.Down() {
+		s.unwarned, s.warned = s.wanted(), unit.Never
+	}
+	s.settle()
 }
 
-func (s *pausing) empty(p *Port, _ unit.Time) {
+func (s *Pausing) empty(unit.Time) {
 	s.stopped, s.ignored = 0, 0
-	s.settle(p)
+	s.settle()
 }
 
 // settle notes whether the port has PAUSE to send: it has, or will have, while one is wanted or one
 // that was sent still holds.
-func (s *pausing) settle(p *Port) {
-	if p.owed = 0; s.stopped|s.last|s.storm|uint8(s.invalid) == 0 {
-		p.owed = unit.Never
+func (s *Pausing) settle() {
+	if s.port.owed = 0; s.stopped|s.last|s.storm|uint8(s.invalid) == 0 {
+		s.port.owed = unit.Never
 	}
 }
 
-func (s *pausing) asked() uint8 { return s.last }
+func (s *Pausing) asked() uint8 { return s.last }
 
 // class returns the index of the state for a frame's priority.
-func (s *pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
+func (s *Pausing) class(lane uint8) uint8 { return lane & s.mask % Priorities }
 
 // wanted returns the classes that the peer should stop. PAUSE has one class.
-func (s *pausing) wanted() uint8 {
+func (s *Pausing) wanted() uint8 {
 	switch w := s.stopped; {
 	case !s.kind.Pauses():
 		return 0
@@ -136,7 +149,7 @@ func (s *pausing) wanted() uint8 {
 
 // setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of
 // invalid frames stops no priority.
-func (s *pausing) setStorm(p *Port, on bool, classes uint8, invalid wire.Kind) {
+func (s *Pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 	if classes == 0 {
 		classes = allClasses
 	}
@@ -150,11 +163,11 @@ func (s *pausing) setStorm(p *Port, on bool, classes uint8, invalid wire.Kind) {
 	default:
 		s.storm &^= classes
 	}
-	s.settle(p)
+	s.settle()
 }
 
 // owes reports whether a PAUSE frame is to be sent at once.
-func (s *pausing) owes() bool {
+func (s *Pausing) owes() bool {
 	w := s.wanted()
 	return w != s.last || s.again && w|uint8(s.invalid) != 0
 }
@@ -162,7 +175,7 @@ func (s *pausing) owes() bool {
 // fill makes f, which is empty but for its source, the frame to send now. That is everything that
 // the peer should know. If there is nothing, it is a frame of a storm that the peer has to ignore:
 // PAUSE, or PFC that has a time for each priority but enables none.
-func (s *pausing) fill(f *wire.Frame) {
+func (s *Pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind = wire.Pause
 	part := f.Pause()
@@ -184,72 +197,56 @@ func (s *pausing) fill(f *wire.Frame) {
 
 // Stop asks the peer to stop a class: a PAUSE frame is owed at once, ahead of all other frames, and
 // is repeated before it expires, until Resume. PAUSE has no classes: it stops the peer while any of
-// them is stopped. Without flow control Stop does nothing.
-func (p *Port) Stop(_ unit.Time, class uint8) {
-	if s, ok := p.control.(*pausing); ok {
-		s.stopped |= 1 << (class % Priorities)
-		s.settle(p)
-	}
+// them is stopped.
+func (s *Pausing) Stop(class uint8) {
+	s.stopped |= 1 << (class % Priorities)
+	s.settle()
 }
 
 // Resume lets the peer send a class again: a PAUSE frame of zero quanta is owed.
-func (p *Port) Resume(_ unit.Time, class uint8) {
-	if s, ok := p.control.(*pausing); ok {
-		s.stopped &^= 1 << (class % Priorities)
-		s.settle(p)
-		if p.faults != nil {
-			p.faults.unstopped &^= 1 << (class % Priorities)
-		}
+func (s *Pausing) Resume(class uint8) {
+	s.stopped &^= 1 << (class % Priorities)
+	s.settle()
+	if s.port.faulty {
+		s.port.faults.unstopped &^= 1 << (class % Priorities)
 	}
 }
 
-// PausedUntil returns until when the peer has stopped a class, according to what it has sent. The
-// result is 0 or in the past if the class is not stopped.
-func (p *Port) PausedUntil(class uint8) unit.Time {
-	s, ok := p.control.(*pausing)
-	if !ok {
-		return 0
-	}
-	return s.until[s.class(class)]
-}
+// Until returns until when the peer has stopped a class, according to what it has sent. The result
+// is 0 or in the past if the class is not stopped.
+func (s *Pausing) Until(class uint8) unit.Time { return s.until[s.class(class)] }
+
+// Since returns since when the peer has stopped a class. The result is meaningful only before
+// Until.
+func (s *Pausing) Since(class uint8) unit.Time { return s.since[s.class(class)] }
 
 // Stopped returns since when and until when the peer has stopped a class, according to what it has
-// sent, whether or not the port obeys. If until is in the past, the last stop ended then. The port
-// has PAUSE or PFC.
-func (p *Port) Stopped(class uint8) (since, until unit.Time) {
-	s := p.control.(*pausing)
+// sent, whether or not the port obeys. If until is in the past, the last stop ended then.
+func (s *Pausing) Stopped(class uint8) (since, until unit.Time) {
 	i := s.class(class)
 	if s.ignored>>i&1 == 1 {
-		return s.since[i], p.faults.meant[i]
+		return s.since[i], s.meant[i]
 	}
 	return s.since[i], s.until[i]
 }
 
-// Ignore makes a port with PAUSE or PFC ignore the stops of a class, or obey them again.
-func (p *Port) Ignore(class uint8, ignore bool) {
-	s := p.control.(*pausing)
+// Ignore makes the port ignore the stops of a class, or obey them again.
+func (s *Pausing) Ignore(class uint8, ignore bool) {
 	i := s.class(class)
-	p.makeFaults()
+	if s.meant == nil {
+		s.meant = new([Priorities]unit.Time)
+	}
 	if ignore {
 		s.ignored |= 1 << i
-		p.faults.meant[i], s.until[i] = s.until[i], 0
+		s.meant[i], s.until[i] = s.until[i], 0
 	} else {
 		s.ignored &^= 1 << i
-		s.until[i] = p.faults.meant[i]
+		s.until[i] = s.meant[i]
 	}
 }
 
-// PausedSince returns since when the peer has stopped a class. The result is meaningful only before
-// PausedUntil.
-func (p *Port) PausedSince(class uint8) unit.Time {
-	s, ok := p.control.(*pausing)
-	if !ok {
-		return 0
-	}
-	return s.since[s.class(class)]
-}
-
-func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer {
+func (s *Pausing) maySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
+	p := s.port
 	switch until := s.until[s.class(f.Lane)]; {
 	case p.shut > now:
 		return Answer{Down, p.shut}
@@ -261,11 +258,19 @@ func (s *pausing) maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) An
 	return Answer{Open, now}
 }
 
-func (s *pausing) free(*Port, unit.Time, *wire.Frame) {}
+// sends reports a frame that starts although the peer has stopped it.
+func (s *Pausing) sends(now unit.Time, f *wire.Frame, _ unit.Size) (left int) {
+	if until := s.until[s.class(f.Lane)]; until > now {
+		s.port.rec.Frame(now, trace.Violation, uint16(s.port.id), f, 0, int64(trace.SentPaused), int64(until))
+	}
+	return -1
+}
+
+func (s *Pausing) free(unit.Time, *wire.Frame) {}
 
 // receive passes frames to the node, but for PAUSE frames and frames of no priority.
-func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
-	f := &a.Frame
+func (s *Pausing) receive(now unit.Time, a *Arrival) (pass bool) {
+	p, f := s.port, &a.Frame
 	switch {
 	case (p.faulty || a.Head < p.since) && p.loses(now, a):
 		return false
@@ -278,19 +283,19 @@ func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 		p.Lost(now, f, trace.Ignored)
 		return false
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
-		s.paused(now, 0, s.stopTime(p, a))
+		s.paused(now, 0, s.stopTime(a))
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
 		for class := range s.until {
 			switch bit := uint8(1) << class; {
 			case f.Pause().Classes&bit == 0:
 			case s.ignored&bit != 0:
-				if p.faults.meant[class] = now; f.Pause().Stopped&bit != 0 {
-					p.faults.meant[class] = now.Add(s.stopTime(p, a))
+				if s.meant[class] = now; f.Pause().Stopped&bit != 0 {
+					s.meant[class] = now.Add(s.stopTime(a))
 				}
 			case f.Pause().Stopped&bit == 0:
 				s.paused(now, class, 0)
 			default:
-				s.paused(now, class, s.stopTime(p, a))
+				s.paused(now, class, s.stopTime(a))
 			}
 		}
 	default:
@@ -303,7 +308,7 @@ func (s *pausing) receive(p *Port, now unit.Time, a *Arrival) (pass bool) {
 
 // paused records the peer's PAUSE for a class: it stops for d from now on, and replaces any PAUSE
 // before it.
-func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
+func (s *Pausing) paused(now unit.Time, class int, d unit.Duration) {
 	if s.until[class] <= now {
 		s.since[class] = now
 	}
@@ -313,18 +318,18 @@ func (s *pausing) paused(now unit.Time, class int, d unit.Duration) {
 // stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the
 // rate changed lasts for its quanta at the old rate or at the new one, whichever is longer, because
 // the peer needs time to repeat it.
-func (s *pausing) stopTime(p *Port, a *Arrival) unit.Duration {
+func (s *Pausing) stopTime(a *Arrival) unit.Duration {
 	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
 	if a.Head < s.changed {
-		return max(s.before.Serialise(n), p.transmitter.Serialise(n))
+		return max(s.before.Serialise(n), s.port.transmitter.Serialise(n))
 	}
-	return p.transmitter.Serialise(n)
+	return s.port.transmitter.Serialise(n)
 }
 
 // rateChanged records that the link runs at another rate from now on; before is the old one. A
 // PAUSE that is repeated may arrive later than it would have at the old rate. So a stop lasts for
 // the quanta that are left of it or for as long as it would have lasted, whichever is longer.
-func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
+func (s *Pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 	s.again = true
 	s.before, s.changed = before, now
 	for class, until := range s.until {
@@ -342,7 +347,8 @@ func (s *pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 
 // repeats returns when a PAUSE must be repeated: so early that it arrives before the last one
 // expires, even if the longest frame has just begun to leave.
-func (s *pausing) repeats(p *Port) unit.Time {
+func (s *Pausing) repeats() unit.Time {
+	p := s.port
 	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
@@ -351,14 +357,15 @@ func (s *pausing) repeats(p *Port) unit.Time {
 }
 
 // send sends a PAUSE frame that is owed or has to be repeated, if the link is idle.
-func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
+func (s *Pausing) send(now unit.Time) (again unit.Time) {
+	p := s.port
 	if p.faulty {
 		if at, idle := p.controlRetry(now); !idle {
 			return at
 		}
 	}
 	if !s.owes() {
-		if s.repeats(p) > now {
+		if s.repeats() > now {
 			return unit.Never
 		}
 		s.again = true
@@ -369,21 +376,21 @@ func (s *pausing) send(p *Port, now unit.Time) (again unit.Time) {
 	case p.transmitter.free > now:
 		return p.transmitter.free
 	}
-	f := wire.Frame{Src: p.station}
-	s.fill(&f)
-	s.settle(p)
-	p.Start(now, &f, s.pause, Note{})
+	f := p.out.draft()
+	f.Src = p.station
+	s.fill(f)
+	s.settle()
+	p.Start(now, f, s.pause, Note{})
 	s.expires = p.transmitter.due.Add(p.transmitter.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
 	s.warned = min(s.warned, p.transmitter.due)
 	return unit.Never
 }
 
-// excused reports whether the peer could not have known that a frame had to wait: the link was
+// excuses reports whether the peer could not have known that a frame had to wait: the link was
 // down, so the peer has forgotten that it was stopped, and the frame began before the peer was
 // notified again. The headroom may have been used up before.
-func (p *Port) excused(a *Arrival) bool {
-	s, ok := p.control.(*pausing)
-	return ok && s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
+func (s *Pausing) excuses(a *Arrival) bool {
+	return s.unwarned>>s.class(a.Frame.Lane)&1 == 1 && a.Head < s.warned
 }
 
 // Stored reports a frame that Receive has passed and that is now in the node's memory; used is the
@@ -395,8 +402,8 @@ func (p *Port) Stored(now unit.Time, a *Arrival, used unit.Size) {
 }
 
 // Released reports a frame that has left the node's memory; used is the memory that is occupied
-// without it. It does not return the credits of a port that is Credited: the node has to call
-// GiveBack too.
+// without it. It does not return the credits of virtual channels: the node has to call
+// Channels.GiveBack too.
 func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 	p.rec.Release(now, uint16(p.id), f, int64(used))
 }
@@ -406,12 +413,10 @@ func (p *Port) Released(now unit.Time, f *wire.Frame, used unit.Size) {
 // down in between or has a fault, it is a drop of the fabric.
 func (p *Port) Refused(now unit.Time, a *Arrival, used unit.Size, lossless bool) {
 	f := &a.Frame
-	if s, ok := p.control.(*channels); ok {
-		s.returns(p, f.Lane, a.Length)
-	}
+	p.control.free(now, f)
 	why := trace.BufferFull
-	switch {
-	case lossless && p.excused(a):
+	switch s := p.Pausing(); {
+	case lossless && s != nil && s.excuses(a):
 		why = trace.LinkWasDown
 	case lossless && p.Strained():
 		why = trace.NotStopped

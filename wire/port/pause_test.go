@@ -133,8 +133,8 @@ func (p *pair) store(a *Arrival) {
 	}
 	p.ports[1].Stored(p.now, a, b.Used())
 	p.stored[lane] = append(p.stored[lane], a.Frame)
-	if b.Stopped() {
-		p.ports[1].Stop(p.now, lane)
+	if x := p.ports[1].Pausing(); x != nil && b.Stopped() {
+		x.Stop(lane)
 	}
 }
 
@@ -144,12 +144,13 @@ func (p *pair) free(lane uint8, n int) {
 		f := p.stored[lane][0]
 		p.stored[lane] = p.stored[lane][1:]
 		b.Free(wire.PaperFraming.Length(&f))
-		if p.ports[1].Released(p.now, &f, b.Used()); p.ports[1].Credited() {
-			p.ports[1].GiveBack(p.now, &f, p.ports[1].Framing().Length(&f))
+		p.ports[1].Released(p.now, &f, b.Used())
+		if c := p.ports[1].Channels(); c != nil {
+			c.GiveBack(p.now, &f, p.ports[1].Framing().Length(&f))
 		}
 	}
-	if !b.Stopped() {
-		p.ports[1].Resume(p.now, lane)
+	if x := p.ports[1].Pausing(); x != nil && !b.Stopped() {
+		x.Resume(lane)
 	}
 }
 
@@ -249,7 +250,7 @@ func TestPauseFramesLeaveTimeForOthers(t *testing.T) {
 		c.Quanta, c.Framing = LeastQuanta(framing), framing
 		p := newPair(t, c, BufferConfig{Room: 1 << 30})
 		p.back = 9000
-		p.ports[1].Stop(0, 0)
+		p.ports[1].Pausing().Stop(0)
 		p.run(at(1000 * us))
 		// A frame takes 7.2 µs and a little, and a PAUSE frame follows each.
 		if n := len(sent(p.seen[1], wire.Data)); n < 130 {
@@ -285,7 +286,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 		if c.change > us {
 			change()
 		}
-		if got := pt.PausedUntil(0); got != at(c.until) {
+		if got := pt.Pausing().Until(0); got != at(c.until) {
 			t.Errorf("at %v to %v: paused until %v, want %v", c.change, c.rate, got, c.until)
 		}
 	}
@@ -323,7 +324,7 @@ func TestPFCStopsOneClass(t *testing.T) {
 	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
 		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
 		p.classes = []uint8{3, 5}
-		p.ports[1].Stop(0, 3)
+		p.ports[1].Pausing().Stop(3)
 		p.run(at(100 * us))
 		got3, got5 := len(p.stored[3]), len(p.stored[5])
 		if kind == PauseFrames {
@@ -338,7 +339,7 @@ func TestPFCStopsOneClass(t *testing.T) {
 		if f := sent(p.seen[1], wire.PriorityPause)[0].Frame; f.Pause().Classes != 1<<3 || f.Pause().Stopped != 1<<3 || f.Pause().Quanta != MaxQuanta {
 			t.Errorf("the PFC frame is %+v", f)
 		}
-		p.ports[1].Resume(p.now, 3)
+		p.ports[1].Pausing().Resume(3)
 		p.run(at(110 * us))
 		pfc := sent(p.seen[1], wire.PriorityPause)
 		if f := pfc[len(pfc)-1].Frame; f.Pause().Classes != 1<<3 || f.Pause().Stopped != 0 || f.Pause().Quanta != 0 {
@@ -353,8 +354,8 @@ func TestPFCStopsOneClass(t *testing.T) {
 // What the node wanted and wants no more before the link is idle is not said.
 func TestPauseTakenBackBeforeItIsSaid(t *testing.T) {
 	p := newPair(t, etherLink(PauseFrames), BufferConfig{Room: 1 << 30})
-	p.ports[1].Stop(0, 0)
-	p.ports[1].Resume(0, 0)
+	p.ports[1].Pausing().Stop(0)
+	p.ports[1].Pausing().Resume(0)
 	p.run(at(10 * us))
 	if n := len(p.seen[1]); n != 0 {
 		t.Errorf("%d frames were sent", n)
@@ -410,7 +411,7 @@ func TestHeadroomBehindAnotherPFCFrame(t *testing.T) {
 		p := newPair(t, link, BufferConfig{Room: room, High: high})
 		p.classes = []uint8{3}
 		p.run(at(21*1200*ns+link.Propagation) - 1)
-		p.ports[1].Stop(p.now, 5)
+		p.ports[1].Pausing().Stop(5)
 		p.run(at(2000 * us))
 		if n := p.count(trace.Violation, trace.Overrun); n > 0 {
 			t.Errorf("%d frames had no room in %d bytes", n, room)
@@ -483,16 +484,16 @@ func TestInvalidStorm(t *testing.T) {
 		p.ports[1].Apply(p.now, StormStart{Invalid: kind})
 		p.run(at(30_000 * us))
 		n := len(p.stored[0])
-		if n < 20_000 || p.ports[1].PausedUntil(0) != 0 || p.ports[1].ControlIdle() {
+		if n < 20_000 || p.ports[1].Pausing().Until(0) != 0 || p.ports[1].ControlIdle() {
 			t.Errorf("%v: %d frames passed", kind, n)
 		}
-		p.ports[1].Stop(p.now, 0)
+		p.ports[1].Pausing().Stop(0)
 		p.run(at(30_010 * us))
 		n = len(p.stored[0])
 		if p.run(at(30_200 * us)); len(p.stored[0]) != n {
 			t.Errorf("%v: %d frames passed a stop", kind, len(p.stored[0])-n)
 		}
-		p.ports[1].Resume(p.now, 0)
+		p.ports[1].Pausing().Resume(0)
 		p.run(at(30_300 * us))
 		if len(p.stored[0]) == n || p.ports[1].ControlIdle() {
 			t.Errorf("%v: nothing passed after the stop", kind)
@@ -527,13 +528,13 @@ func TestLinkDownAndUp(t *testing.T) {
 	if a := p.ports[0].MaySend(p.now, &f, p.ports[0].Framing().Length(&f)); a != (Answer{Down, unit.Never}) {
 		t.Errorf("may I send: %v", a)
 	}
-	p.ports[1].Stop(p.now, 0)
+	p.ports[1].Pausing().Stop(0)
 	apply(LinkUp{})
 	p.run(at(300 * us))
 	if got := len(p.stored[0]) - came; got != 1 {
 		t.Errorf("%d frames came after the link was up, want the one before the PAUSE", got)
 	}
-	p.ports[1].Resume(p.now, 0)
+	p.ports[1].Pausing().Resume(0)
 	p.run(at(400 * us))
 	if got := len(p.stored[0]) - came; got < 80 {
 		t.Errorf("%d frames came", got)

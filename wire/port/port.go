@@ -69,45 +69,64 @@ type Port struct {
 // Port.owed.
 type control interface {
 	// maySend answers MaySend for an idle link.
-	maySend(p *Port, now unit.Time, f *wire.Frame, n unit.Size) Answer
+	maySend(now unit.Time, f *wire.Frame, n unit.Size) Answer
+	// sends accounts for a frame that starts and is none of flow control. It returns how much
+	// credit is left behind it; -1: it has none.
+	sends(now unit.Time, f *wire.Frame, n unit.Size) (left int)
 	// receive does the work of Receive. It begins with Port.loses.
-	receive(p *Port, now unit.Time, a *Arrival) (pass bool)
+	receive(now unit.Time, a *Arrival) (pass bool)
 	// free does the work of Free.
-	free(p *Port, now unit.Time, f *wire.Frame)
+	free(now unit.Time, f *wire.Frame)
 
 	// send does the work of Control. It begins with Port.controlRetry.
-	send(p *Port, now unit.Time) (again unit.Time)
+	send(now unit.Time) (again unit.Time)
 	// repeats returns what Resend returns, for a link without retry.
-	repeats(p *Port) unit.Time
+	repeats() unit.Time
 	// asked returns the classes that the peer was last asked to stop, a bit each.
 	asked() uint8
 
-	// restart resets flow control, because neither end has received anything from the other yet.
-	// The content of the buffer stays there, and so do the classes that the node wants stopped.
-	restart(p *Port, now unit.Time)
+	// restart resets flow control, because neither end has received anything from the other yet:
+	// the link has gone down or come up. The content of the buffer stays there, and so do the
+	// classes that the node wants stopped.
+	restart(now unit.Time)
 	// empty forgets the content of the buffer.
-	empty(p *Port, now unit.Time)
+	empty(now unit.Time)
+	// rateChanged notes that the link runs at rate r from now on; before is the old one.
+	rateChanged(now unit.Time, before, r unit.Rate)
+
+	// The faces of the kinds: what only a kind has. The others return nil.
+	pausing() *Pausing
+	lanes() *VirtualLanes
+	channels() *Channels
 }
+
+// faceless is the part of a control that only other kinds have.
+type faceless struct{}
+
+func (faceless) asked() uint8                                { return 0 }
+func (faceless) rateChanged(unit.Time, unit.Rate, unit.Rate) {}
+func (faceless) pausing() *Pausing                           { return nil }
+func (faceless) lanes() *VirtualLanes                        { return nil }
+func (faceless) channels() *Channels                         { return nil }
 
 // New returns a port that sends its transmissions to out and reports to rec.
 func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
-	p := &Port{id: id, out: out, rec: rec, kind: c.FlowControl, station: c.Station}
+	p := new(Port)
+	p.Init(id, &c, out, rec)
+	return p
+}
+
+// Init does the work of New for a port that is part of a node. The port must stay where it is.
+func (p *Port) Init(id ID, c *Config, out *Outbox, rec *trace.Recorder) {
+	*p = Port{id: id, out: out, rec: rec, kind: c.FlowControl, station: c.Station}
 	p.transmitter.medium = out.media.of(kind{rate: c.Rate, propagation: c.Propagation, resend: c.Resend, framing: c.Framing, cut: c.CutThrough})
 	switch c.FlowControl {
 	case Credits:
-		s := &credits{acks: !c.AcksAsData}
-		s.lanes = make([]virtualLane, max(c.Lanes, 1), max(c.Lanes, 1)+1)
-		for lane := range s.lanes {
-			s.lanes[lane].Credit = NewCredit(c.Room, 1)
-		}
-		if s.acks {
-			s.lanes = append(s.lanes, virtualLane{Credit: NewCredit(AckRoom, ackBatch)})
-		}
-		p.control = s
+		p.control = newVirtualLanes(p, c)
 	case ChannelCredits:
-		p.control, p.owed = newChannels(c.CBFC), 0
+		p.control = newChannels(p, c.CBFC)
 	default:
-		p.control, p.owed = newPausing(c), unit.Never
+		p.control = newPausing(p, c)
 	}
 	if c.Disobeyed && p.kind != Credits {
 		p.faults, p.faulty = &faults{ignored: true}, true
@@ -119,8 +138,21 @@ func New(id ID, c Config, out *Outbox, rec *trace.Recorder) *Port {
 		r.End = *retry.NewEnd(*c.Retry, r)
 		p.faults.retry = r
 	}
-	return p
 }
+
+// Pausing returns what only a port with PAUSE or PFC has, or nil.
+func (p *Port) Pausing() *Pausing {
+	if !p.kind.Pauses() {
+		return nil
+	}
+	return p.control.pausing()
+}
+
+// VirtualLanes returns what only a port of InfiniBand has, or nil.
+func (p *Port) VirtualLanes() *VirtualLanes { return p.control.lanes() }
+
+// Channels returns what only a port with credits of virtual channels has, or nil.
+func (p *Port) Channels() *Channels { return p.control.channels() }
 
 // counts reports whether flow control counts credits: then its timers end only on an idle link.
 func (p *Port) counts() bool { return p.kind == Credits || p.kind == ChannelCredits }
@@ -144,7 +176,7 @@ func (p *Port) Propagation() unit.Duration { return p.transmitter.medium.propaga
 //
 // A frame that was in flight while the link was down is lost, unless a cut-through
 // switch has acted on its header by then: such a frame counts as whole.
-func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) { return p.control.receive(p, now, a) }
+func (p *Port) Receive(now unit.Time, a *Arrival) (pass bool) { return p.control.receive(now, a) }
 
 // loses reports whether a frame that arrives ends here because of the state of the link or its
 // faults.
@@ -185,20 +217,20 @@ func (p *Port) Discard(now unit.Time, f *wire.Frame, why trace.Reason) {
 // Free gives the room of f back to the peer: f has left the buffer. On Ethernet it is for frames
 // that were never in the node's memory, and returns their credits, if any; Released is for the
 // others.
-func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(p, now, f) }
+func (p *Port) Free(now unit.Time, f *wire.Frame) { p.control.free(now, f) }
 
 // MaySend answers whether f, which has n bytes on the link, may start now.
 func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if p.transmitter.free > now {
 		return Answer{LinkBusy, p.transmitter.free}
 	}
-	return p.control.maySend(p, now, f, n)
+	return p.control.maySend(now, f, n)
 }
 
 // MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check
 // for LinkBusy.
 func (p *Port) MaySendIdle(now unit.Time, f *wire.Frame, n unit.Size) Answer {
-	return p.control.maySend(p, now, f, n)
+	return p.control.maySend(now, f, n)
 }
 
 // Down reports whether the link is down.
@@ -208,18 +240,7 @@ func (p *Port) Down() bool { return p.since == unit.Never }
 func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Uncredited()
 	if !control {
-		// Not by the interface: f would escape, so that each frame of flow control itself were
-		// allocated, and a run of hpl2002/fig3b would take 1 % more instructions.
-		switch c := p.control.(type) {
-		case *credits:
-			left = c.lanes[f.Lane].Sent(f.Blocks())
-		case *pausing:
-			if until := c.until[c.class(f.Lane)]; until > now {
-				p.rec.Frame(now, trace.Violation, uint16(p.id), f, 0, int64(trace.SentPaused), int64(until))
-			}
-		case *channels:
-			left = c.sends(f, n)
-		}
+		left = p.control.sends(now, f, n)
 	}
 	k := p.transmitter.medium.of(n)
 	after, end := k.after(control), now.Add(k.duration)
@@ -287,13 +308,13 @@ func (p *Port) Resend() unit.Time {
 			at = max(at, p.faults.stuck)
 		}
 	}
-	return min(at, p.control.repeats(p))
+	return min(at, p.control.repeats())
 }
 
 // Control sends the flow control packets that are owed or have to be repeated, if the link is idle;
 // on Ethernet, the PAUSE frame. They go ahead of frames that wait for the link. If one is still
 // owed, it returns when the link becomes idle.
-func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(p, now) }
+func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(now) }
 
 // Apply makes a change from outside. It ignores a change that does not concern ports.
 func (p *Port) Apply(now unit.Time, change Change) {
@@ -303,9 +324,7 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		p.rec.Emit(trace.Event{At: now, Kind: trace.Deadlock, Port: uint16(p.id), Lane: c.Class, B: int64(c.Since)})
 		return
 	case RateChange:
-		if s, ok := p.control.(*pausing); ok {
-			s.rateChanged(now, p.transmitter.medium.rate, c.Rate)
-		}
+		p.control.rateChanged(now, p.transmitter.medium.rate, c.Rate)
 		p.transmitter.SetRate(c.Rate)
 		b = int64(c.Rate)
 	case LinkDown:
@@ -315,7 +334,7 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		p.since = unit.Never
 		p.shuts(unit.Never)
 		if r := p.retries(); r == nil || r.LinkDown(now) {
-			p.restart(now)
+			p.control.restart(now)
 		}
 	case Restart:
 		p.since = unit.Never
@@ -323,8 +342,8 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		if r := p.retries(); r != nil {
 			r.Restart(now)
 		}
-		p.control.empty(p, now)
-		if p.restart(now); p.faulty {
+		p.control.empty(now)
+		if p.control.restart(now); p.faulty {
 			p.faults.unstopped = 0
 		}
 	case LinkUp:
@@ -337,10 +356,7 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		if r := p.retries(); r != nil && !r.LinkUp(now) {
 			break
 		}
-		p.restart(now)
-		if s, ok := p.control.(*pausing); ok {
-			s.unwarned, s.warned = s.wanted(), unit.Never
-		}
+		p.control.restart(now)
 	case SendMAD:
 		f := *c.Frame
 		p.Queue(now, now, &f)
@@ -373,16 +389,8 @@ func (p *Port) Apply(now unit.Time, change Change) {
 
 // setStorm begins or ends a storm, or reports that the port can have none.
 func (p *Port) setStorm(on bool, classes uint8, invalid wire.Kind) bool {
-	if s, ok := p.control.(*pausing); ok {
-		s.setStorm(p, on, classes, invalid)
+	if s := p.control.pausing(); s != nil { // without flow control too: its frames are invalid
+		s.setStorm(on, classes, invalid)
 	}
 	return p.kind != Credits
-}
-
-// restart resets flow control (control.restart).
-func (p *Port) restart(now unit.Time) {
-	if p.faulty {
-		p.faults.meant = [Priorities]unit.Time{}
-	}
-	p.control.restart(p, now)
 }

@@ -39,7 +39,7 @@ func TestExchangeOfAFullBuffer(t *testing.T) {
 	if diff := cmp.Diff(upTo(4), psns(x.b.came[DataLane])); diff != "" {
 		t.Errorf("came (-want +got):\n%s", diff)
 	}
-	if got := x.b.port.Used(DataLane); got != 4*packetBlocks {
+	if got := x.b.port.VirtualLanes().Used(DataLane); got != 4*packetBlocks {
 		t.Errorf("%d blocks are in use, want 132", got)
 	}
 	x.free(x.b, DataLane, 1)
@@ -263,13 +263,13 @@ func (e *end) arrive(now unit.Time, f wire.Frame) bool {
 func TestReservedOperandIsDropped(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.run(us)
-	before := slices.Clone(x.a.port.control.(*credits).lanes)
+	before := slices.Clone(x.a.port.VirtualLanes().all)
 	for op := wire.Op(2); op < 16; op++ {
 		if x.a.arrive(x.now, wire.Frame{Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{Op: op, FCTBS: 5, FCCL: 500})}) {
 			t.Errorf("operand %d is passed on", op)
 		}
 	}
-	if !slices.Equal(x.a.port.control.(*credits).lanes, before) {
+	if !slices.Equal(x.a.port.VirtualLanes().all, before) {
 		t.Error("a packet with a reserved operand changed the credit")
 	}
 	if got := x.a.count(trace.Drop, trace.BadFlowControl); got != 14 {
@@ -281,7 +281,7 @@ func TestReservedOperandIsDropped(t *testing.T) {
 func TestUnknownLaneIsDropped(t *testing.T) {
 	x := newExchange(t, paperLink())
 	x.run(us)
-	before := slices.Clone(x.a.port.control.(*credits).lanes)
+	before := slices.Clone(x.a.port.VirtualLanes().all)
 	n := 0
 	for _, lane := range []uint8{Lanes, 14, 15, 255} {
 		for _, f := range []wire.Frame{{Kind: wire.Data, Payload: 64}, {Kind: wire.Ack}, {Kind: wire.FlowControl, Extension: wire.ExtensionOf(wire.CreditExtension{FCCL: 9})}} {
@@ -292,8 +292,8 @@ func TestUnknownLaneIsDropped(t *testing.T) {
 			n++
 		}
 	}
-	if !slices.Equal(x.a.port.control.(*credits).lanes, before) || x.a.count(trace.Drop, trace.NoSuchLane) != n {
-		t.Errorf("%d drops are reported, want %d; credit %+v, want %+v", x.a.count(trace.Drop, trace.NoSuchLane), n, x.a.port.control.(*credits).lanes, before)
+	if !slices.Equal(x.a.port.VirtualLanes().all, before) || x.a.count(trace.Drop, trace.NoSuchLane) != n {
+		t.Errorf("%d drops are reported, want %d; credit %+v, want %+v", x.a.count(trace.Drop, trace.NoSuchLane), n, x.a.port.VirtualLanes().all, before)
 	}
 }
 
@@ -307,8 +307,8 @@ func TestOverrunIsAViolation(t *testing.T) {
 	if x.b.arrive(x.now, data(4, 1)[0]) {
 		t.Error("a fifth packet is stored in a buffer for four")
 	}
-	if x.b.port.Used(DataLane) != 4*packetBlocks {
-		t.Errorf("%d blocks are in use, want 132", x.b.port.Used(DataLane))
+	if x.b.port.VirtualLanes().Used(DataLane) != 4*packetBlocks {
+		t.Errorf("%d blocks are in use, want 132", x.b.port.VirtualLanes().Used(DataLane))
 	}
 	want := []trace.Event{
 		{At: x.now, Node: 1, Kind: trace.Violation, Flow: 7, PSN: 4, Bytes: 2074, A: int64(trace.Overrun), B: 132},
@@ -377,8 +377,8 @@ func TestDiscardFreesTheRoom(t *testing.T) {
 	f := x.b.stored[DataLane][0]
 	x.b.stored[DataLane] = x.b.stored[DataLane][1:]
 	x.b.port.Discard(x.now, &f, trace.NoRoute)
-	if x.b.port.Used(DataLane) != 3*packetBlocks || !x.b.port.OwesControl(x.now) {
-		t.Errorf("%d blocks in use, owes control %v; want 99, true", x.b.port.Used(DataLane), x.b.port.OwesControl(x.now))
+	if x.b.port.VirtualLanes().Used(DataLane) != 3*packetBlocks || !x.b.port.OwesControl(x.now) {
+		t.Errorf("%d blocks in use, owes control %v; want 99, true", x.b.port.VirtualLanes().Used(DataLane), x.b.port.OwesControl(x.now))
 	}
 	if x.b.count(trace.Drop, trace.NoRoute) != 1 || x.b.count(trace.Release, trace.NoReason) != 1 {
 		t.Error("the drop or the release is not reported, once each")
