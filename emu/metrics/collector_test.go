@@ -288,7 +288,7 @@ func TestBetweenEdgesCountersAreInterpolated(t *testing.T) {
 }
 
 func TestACapacityThatChanges(t *testing.T) {
-	f, s := paperFabric(2, scenario.Event{At: unit.Duration(50 * ms), Link: "root", Rate: 4e9})
+	f, s := paperFabric(2, scenario.Event{At: unit.Duration(50 * ms), Link: "root", Act: scenario.RateChange{Rate: 4e9}})
 	p := newPlay(t, f, s)
 	for _, at := range []unit.Time{45 * ms, 55 * ms} {
 		p.start(at, "root", 0, wire.Data, 1e6)

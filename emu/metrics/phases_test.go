@@ -50,7 +50,7 @@ func TestPhasesOfThePaper(t *testing.T) {
 
 // A run that its user ends is one phase from its start to its end, whatever changes in it.
 func TestAnEndlessRunIsOnePhase(t *testing.T) {
-	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Rate: 1e9})
+	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Act: scenario.RateChange{Rate: 1e9}})
 	s.Endless = true
 	p := newPlay(t, f, s)
 	startAll(p)
@@ -62,7 +62,7 @@ func TestAnEndlessRunIsOnePhase(t *testing.T) {
 }
 
 func TestARateChangeIsAPhase(t *testing.T) {
-	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Rate: 1e9})
+	f, s := paperFabric(1, scenario.Event{At: unit.Duration(80 * ms), Link: "root", Act: scenario.RateChange{Rate: 1e9}})
 	p := newPlay(t, f, s)
 	startAll(p)
 	p.c.Close(100 * ms)
@@ -79,9 +79,9 @@ func TestARateChangeIsAPhase(t *testing.T) {
 func TestEventsBeginPhases(t *testing.T) {
 	at := func(n int) unit.Duration { return unit.Duration(n) * unit.Millisecond }
 	f, s := paperFabric(1,
-		scenario.Event{At: at(10), Link: "trunk", State: "down"}, scenario.Event{At: at(20), Link: "trunk", State: "up"},
-		scenario.Event{At: at(30), Endpoint: "BC", PauseStorm: "on"}, scenario.Event{At: at(70), Switch: "A", Restart: at(10)},
-		scenario.Event{At: at(90), Endpoint: "BC", Service: 1e9}, scenario.Event{At: at(98), Switch: "B", Restart: at(10)})
+		scenario.Event{At: at(10), Link: "trunk", Act: scenario.StateChange{State: "down"}}, scenario.Event{At: at(20), Link: "trunk", Act: scenario.StateChange{State: "up"}},
+		scenario.Event{At: at(30), Endpoint: "BC", Act: scenario.PauseStorm{State: "on"}}, scenario.Event{At: at(70), Switch: "A", Act: scenario.Restart{Restart: at(10)}},
+		scenario.Event{At: at(90), Endpoint: "BC", Act: scenario.ServiceChange{Service: 1e9}}, scenario.Event{At: at(98), Switch: "B", Act: scenario.Restart{Restart: at(10)}})
 	p := newPlay(t, f, s)
 	startAll(p)
 	p.c.Close(100 * ms)

@@ -69,7 +69,8 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 	events := slices.Clone(s.Events)
 	slices.SortStableFunc(events, func(a, b scenario.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range events {
-		if e.Endpoint != endpoint || e.Service == 0 || unit.Time(e.At) >= to {
+		service := e.Touch().Service
+		if e.Endpoint != endpoint || service == 0 || unit.Time(e.At) >= to {
 			continue
 		}
 		if t := unit.Time(e.At); t > at {
@@ -78,7 +79,7 @@ func serviceOf(s *scenario.Scenario, endpoint string, from, to unit.Time) (rate 
 			}
 			rate, at = rate+now.BytesPerSecond()*t.Sub(at).Seconds(), t
 		}
-		now = e.Service
+		now = service
 	}
 	if now == scenario.Unlimited {
 		return 0, false

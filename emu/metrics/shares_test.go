@@ -98,9 +98,9 @@ func TestServiceOf(t *testing.T) {
 	s := &scenario.Scenario{
 		Endpoints: []scenario.Endpoint{{Name: "x", Service: scenario.Unlimited}, {Name: "y", Service: 8e9}},
 		Events: []scenario.Event{
-			{At: 30 * unit.Millisecond, Endpoint: "x", Service: scenario.Unlimited},
-			{At: 10 * unit.Millisecond, Endpoint: "x", Service: 80e9},
-			{At: 20 * unit.Millisecond, Endpoint: "x", Service: 16e9},
+			{At: 30 * unit.Millisecond, Endpoint: "x", Act: scenario.ServiceChange{Service: scenario.Unlimited}},
+			{At: 10 * unit.Millisecond, Endpoint: "x", Act: scenario.ServiceChange{Service: 80e9}},
+			{At: 20 * unit.Millisecond, Endpoint: "x", Act: scenario.ServiceChange{Service: 16e9}},
 		},
 	}
 	for _, c := range []struct {
@@ -176,7 +176,7 @@ func TestQueueOfInputBuffers(t *testing.T) {
 	near(t, "most", over(t, p.c, "trunk.A-B.queue.max", 0, 100*us), 2048)
 	near(t, "root", over(t, p.c, "root.B-BC.queue", 0, 100*us), 512)
 	near(t, "of no flow", over(t, p.c, "B-BV.queue", 0, 100*us), 0)
-	lost := play(scenario.Event{At: 99 * unit.Millisecond, Switch: "A", Restart: unit.Microsecond})
+	lost := play(scenario.Event{At: 99 * unit.Millisecond, Switch: "A", Act: scenario.Restart{Restart: unit.Microsecond}})
 	near(t, "with a switch that is restarted", over(t, lost.c, "trunk.A-B.queue", 0, 100*us), math.NaN())
 	if slices.ContainsFunc(p.c.Series(), func(s Series) bool { return s.Kind == LinkQueue }) {
 		t.Error("there is a series of the queues of input buffers, which no file has had")

@@ -55,7 +55,7 @@ func TestAStraddlingFrameThatIsToldLate(t *testing.T) {
 // A line that is full is full, wherever an interval begins, and never more than that.
 func TestUtilisationIsAtMostOne(t *testing.T) {
 	const rate = 2_999_999_999 // no frame takes a whole number of picoseconds
-	f, s := paperFabric(2, scenario.Event{At: 0, Link: "trunk", Rate: rate}, scenario.Event{At: 0, Link: "AV - A", Rate: rate})
+	f, s := paperFabric(2, scenario.Event{At: 0, Link: "trunk", Act: scenario.RateChange{Rate: rate}}, scenario.Event{At: 0, Link: "AV - A", Act: scenario.RateChange{Rate: rate}})
 	p := newPlay(t, f, s)
 	span := unit.Rate(rate).Serialise(2068)
 	victim := len(f.Flows) - 1
@@ -77,7 +77,7 @@ func TestUtilisationIsAtMostOne(t *testing.T) {
 
 // Where the rate of a link changes, the parts of frames follow.
 func TestPartsFollowTheRateOfTheLine(t *testing.T) {
-	f, s := paperFabric(2, scenario.Event{At: unit.Duration(50 * ms), Link: "trunk", Rate: 8e8})
+	f, s := paperFabric(2, scenario.Event{At: unit.Duration(50 * ms), Link: "trunk", Act: scenario.RateChange{Rate: 8e8}})
 	p := newPlay(t, f, s)
 	m, out := p.end("trunk", 0)
 	victim := len(f.Flows) - 1

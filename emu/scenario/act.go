@@ -2,122 +2,185 @@ package scenario
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
+	"strings"
 
 	"fabemu/emu/scenario/yaml"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
-// A row is a change that an event, or a fault, can make.
-type row struct {
-	key   string   // of an event that makes the change
-	on    target   // the key of the object that it changes
-	with  []string // further keys of such an event
-	every bool     // of a link: "*" stands for all links
-	act
-}
+// Act is what an event, or a fault, does: a struct of parameters. Its tags declare the keys that an
+// event has for it (package param), and reading, printing, --set, the schema and the reference
+// follow from them. An act embeds Plain, and two acts can be compared with ==.
+type Act interface {
+	// Row returns the row of the act in the table of acts, whatever its parameters are.
+	Row() Row
+	// Course returns the words for the change, and when it ends.
+	Course(e *Event) Course
+	// Touch returns what the change does to the object of the event and to its links.
+	Touch(e *Event) Touch
+	// Seen returns at which ends of its link, A first, a capture notes the change: those where
+	// frames fare in another way, without an event of the port that says so.
+	Seen(e *Event, l *Link) [2]bool
+	// Begin makes the changes at the nodes of a fabric, up to the end of the run.
+	Begin(e *Event, m *Making)
 
-// target is the key of the object that an event changes.
-type target string
-
-const (
-	onLink     target = "link"
-	onEndpoint target = "endpoint"
-	onSwitch   target = "switch"
-)
-
-// act is the behaviour of a row.
-type act interface {
-	// of reports whether an event makes the change.
-	of(e *Event) bool
 	// check refuses values that cannot be. The links are known.
 	check(x *entered)
-	// fit completes an event, and refuses one that does not fit the fabric. Events come by time.
-	fit(x *entered)
-	// course returns the words for the change, and when it ends.
-	course(e *Event) course
-	// touch returns what the event does to the links of its object.
-	touch(e *Event) Touch
-	// loses returns why frames may be lost by the event: "link trunk goes down at 2ms"; empty: none
-	// are.
-	loses(e *Event) string
-	// begin makes the changes at the nodes of a fabric, up to the end of the run.
-	begin(e *Event, n *Making)
+	// instead returns what to write in place of a key that belongs to other acts; empty: nothing.
+	instead(key, value string) string
+	// split returns the events that the event stands for; nil: it stands for itself.
+	split(x *entered) []Event
+	// fit refuses an event that does not fit the fabric, and returns the act with what follows from
+	// the fabric; nil: it stays as it is. Events come by time.
+	fit(x *entered) Act
 }
 
-// acts has all rows, in the order in which messages list them.
-var acts = [...]row{
-	{key: "rate", on: onLink, act: rateAct{}},
-	{key: "state", on: onLink, act: stateAct{}},
-	{key: "loss", on: onLink, with: hitKeys("burst", "within", "rise"), every: true, act: hitAct{word: "loss"}},
-	{key: "corruption", on: onLink, with: hitKeys("burst", "within", "rise"), every: true, act: hitAct{word: "corruption"}},
-	{key: "delay", on: onLink, with: hitKeys("jitter"), every: true, act: hitAct{word: "delay"}},
-	{key: "flap", on: onLink, with: []string{"for", "period"}, every: true, act: flapAct{}},
-	{key: "stuck", on: onLink, with: []string{"from"}, act: stuckAct{}},
-	{key: "buffer", on: onLink, with: []string{"from", "for"}, act: bufferAct{}},
-	{key: "service", on: onEndpoint, act: serviceAct{}},
-	{key: "pause-storm", on: onEndpoint, with: []string{"for", "period", "gap", "priorities", "invalid"}, act: stormAct{}},
-	{key: "pauses", on: onEndpoint, with: []string{"for"}, act: pausesAct{}},
-	{key: "sink", on: onEndpoint, with: []string{"for"}, act: sinkAct{}},
-	{key: "control", on: onEndpoint, act: controlAct{}},
-	{key: "restart", on: onSwitch, act: restartAct{}},
-	{key: "high", on: onSwitch, with: []string{"low"}, act: watermarksAct{}},
-	{key: "watchdog", on: onSwitch, act: watchdogAct{}},
-	{key: "marking", on: onSwitch, act: markingAct{}},
+// Acts returns the acts of the program without parameters, in the order in which messages list
+// them.
+func Acts() []Act {
+	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Flap{}, Stuck{}, BufferCut{},
+		ServiceChange{}, PauseStorm{}, PauseChange{}, SinkChange{}, ControlChange{},
+		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}}
+}
+
+// Row is a row of the table of acts.
+type Row struct {
+	Key   string // of the parameter that an event has if it does this
+	On    Target // what the event names
+	Every bool   // of a link: "*" stands for all links
+}
+
+// Target is the key of the object that an event changes.
+type Target string
+
+// The targets.
+const (
+	OnLink     Target = "link"
+	OnEndpoint Target = "endpoint"
+	OnSwitch   Target = "switch"
+)
+
+// Plain is embedded by acts. It has no parameters, fits everywhere, and does nothing to links.
+type Plain struct{}
+
+// Touch implements Act.
+func (Plain) Touch(*Event) Touch { return Touch{} }
+
+// Seen implements Act.
+func (Plain) Seen(*Event, *Link) [2]bool { return [2]bool{} }
+
+func (Plain) check(*entered)                {}
+func (Plain) instead(string, string) string { return "" }
+func (Plain) split(*entered) []Event        { return nil }
+func (Plain) fit(*entered) Act              { return nil }
+
+// Lasting is a part of acts that end by themselves.
+type Lasting struct {
+	// How long it lasts; by default to the end of the run.
+	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`
+}
+
+// over returns when an event ends: after its For, or with the run.
+func (l Lasting) over(e *Event, m *Making) unit.Duration {
+	if l.For == 0 {
+		return m.End
+	}
+	return e.At + l.For
+}
+
+// nothing is the act of an event without one.
+type nothing struct{ Plain }
+
+// Row implements Act.
+func (nothing) Row() Row { return Row{On: OnLink} }
+
+// Course implements Act.
+func (nothing) Course(*Event) Course { return Course{} }
+
+// Begin implements Act.
+func (nothing) Begin(*Event, *Making) {}
+
+// act returns what the event does.
+func (e *Event) act() Act {
+	if e.Act == nil {
+		return nothing{}
+	}
+	return e.Act
+}
+
+// Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
+func (e Event) Text() string {
+	t := builtIn()
+	text := t.section("events").Fields(e, ", ")
+	if e.Act != nil {
+		text += ", " + t.paramsOf(e.Act).Fields(e.Act, ", ")
+	}
+	return "{" + text + "}"
+}
+
+// paramsOf returns the parameters of an act.
+func (t tables) paramsOf(a Act) *param.Struct {
+	if c, ok := rowOf(t.acts.choices, func(c *choice) bool { return c.typ == reflect.TypeOf(a) }); ok {
+		return c.params
+	}
+	return param.Of(a, ownForms())
+}
+
+// actsOn returns the keys of the acts on a kind of object, in the order of their rows.
+func (t tables) actsOn(on Target) (keys []string) {
+	for _, a := range t.rows {
+		if a.Row().On == on {
+			keys = append(keys, a.Row().Key)
+		}
+	}
+	return keys
 }
 
 // targets returns the kinds of objects, in the order of the rows.
-func targets() (all []target) {
-	for i := range acts {
-		if !slices.Contains(all, acts[i].on) {
-			all = append(all, acts[i].on)
+func (t tables) targets() (all []Target) {
+	for _, a := range t.rows {
+		if on := a.Row().On; !slices.Contains(all, on) {
+			all = append(all, on)
 		}
 	}
 	return all
 }
 
-// keysOn returns the keys of the changes of a kind of object.
-func keysOn(on target) (keys []string) {
-	for i := range acts {
-		if acts[i].on == on {
-			keys = append(keys, acts[i].key)
+// keysOn returns the keys of an event on a kind of object: its changes, then their further keys.
+func (t tables) keysOn(on Target) []string {
+	keys := t.actsOn(on)
+	for _, key := range t.acts.keys {
+		if !slices.Contains(keys, key) && slices.ContainsFunc(t.acts.having[key], func(of string) bool { return slices.Contains(keys, of) }) {
+			keys = append(keys, key)
 		}
 	}
 	return keys
 }
 
-// keysWith returns the keys of the changes that a further key belongs to; none if it is no such
-// key.
-func keysWith(detail string) (keys []string) {
-	for i := range acts {
-		if slices.Contains(acts[i].with, detail) {
-			keys = append(keys, acts[i].key)
-		}
+// events returns the parameters of an item of a list of events, which are those of v and of all
+// acts.
+func (t tables) events(v any, forms param.Forms) *param.Struct {
+	s := param.Of(v, forms)
+	for _, on := range t.targets() {
+		p := s.Find(string(on))
+		p.Doc = strings.TrimSuffix(p.Doc, ".") + "; for " + strings.Join(t.actsOn(on), ", ") + "."
 	}
-	return keys
-}
-
-// details returns the further keys of all rows.
-func details() (keys []string) {
-	for i := range acts {
-		for _, key := range acts[i].with {
-			if !slices.Contains(keys, key) {
-				keys = append(keys, key)
+	for _, a := range t.rows {
+		key := a.Row().Key
+		for _, key := range append([]string{key}, t.acts.find(key).Keys()...) {
+			if s.Find(key) == nil {
+				s.Params = append(s.Params, t.acts.parameter(key))
 			}
 		}
 	}
-	return keys
-}
-
-// row returns the row of an event. An event that changes nothing has that of a link's state.
-func (e *Event) row() row {
-	for i := range acts {
-		if acts[i].of(e) {
-			return acts[i]
-		}
-	}
-	return row{key: "state", on: onLink, act: stateAct{}}
+	return s
 }
 
 // entered is an event of a file.
@@ -142,36 +205,68 @@ func (x *entered) fields() yaml.View {
 	return yaml.View{Of: x.tables.section("events"), Chain: [2]*yaml.Node{x.node}}
 }
 
-// course is how a change goes. A change that has an end is a fault.
-type course struct {
-	begins, ends string        // in words
-	last         unit.Duration // until it ends by itself; 0: it does not
-	fault        string        // the fault that another event can end, the same text for both; empty: none can
-	over         bool          // the fault ends
+// checkEnds refuses a duration of an event that ends a fault.
+func (x *entered) checkEnds(ends bool) (wrong bool) {
+	if wrong = ends && x.node.Get("for") != nil; wrong {
+		x.refuse("for", "for is how long a fault lasts, but this event ends one: leave for out")
+	}
+	return wrong
 }
 
-// Touch is what an event does to a link.
+// Course is how a change goes. A change that has an end is a fault.
+type Course struct {
+	Begins, Ends string        // in words
+	Last         unit.Duration // until it ends by itself; 0: it does not
+	Fault        string        // the fault that another event can end, the same text for both; empty: none can
+	Over         bool          // the fault ends
+	Loses        string        // why frames may be lost: "link trunk goes down at 2ms"; empty: none are
+}
+
+// Touch is what an event does to its object.
 type Touch struct {
+	// To a link, or to all links of a node.
 	Down  bool          // the link goes down
 	Up    bool          // the link comes up
 	Until unit.Duration // when a link that goes down comes up by itself; 0: it does not
 	Rate  unit.Rate     // the new rate; 0: it stays
 	Late  unit.Duration // by how much frames come late at most
-	Loses bool          // frames may be lost
+	Loses bool          // frames may be lost (Course.Loses)
+	Drops trace.Reason  // the reason with which a fault of the link has frames dropped; 0: it drops none
+	From  string        // the end of the link that sends the frames; empty: both
+
+	// To an endpoint.
+	Service unit.Rate // the new rate of service; 0: it stays
+	Stops   bool      // the endpoint takes no frames in
+
+	// To a switch.
+	Empties bool      // the switch loses the frames in it
+	High    unit.Size // the new high watermark; 0: it stays
+	Marks   any       // the new parameters of its marking (cp.Point); nil: they stay
 }
+
+// Touch returns what an event does to its object.
+func (e *Event) Touch() Touch { return e.act().Touch(e) }
 
 // Touches returns what an event does to a link; nothing if the link is none of its object's.
 func (e *Event) Touches(l *Link) Touch {
 	if e.Link == l.Name && e.Link != "" || e.Switch != "" && (e.Switch == l.A || e.Switch == l.B) ||
 		e.Endpoint != "" && (e.Endpoint == l.A || e.Endpoint == l.B) {
-		return e.row().touch(e)
+		return e.Touch()
 	}
 	return Touch{}
 }
 
+// Seen returns at which ends of a link, A first, a capture notes the change.
+func (e *Event) Seen(l *Link) [2]bool {
+	if e.Link != l.Name || e.Link == "" {
+		return [2]bool{}
+	}
+	return e.act().Seen(e, l)
+}
+
 // Loses returns why frames may be lost by an event: "link trunk goes down at 2ms"; empty if none
 // are.
-func (e *Event) Loses() string { return e.row().loses(e) }
+func (e *Event) Loses() string { return e.act().Course(e).Loses }
 
 // Outage is a link that goes down or comes up.
 type Outage struct {
@@ -184,7 +279,7 @@ type Outage struct {
 func (s *Scenario) Outages() (all []Outage) {
 	for i := range s.Events {
 		e := &s.Events[i]
-		if x := e.row().touch(e); !x.Down && !x.Up {
+		if x := e.Touch(); !x.Down && !x.Up {
 			continue
 		}
 		for l := range s.Links {
@@ -203,7 +298,7 @@ func (s *Scenario) Outages() (all []Outage) {
 
 // Restarts reports whether an event has a switch lose what is in it.
 func (s *Scenario) Restarts() bool {
-	return slices.ContainsFunc(s.Events, func(e Event) bool { return restartAct{}.of(&e) })
+	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Empties })
 }
 
 // Nodes makes the changes of an event at the nodes of a fabric. Package emu/run/assemble has one.
@@ -215,10 +310,10 @@ type Nodes interface {
 	PortsOf(node int) int
 	// Peer returns the port at the other end of a link.
 	Peer(of port.End) port.End
-	// Points returns what makes the congestion points of a marking, and Reactions the reaction
-	// points of a control, for the changes that carry them.
-	Points(e *Event, node int) any
-	Reactions(e *Event, node int) any
+	// Points returns what makes the congestion points of a switch, and Reactions the reaction
+	// points of an endpoint, for the changes that carry them.
+	Points(params cp.CCAParams, node int) any
+	Reactions(params rp.CCAParams, node int) any
 	// Stream returns the number of a stream of random numbers for a direction of a link: the
 	// number of the event counts too.
 	Stream(side int) uint64
@@ -234,39 +329,23 @@ type Making struct {
 }
 
 // Begin makes the changes of an event at the nodes of a fabric.
-func (e *Event) Begin(m *Making) { e.row().begin(e, m) }
+func (e *Event) Begin(m *Making) { e.act().Begin(e, m) }
 
-// node changes a node as a whole.
-func (m *Making) node(at unit.Duration, name string, c port.Change) {
-	m.within(at, port.End{Node: m.Node(name)}, c)
+// AtNode changes a node as a whole, if that comes before the end of the run.
+func (m *Making) AtNode(at unit.Duration, name string, c port.Change) {
+	m.Within(at, port.End{Node: m.Node(name)}, c)
 }
 
-// within makes a change if it comes before the end of the run.
-func (m *Making) within(at unit.Duration, where port.End, c port.Change) {
+// Within makes a change if it comes before the end of the run.
+func (m *Making) Within(at unit.Duration, where port.End, c port.Change) {
 	if at < m.End {
 		m.Change(at, where, c)
 	}
 }
 
-// ends changes both ends of a link.
-func (m *Making) ends(at unit.Duration, link string, c port.Change) {
+// AtEnds changes both ends of a link.
+func (m *Making) AtEnds(at unit.Duration, link string, c port.Change) {
 	for _, end := range m.Ends(link) {
 		m.Change(at, end, c)
 	}
 }
-
-// over returns when an event ends: after its For, or with the run.
-func (m *Making) over(e *Event) unit.Duration {
-	if e.For == 0 {
-		return m.End
-	}
-	return e.At + e.For
-}
-
-// always is an act that fits everywhere, and does nothing to links.
-type always struct{}
-
-func (always) check(*entered)      {}
-func (always) fit(*entered)        {}
-func (always) touch(*Event) Touch  { return Touch{} }
-func (always) loses(*Event) string { return "" }

@@ -7,38 +7,42 @@ import (
 	"fabemu/wire/port"
 )
 
-// bufferAct takes a part of the buffer of a switch for the frames of a link.
-type bufferAct struct{ always }
+// BufferCut takes a part of the buffer of a switch for the frames of a link.
+type BufferCut struct {
+	Plain
+	// The buffer is that of the switch at the other end; by default both buffers.
+	From string `key:"from" form:"node" omit:"usual" also:"direction"`
+	Lasting
+	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its
+	// memory, with watermarks that preserve headroom. 1 ends the fault. Granted credit remains
+	// valid; the buffer shrinks as frames leave.
+	Buffer float64 `key:"buffer" low:"above 0" high:"1" values:"a share such as 0.5"`
 
-func (bufferAct) of(e *Event) bool { return e.Buffer > 0 }
-
-func (bufferAct) check(x *entered) { x.checkEnds(x.Buffer == 1) }
-
-// checkEnds refuses a duration of an event that ends a fault.
-func (x *entered) checkEnds(ends bool) (wrong bool) {
-	if wrong = ends && x.For > 0; wrong {
-		x.refuse("for", "for is how long a fault lasts, but this event ends one: leave for out")
-	}
-	return wrong
+	Left [2]port.BufferConfig // the part that is left at each end of the link; zero: all of it
 }
 
+// Row implements Act.
+func (BufferCut) Row() Row { return Row{Key: "buffer", On: OnLink} }
+
+func (a BufferCut) check(x *entered) { x.checkEnds(a.Buffer == 1) }
+
 // fit computes the parts that are left, and refuses a part that is too small.
-func (bufferAct) fit(x *entered) {
+func (a BufferCut) fit(x *entered) Act {
 	i := slices.IndexFunc(x.s.Links, func(l Link) bool { return l.Name == x.Link })
 	l, at, some := &x.s.Links[i], x.node.Get("buffer").Spot, false
 	if l.Lanes.Count() > 1 {
 		x.Add(x.node.Spot, "link %s has several data lanes: this event is for links with one buffer", x.Link)
 	}
-	if x.From != "" && x.From != l.A && x.From != l.B {
-		return
+	if a.From != "" && a.From != l.A && a.From != l.B {
+		return nil
 	}
 	for side, from := range []string{l.A, l.B} {
 		name := l.B
 		if side == 1 {
 			name = l.A
 		}
-		if m := x.nodes[name]; m.isSwitch && (x.From == "" || x.From == from) {
-			x.Left[1-side] = x.leave(&x.s.Switches[m.index], m, i, side, x.Buffer, at)
+		if m := x.nodes[name]; m.isSwitch && (a.From == "" || a.From == from) {
+			a.Left[1-side] = x.leave(&x.s.Switches[m.index], m, i, side, a.Buffer, at)
 			some = true
 		}
 	}
@@ -48,33 +52,41 @@ func (bufferAct) fit(x *entered) {
 	case !some:
 		x.Add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
 	}
+	return a
 }
 
-func (bufferAct) course(e *Event) course {
+// Course implements Act.
+func (a BufferCut) Course(e *Event) Course {
 	of := "of its buffers"
-	if e.From != "" {
-		of = "of the buffer for frames from " + e.From
+	if a.From != "" {
+		of = "of the buffer for frames from " + a.From
 	}
-	c := course{begins: fmt.Sprintf("link %s: %v %s", e.Link, e.Buffer, of), ends: fmt.Sprintf("link %s: all %s", e.Link, of),
-		last: e.For, fault: fmt.Sprintf("buffer of %s %s", e.Link, e.From), over: e.Buffer == 1}
-	if c.over {
-		c.begins = c.ends
+	c := Course{Begins: fmt.Sprintf("link %s: %v %s", e.Link, a.Buffer, of), Ends: fmt.Sprintf("link %s: all %s", e.Link, of),
+		Last: a.For, Fault: fmt.Sprintf("buffer of %s %s", e.Link, a.From), Over: a.Buffer == 1}
+	if c.Over {
+		c.Begins = c.Ends
 	}
 	return c
 }
 
-func (bufferAct) begin(e *Event, m *Making) {
+// Seen implements Act.
+func (a BufferCut) Seen(*Event, *Link) [2]bool {
+	return [2]bool{a.Left[0].Room > 0, a.Left[1].Room > 0}
+}
+
+// Begin implements Act.
+func (a BufferCut) Begin(e *Event, m *Making) {
 	for k, end := range m.Ends(e.Link) {
-		if e.Left[k] == (port.BufferConfig{}) {
+		if a.Left[k] == (port.BufferConfig{}) {
 			continue
 		}
 		var cut port.BufferChange
-		if e.Buffer < 1 {
-			cut.Left = e.Left[k]
+		if a.Buffer < 1 {
+			cut.Left = a.Left[k]
 		}
 		m.Change(e.At, end, cut)
-		if e.For > 0 {
-			m.within(e.At+e.For, end, port.BufferChange{})
+		if a.For > 0 {
+			m.Within(e.At+a.For, end, port.BufferChange{})
 		}
 	}
 }

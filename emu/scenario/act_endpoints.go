@@ -8,17 +8,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// serviceAct gives an endpoint another rate of service.
-type serviceAct struct{ always }
-
-func (serviceAct) of(e *Event) bool { return e.Service != 0 }
-
-func (serviceAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("endpoint %s: service %s", e.Endpoint, builtIn().section("events").Find("service").Text(*e))}
+// ServiceChange gives an endpoint another rate of service.
+type ServiceChange struct {
+	Plain
+	// New service rate of the endpoint.
+	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" also:"service-rate"`
 }
 
-func (serviceAct) begin(e *Event, m *Making) {
-	m.node(e.At, e.Endpoint, port.ServiceRate{Rate: Served(e.Service)})
+// Row implements Act.
+func (ServiceChange) Row() Row { return Row{Key: "service", On: OnEndpoint} }
+
+// Course implements Act.
+func (a ServiceChange) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("endpoint %s: service %s", e.Endpoint, builtIn().paramsOf(a).Find("service").Text(a))}
+}
+
+// Touch implements Act.
+func (a ServiceChange) Touch(*Event) Touch { return Touch{Service: a.Service} }
+
+// Begin implements Act.
+func (a ServiceChange) Begin(e *Event, m *Making) {
+	m.AtNode(e.At, e.Endpoint, port.ServiceRate{Rate: Served(a.Service)})
 }
 
 // Served returns a rate of service as endpoints have it: 0 takes frames at once.
@@ -29,14 +39,28 @@ func Served(r unit.Rate) unit.Rate {
 	return r
 }
 
-// stormAct has an endpoint keep its peer paused.
-type stormAct struct{ always }
+// PauseStorm has an endpoint keep its peer paused.
+type PauseStorm struct {
+	Plain
+	// The endpoint keeps its peer paused, whatever room it has, or stops doing so.
+	State Storm `key:"pause-storm" words:"on|off" also:"storm"`
+	// With pfc: priorities to pause; by default all.
+	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
+	// With pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC that enables
+	// no priority.
+	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
+	// The storm stops for this long at the end of each period.
+	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
+	Periodic
+	Lasting
+}
 
-func (stormAct) of(e *Event) bool { return e.PauseStorm != "" }
+// Row implements Act.
+func (PauseStorm) Row() Row { return Row{Key: "pause-storm", On: OnEndpoint} }
 
-func (stormAct) check(x *entered) {
-	x.checkPeriod(x.Gap)
-	if off := x.PauseStorm == StormOff; !x.checkEnds(off) && off && x.Gap > 0 {
+func (a PauseStorm) check(x *entered) {
+	a.Periodic.check(x, a.Gap)
+	if off := a.State == StormOff; !x.checkEnds(off) && off && a.Gap > 0 {
 		x.refuse("gap", "a storm that ends has no gaps: leave gap out")
 	}
 	control := x.controlOf()
@@ -45,11 +69,11 @@ func (stormAct) check(x *entered) {
 		x.refuse("endpoint", "the link of %s has flow-control: credit: pause storms exist on Ethernet only", x.Endpoint)
 	case !control.Pauses():
 		x.refuse("endpoint", "%s cannot pause its peer: its link has flow-control: %s", x.Endpoint, control)
-	case x.Classes != 0 && control != port.PriorityPauseFrames:
+	case a.Classes != 0 && control != port.PriorityPauseFrames:
 		x.refuse("endpoint", "the link of %s does not have flow-control: pfc: only PFC pauses priorities", x.Endpoint)
-	case x.Invalid != "" && control != port.PriorityPauseFrames:
+	case a.Invalid != "" && control != port.PriorityPauseFrames:
 		x.refuse("endpoint", "the link of %s does not have flow-control: pfc: invalid frames are those that a port with PFC ignores", x.Endpoint)
-	case x.Invalid != "" && x.Classes != 0:
+	case a.Invalid != "" && a.Classes != 0:
 		x.refuse("endpoint", "invalid frames stop no priority: leave out priorities, or invalid")
 	}
 }
@@ -59,107 +83,111 @@ func (x *entered) controlOf() port.FlowControl {
 	return x.s.Links[x.nodes[x.Endpoint].links[0]].FlowControl
 }
 
-func (stormAct) course(e *Event) course {
-	name := strings.TrimSpace(fmt.Sprintf("pause storm %s", e.Invalid))
-	c := course{begins: fmt.Sprintf("endpoint %s: %s %s", e.Endpoint, name, e.PauseStorm),
-		ends: fmt.Sprintf("endpoint %s: %s off", e.Endpoint, name), last: e.For,
-		fault: fmt.Sprintf("storm of %s ", e.Endpoint), over: e.PauseStorm == StormOff}
-	if e.Classes != 0 {
-		c.fault += e.Classes.String()
+// Course implements Act.
+func (a PauseStorm) Course(e *Event) Course {
+	name := strings.TrimSpace(fmt.Sprintf("pause storm %s", a.Invalid))
+	c := Course{Begins: fmt.Sprintf("endpoint %s: %s %s", e.Endpoint, name, a.State),
+		Ends: fmt.Sprintf("endpoint %s: %s off", e.Endpoint, name), Last: a.For,
+		Fault: fmt.Sprintf("storm of %s ", e.Endpoint), Over: a.State == StormOff}
+	if a.Classes != 0 {
+		c.Fault += a.Classes.String()
 	}
 	return c
 }
 
-func (stormAct) begin(e *Event, m *Making) {
-	start := port.StormStart{Classes: uint8(e.Classes), Invalid: e.Invalid.Kind()}
-	stop, end := port.StormStop(start), m.over(e)
-	if e.PauseStorm == StormOff {
-		m.node(e.At, e.Endpoint, stop)
+// Begin implements Act.
+func (a PauseStorm) Begin(e *Event, m *Making) {
+	start := port.StormStart{Classes: uint8(a.Classes), Invalid: a.Invalid.Kind()}
+	stop, end := port.StormStop(start), a.over(e, m)
+	if a.State == StormOff {
+		m.AtNode(e.At, e.Endpoint, stop)
 		return
 	}
-	m.node(e.At, e.Endpoint, start)
-	for next := e.At + e.Period; e.Gap > 0 && next-e.Gap < end; next += e.Period {
-		if m.node(next-e.Gap, e.Endpoint, stop); next < end {
-			m.node(next, e.Endpoint, start)
+	m.AtNode(e.At, e.Endpoint, start)
+	for next := e.At + a.Period; a.Gap > 0 && next-a.Gap < end; next += a.Period {
+		if m.AtNode(next-a.Gap, e.Endpoint, stop); next < end {
+			m.AtNode(next, e.Endpoint, start)
 		}
 	}
-	m.node(end, e.Endpoint, stop)
+	m.AtNode(end, e.Endpoint, stop)
 }
 
-// pausesAct has an endpoint ignore PAUSE frames, or obey them again.
-type pausesAct struct{ always }
+// PauseChange has an endpoint ignore PAUSE frames, or obey them again.
+type PauseChange struct {
+	Plain
+	// ignored: the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames
+	// that do not fit.
+	Pauses Obedience `key:"pauses" words:"ignored|obeyed" also:"pfc"`
+	Lasting
+}
 
-func (pausesAct) of(e *Event) bool { return e.Pauses != "" }
+// Row implements Act.
+func (PauseChange) Row() Row { return Row{Key: "pauses", On: OnEndpoint} }
 
-func (pausesAct) check(x *entered) {
-	x.checkEnds(x.Pauses == Obeyed)
+func (a PauseChange) check(x *entered) {
+	x.checkEnds(a.Pauses == Obeyed)
 	if !x.controlOf().Pauses() {
 		x.refuse("endpoint", "the link of %s has neither flow-control: pause nor pfc: there are no PAUSE frames to ignore", x.Endpoint)
 	}
 }
 
-func (pausesAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("endpoint %s: PAUSE is %s", e.Endpoint, e.Pauses),
-		ends: fmt.Sprintf("endpoint %s: PAUSE is obeyed", e.Endpoint), last: e.For,
-		fault: "pauses of " + e.Endpoint, over: e.Pauses == Obeyed}
-}
-
-func (pausesAct) touch(e *Event) Touch { return Touch{Loses: e.Pauses == Ignored} }
-
-func (pausesAct) loses(e *Event) string {
-	if e.Pauses != Ignored {
-		return ""
+// Course implements Act.
+func (a PauseChange) Course(e *Event) Course {
+	c := Course{Begins: fmt.Sprintf("endpoint %s: PAUSE is %s", e.Endpoint, a.Pauses),
+		Ends: fmt.Sprintf("endpoint %s: PAUSE is obeyed", e.Endpoint), Last: a.For,
+		Fault: "pauses of " + e.Endpoint, Over: a.Pauses == Obeyed}
+	if a.Pauses == Ignored {
+		c.Loses = fmt.Sprintf("endpoint %s ignores PAUSE from %v on", e.Endpoint, e.At)
 	}
-	return fmt.Sprintf("endpoint %s ignores PAUSE from %v on", e.Endpoint, e.At)
+	return c
 }
 
-func (pausesAct) begin(e *Event, m *Making) {
-	at, end := port.End{Node: m.Node(e.Endpoint)}, m.over(e)
+// Touch implements Act.
+func (a PauseChange) Touch(*Event) Touch { return Touch{Loses: a.Pauses == Ignored} }
+
+// Begin implements Act.
+func (a PauseChange) Begin(e *Event, m *Making) {
+	at, end := port.End{Node: m.Node(e.Endpoint)}, a.over(e, m)
 	peer := m.Peer(at)
-	if e.Pauses == Ignored {
-		m.within(e.At, at, port.PauseIgnored{})
-		m.within(e.At, peer, port.PauseIgnored{Peer: true})
+	if a.Pauses == Ignored {
+		m.Within(e.At, at, port.PauseIgnored{})
+		m.Within(e.At, peer, port.PauseIgnored{Peer: true})
 	} else {
 		end = e.At
 	}
-	m.within(end, at, port.PauseObeyed{})
-	m.within(end, peer, port.PauseObeyed{Peer: true})
+	m.Within(end, at, port.PauseObeyed{})
+	m.Within(end, peer, port.PauseObeyed{Peer: true})
 }
 
-// sinkAct has an endpoint stop taking frames in, or take them in again.
-type sinkAct struct{ always }
-
-func (sinkAct) of(e *Event) bool { return e.Sink != "" }
-
-func (sinkAct) check(x *entered) { x.checkEnds(x.Sink == SinkRunning) }
-
-func (sinkAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("endpoint %s: sink %s", e.Endpoint, e.Sink),
-		ends: fmt.Sprintf("endpoint %s: sink running", e.Endpoint), last: e.For,
-		fault: "sink of " + e.Endpoint, over: e.Sink == SinkRunning}
+// SinkChange has an endpoint stop taking frames in, or take them in again.
+type SinkChange struct {
+	Plain
+	// The endpoint stops, or resumes, taking frames in.
+	Sink SinkState `key:"sink" words:"stopped|running"`
+	Lasting
 }
 
-func (sinkAct) begin(e *Event, m *Making) {
+// Row implements Act.
+func (SinkChange) Row() Row { return Row{Key: "sink", On: OnEndpoint} }
+
+func (a SinkChange) check(x *entered) { x.checkEnds(a.Sink == SinkRunning) }
+
+// Course implements Act.
+func (a SinkChange) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("endpoint %s: sink %s", e.Endpoint, a.Sink),
+		Ends: fmt.Sprintf("endpoint %s: sink running", e.Endpoint), Last: a.For,
+		Fault: "sink of " + e.Endpoint, Over: a.Sink == SinkRunning}
+}
+
+// Touch implements Act.
+func (a SinkChange) Touch(*Event) Touch { return Touch{Stops: a.Sink == SinkStopped} }
+
+// Begin implements Act.
+func (a SinkChange) Begin(e *Event, m *Making) {
 	end := e.At
-	if e.Sink == SinkStopped {
-		m.node(e.At, e.Endpoint, port.SinkStopped{})
-		end = m.over(e)
+	if a.Sink == SinkStopped {
+		m.AtNode(e.At, e.Endpoint, port.SinkStopped{})
+		end = a.over(e, m)
 	}
-	m.node(end, e.Endpoint, port.SinkStarted{})
-}
-
-// controlAct gives flows of an endpoint other parameters of cca.
-type controlAct struct{ always }
-
-func (controlAct) of(e *Event) bool { return e.Control != CCAControl{} }
-
-func (controlAct) fit(x *entered) { x.checkControl() }
-
-func (controlAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("endpoint %s: control %v", e.Endpoint, e.Control.brief())}
-}
-
-func (controlAct) begin(e *Event, m *Making) {
-	node := m.Node(e.Endpoint)
-	m.within(e.At, port.End{Node: node}, port.ControlChange{Reactions: m.Reactions(e, node)})
+	m.AtNode(end, e.Endpoint, port.SinkStarted{})
 }

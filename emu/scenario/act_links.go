@@ -7,113 +7,168 @@ import (
 	"fabemu/wire/unit"
 )
 
-// rateAct gives a link another rate.
-type rateAct struct{ always }
-
-func (rateAct) of(e *Event) bool { return e.Rate > 0 }
-
-func (rateAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("link %s at %v", e.Link, e.Rate)}
+// RateChange gives a link another rate.
+type RateChange struct {
+	Plain
+	// New rate in both directions, from the next frame on.
+	Rate unit.Rate `key:"rate" also:"bandwidth|speed|capacity"`
 }
 
-func (rateAct) touch(e *Event) Touch { return Touch{Rate: e.Rate} }
+// Row implements Act.
+func (RateChange) Row() Row { return Row{Key: "rate", On: OnLink} }
 
-func (rateAct) begin(e *Event, m *Making) { m.ends(e.At, e.Link, port.RateChange{Rate: e.Rate}) }
-
-// stateAct has a link go down or come up.
-type stateAct struct{ always }
-
-func (stateAct) of(e *Event) bool { return e.State != "" }
-
-func (stateAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("link %s %s", e.Link, e.State), fault: "link " + e.Link, over: e.State == Up}
+// Course implements Act.
+func (a RateChange) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("link %s at %v", e.Link, a.Rate)}
 }
 
-func (stateAct) touch(e *Event) Touch {
-	if e.State == Down {
-		return Touch{Down: true, Loses: true}
-	}
-	return Touch{Up: e.State == Up}
+// Touch implements Act.
+func (a RateChange) Touch(*Event) Touch { return Touch{Rate: a.Rate} }
+
+// Begin implements Act.
+func (a RateChange) Begin(e *Event, m *Making) {
+	m.AtEnds(e.At, e.Link, port.RateChange{Rate: a.Rate})
 }
 
-func (stateAct) loses(e *Event) string {
-	if e.State != Down {
+// StateChange has a link go down or come up.
+type StateChange struct {
+	Plain
+	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet,
+	// frames are lost if memory is full before the sender is stopped again.
+	State LinkState `key:"state" words:"down|up"`
+}
+
+// Row implements Act.
+func (StateChange) Row() Row { return Row{Key: "state", On: OnLink} }
+
+// instead says what to write for a state that lasts for a time.
+func (StateChange) instead(key, value string) string {
+	if key != "for" {
 		return ""
 	}
-	return fmt.Sprintf("link %s goes down at %v", e.Link, e.At)
+	return fmt.Sprintf(": a link that is down for a time is two events, state: down and state: up, or flap: %s with a longer period, and for: that period", value)
 }
 
-func (stateAct) begin(e *Event, m *Making) {
+// Course implements Act.
+func (a StateChange) Course(e *Event) Course {
+	c := Course{Begins: fmt.Sprintf("link %s %s", e.Link, a.State), Fault: "link " + e.Link, Over: a.State == Up}
+	if a.State == Down {
+		c.Loses = fmt.Sprintf("link %s goes down at %v", e.Link, e.At)
+	}
+	return c
+}
+
+// Touch implements Act.
+func (a StateChange) Touch(*Event) Touch {
+	if a.State == Down {
+		return Touch{Down: true, Loses: true}
+	}
+	return Touch{Up: a.State == Up}
+}
+
+// Begin implements Act.
+func (a StateChange) Begin(e *Event, m *Making) {
 	var c port.Change = port.LinkUp{}
-	if e.State == Down {
+	if a.State == Down {
 		c = port.LinkDown{}
 	}
-	m.ends(e.At, e.Link, c)
+	m.AtEnds(e.At, e.Link, c)
 }
 
-// flapAct has a link go down and come up again and again. It stands for other events.
-type flapAct struct{ always }
+// Flap has a link go down and come up again and again. It stands for other events.
+type Flap struct {
+	Plain
+	Lasting
+	Periodic
+	// The link is down for this long at the start of each period.
+	Flap unit.Duration `key:"flap" low:"above 0s"`
+}
 
-func (flapAct) of(e *Event) bool { return e.Flap > 0 }
+// Periodic is a part of acts that recur.
+type Periodic struct {
+	// Time from one start to the next.
+	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
+}
 
-func (flapAct) check(x *entered) { x.checkPeriod(x.Flap) }
-
-// checkPeriod refuses a period without a time in it that recurs, or with one that is too long.
-func (x *entered) checkPeriod(recurs unit.Duration) {
+// check refuses a period without a time in it that recurs, or with one that is too long.
+func (p Periodic) check(x *entered, recurs unit.Duration) {
 	switch {
-	case (recurs > 0) != (x.Period > 0):
+	case (recurs > 0) != (p.Period > 0):
 		x.Add(x.node.Spot, "flap and gap need a period, and a period needs one of them")
-	case x.Period > 0 && recurs >= x.Period:
-		x.refuse("period", "the period of %v must be longer than the %v in it", x.Period, recurs)
+	case p.Period > 0 && recurs >= p.Period:
+		x.refuse("period", "the period of %v must be longer than the %v in it", p.Period, recurs)
 	}
 }
 
-func (flapAct) course(*Event) course  { return course{} }
-func (flapAct) begin(*Event, *Making) {}
+// Row implements Act.
+func (Flap) Row() Row { return Row{Key: "flap", On: OnLink, Every: true} }
+
+func (a Flap) check(x *entered) { a.Periodic.check(x, a.Flap) }
+
+// Course implements Act.
+func (Flap) Course(*Event) Course { return Course{} }
+
+// Begin implements Act.
+func (Flap) Begin(*Event, *Making) {}
 
 // mostFlaps is the most events that flaps stand for.
 const mostFlaps = 10_000
 
-// flaps returns the events that an event stands for; nil with a message if there are too many.
-func (x *entered) flaps() (all []Event) {
-	end := x.s.Model.Duration
-	if x.For > 0 {
-		end = min(end, x.At+x.For)
+// split returns the events that an event stands for, or a message if there are too many.
+func (a Flap) split(x *entered) (all []Event) {
+	if a.Period == 0 {
+		return nil
 	}
-	if (end-x.At)/x.Period >= mostFlaps {
+	end := x.s.Model.Duration
+	if a.For > 0 {
+		end = min(end, x.At+a.For)
+	}
+	if (end-x.At)/a.Period >= mostFlaps {
 		x.Add(x.node.Spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
 			mostFlaps, end)
 		return nil
 	}
-	for at := x.At; at < end; at += x.Period {
-		all = append(all, Event{At: at, Link: x.Link, State: Down})
-		if up := at + x.Flap; up < x.s.Model.Duration {
-			all = append(all, Event{At: up, Link: x.Link, State: Up})
+	for at := x.At; at < end; at += a.Period {
+		all = append(all, Event{At: at, Link: x.Link, Act: StateChange{State: Down}})
+		if up := at + a.Flap; up < x.s.Model.Duration {
+			all = append(all, Event{At: up, Link: x.Link, Act: StateChange{State: Up}})
 		}
 	}
 	return all
 }
 
-// stuckAct has one end of a link send nothing but flow control.
-type stuckAct struct{ always }
+// Stuck has one end of a link send nothing but flow control.
+type Stuck struct {
+	Plain
+	// The end of the link whose output is stuck; required.
+	From string `key:"from" form:"node" omit:"usual" also:"direction"`
+	// For this long, the end in from sends only flow control.
+	Stuck unit.Duration `key:"stuck" low:"above 0s"`
+}
 
-func (stuckAct) of(e *Event) bool { return e.Stuck > 0 }
+// Row implements Act.
+func (Stuck) Row() Row { return Row{Key: "stuck", On: OnLink} }
 
-func (stuckAct) check(x *entered) {
-	if x.From == "" {
+func (a Stuck) check(x *entered) {
+	if a.From == "" {
 		x.Add(x.node.Spot, "stuck needs from: the end of the link whose output is stuck")
 	}
 }
 
-func (stuckAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("link %s: output of %s stuck", e.Link, e.From),
-		ends: fmt.Sprintf("link %s: output of %s free", e.Link, e.From), last: e.Stuck}
+// Course implements Act.
+func (a Stuck) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("link %s: output of %s stuck", e.Link, a.From),
+		Ends: fmt.Sprintf("link %s: output of %s free", e.Link, a.From), Last: a.Stuck}
 }
 
-func (stuckAct) begin(e *Event, m *Making) {
+// Seen implements Act.
+func (a Stuck) Seen(_ *Event, l *Link) [2]bool { return [2]bool{a.From == l.A, a.From == l.B} }
+
+// Begin implements Act.
+func (a Stuck) Begin(e *Event, m *Making) {
 	for _, end := range m.Ends(e.Link) {
-		if end.Node == m.Node(e.From) {
-			m.Change(e.At, end, port.Stuck{Last: e.Stuck})
+		if end.Node == m.Node(a.From) {
+			m.Change(e.At, end, port.Stuck{Last: a.Stuck})
 		}
 	}
 }

@@ -6,27 +6,33 @@ import (
 	"fabemu/switchd"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
+	"fabemu/wire/unit"
 )
 
-// restartAct has a switch lose its frames. Its links are down meanwhile.
-type restartAct struct{ always }
-
-func (restartAct) of(e *Event) bool { return e.Restart > 0 }
-
-func (restartAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("switch %s restarts", e.Switch), ends: fmt.Sprintf("switch %s is back", e.Switch), last: e.Restart}
+// Restart has a switch lose its frames. Its links are down meanwhile.
+type Restart struct {
+	Plain
+	// The switch loses all frames; its links are down for this long. Its process continues.
+	Restart unit.Duration `key:"restart" low:"above 0s" also:"outage"`
 }
 
-func (restartAct) touch(e *Event) Touch {
-	return Touch{Down: true, Until: e.At + e.Restart, Loses: true}
+// Row implements Act.
+func (Restart) Row() Row { return Row{Key: "restart", On: OnSwitch} }
+
+// Course implements Act.
+func (a Restart) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("switch %s restarts", e.Switch), Ends: fmt.Sprintf("switch %s is back", e.Switch),
+		Last: a.Restart, Loses: fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)}
 }
 
-func (restartAct) loses(e *Event) string {
-	return fmt.Sprintf("switch %s is restarted at %v", e.Switch, e.At)
+// Touch implements Act.
+func (a Restart) Touch(e *Event) Touch {
+	return Touch{Down: true, Until: e.At + a.Restart, Loses: true, Empties: true}
 }
 
-func (restartAct) begin(e *Event, m *Making) {
-	down, up, node := e.At, e.At+e.Restart, m.Node(e.Switch)
+// Begin implements Act.
+func (a Restart) Begin(e *Event, m *Making) {
+	down, up, node := e.At, e.At+a.Restart, m.Node(e.Switch)
 	m.Change(down, port.End{Node: node}, port.Restart{})
 	for p := range m.PortsOf(node) {
 		at := port.End{Node: node, Port: port.ID(p)}
@@ -37,29 +43,38 @@ func (restartAct) begin(e *Event, m *Making) {
 	}
 }
 
-// watermarksAct gives a switch other watermarks.
-type watermarksAct struct{ always }
+// WatermarksChange gives a switch other watermarks.
+type WatermarksChange struct {
+	Plain
+	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its
+	// peer at once. Refused without headroom.
+	High unit.Size `key:"high" low:"1B" also:"high-watermark|xoff"`
+	// Low watermark; default as in switches. An input at or below it releases its peer at once.
+	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
+}
 
-func (watermarksAct) of(e *Event) bool { return e.High > 0 }
+// Row implements Act.
+func (WatermarksChange) Row() Row { return Row{Key: "high", On: OnSwitch} }
 
 // fit computes the low watermark, and refuses a high one without headroom.
-func (watermarksAct) fit(x *entered) {
+func (a WatermarksChange) fit(x *entered) Act {
 	s, m, ok := x.queued()
 	if !ok {
-		return
+		return nil
 	}
 	if control := x.control(s); !control.Pauses() || !s.Stops(control) {
 		x.Add(x.node.Spot, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 			s.Name, control, s.Lossless)
-		return
+		return nil
 	}
-	a, owner := x.memory(s, m), *m
-	if x.Low == 0 {
-		x.Low = x.lowFor(m, x.High)
+	of, owner := x.memory(s, m), *m
+	if a.Low == 0 {
+		a.Low = x.lowFor(m, a.High)
 	}
 	owner.view = x.fields()
-	a.owner, a.high, a.low = &owner, &x.High, &x.Low
-	x.setWatermarks(a)
+	of.owner, of.high, of.low = &owner, &a.High, &a.Low
+	x.setWatermarks(of)
+	return a
 }
 
 // queued returns the switch of an event for output-queued switches, and refuses another one.
@@ -72,34 +87,43 @@ func (x *entered) queued() (s *Switch, m *nodeRef, ok bool) {
 	return s, m, ok
 }
 
-func (watermarksAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("switch %s: high %v, low %v", e.Switch, e.High, e.Low)}
+// Course implements Act.
+func (a WatermarksChange) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("switch %s: high %v, low %v", e.Switch, a.High, a.Low)}
 }
 
-func (watermarksAct) begin(e *Event, m *Making) {
-	m.Change(e.At, port.End{Node: m.Node(e.Switch)}, port.WatermarksChange{High: e.High, Low: e.Low})
+// Touch implements Act.
+func (a WatermarksChange) Touch(*Event) Touch { return Touch{High: a.High} }
+
+// Begin implements Act.
+func (a WatermarksChange) Begin(e *Event, m *Making) {
+	m.Change(e.At, port.End{Node: m.Node(e.Switch)}, port.WatermarksChange{High: a.High, Low: a.Low})
 }
 
-// watchdogAct gives a switch another PFC watchdog, or none.
-type watchdogAct struct{ always }
-
-// A watchdog that is off is zero: nothing else changes a switch then.
-func (watchdogAct) of(e *Event) bool {
-	return e.Switch != "" && !restartAct{}.of(e) && !watermarksAct{}.of(e) && !markingAct{}.of(e)
+// WatchdogChange gives a switch another PFC watchdog, or none.
+type WatchdogChange struct {
+	Plain
+	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults.
+	// Current storms end, and polls restart.
+	Watchdog switchd.Watchdog `key:"watchdog" short:"action" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
 }
+
+// Row implements Act.
+func (WatchdogChange) Row() Row { return Row{Key: "watchdog", On: OnSwitch} }
 
 // fit completes the watchdog with the values that it had before.
-func (watchdogAct) fit(x *entered) {
+func (a WatchdogChange) fit(x *entered) Act {
 	s, _, ok := x.queued()
 	if !ok {
-		return
+		return nil
 	}
 	v := x.fields().Sub("watchdog")
 	before, have := x.dogs[s.Name]
 	if !have {
 		before = s.Watchdog
 	}
-	v.Of.Fill(&x.Watchdog, func(p *param.Param) any {
+	a.Watchdog = switchd.Watchdog{}
+	v.Of.Fill(&a.Watchdog, func(p *param.Param) any {
 		value, given := v.Value(p)
 		if own, err := p.Read(p.Text(before)); given == nil && err == nil { // without a watchdog before it has the default
 			value = own
@@ -109,36 +133,23 @@ func (watchdogAct) fit(x *entered) {
 	if x.dogs == nil {
 		x.dogs = map[string]switchd.Watchdog{}
 	}
-	x.dogs[s.Name] = x.Watchdog
-	x.checkWatchdog(s, &x.Watchdog, x.node.Get("watchdog").Spot)
+	x.dogs[s.Name] = a.Watchdog
+	x.checkWatchdog(s, &a.Watchdog, x.node.Get("watchdog").Spot)
+	return a
 }
 
-func (watchdogAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("switch %s: watchdog %s", e.Switch, param.Of(e.Watchdog).Mapping(e.Watchdog))}
+// Course implements Act.
+func (a WatchdogChange) Course(e *Event) Course {
+	return Course{Begins: fmt.Sprintf("switch %s: watchdog %s", e.Switch, param.Of(a.Watchdog).Mapping(a.Watchdog))}
 }
 
-func (watchdogAct) begin(e *Event, m *Making) {
+// Begin implements Act.
+func (a WatchdogChange) Begin(e *Event, m *Making) {
 	node := m.Node(e.Switch)
-	m.Change(e.At, port.End{Node: node}, port.WatchdogChange{Watchdog: e.Watchdog})
-	if e.Watchdog.Action == switchd.StormForward { // the peers do not rely on its PFC frames any more
+	m.Change(e.At, port.End{Node: node}, port.WatchdogChange{Watchdog: a.Watchdog})
+	if a.Watchdog.Action == switchd.StormForward { // the peers do not rely on its PFC frames any more
 		for p := range m.PortsOf(node) {
 			m.Change(e.At, m.Peer(port.End{Node: node, Port: port.ID(p)}), port.PauseIgnored{Peer: true})
 		}
 	}
-}
-
-// markingAct gives a switch other parameters of cca.
-type markingAct struct{ always }
-
-func (markingAct) of(e *Event) bool { return e.Marking != CCAMarking{} }
-
-func (markingAct) fit(x *entered) { x.checkMarking() }
-
-func (markingAct) course(e *Event) course {
-	return course{begins: fmt.Sprintf("switch %s: marking %v", e.Switch, e.Marking)}
-}
-
-func (markingAct) begin(e *Event, m *Making) {
-	node := m.Node(e.Switch)
-	m.Change(e.At, port.End{Node: node}, port.MarkingChange{Maker: m.Points(e, node)})
 }

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/spelling"
+	"fabemu/wire/param"
 )
 
 // Commands describes the words of Command by examples.
@@ -23,11 +24,13 @@ switch S high 50KB`
 // by its kind and name, and keys with their values, as in Commands. "down" and "up" stand for a
 // state, and "storm" for an endpoint with a pause storm. A single word with a colon is such an item
 // already. Happen checks the event.
-func Command(words []string) (string, error) {
+func Command(words []string) (string, error) { return builtIn().command(words) }
+
+func (t tables) command(words []string) (string, error) {
 	if len(words) == 1 && strings.Contains(words[0], ":") {
 		return words[0], nil
 	}
-	kinds := kinds()
+	kinds := t.kinds()
 	kind, rest := first(words)
 	if !slices.Contains(kinds, kind) {
 		return "", errs.Errorf("there is no command %q%s: possible are %s, or a line of events such as {link: trunk, loss: 0.01}. Examples:\n  %s",
@@ -50,7 +53,7 @@ func Command(words []string) (string, error) {
 	} else {
 		add(kind, name)
 	}
-	keys := keysOf(kind)
+	keys := t.keysOn(Target(kind))
 	for len(rest) > 0 {
 		var key, value string
 		switch key, rest = first(rest); key {
@@ -72,8 +75,8 @@ func Command(words []string) (string, error) {
 		if value, rest = first(rest); value == "" {
 			return "", errs.Errorf("%s %s: %s has no value, as in %s", kind, name, key, exampleOf(kind))
 		}
-		if key == "priorities" {
-			fields = append(fields, "priorities: ["+strings.Trim(value, "[]")+"]")
+		if t.section("events").Find(key).Kind == param.List {
+			fields = append(fields, key+": ["+strings.Trim(value, "[]")+"]")
 			continue
 		}
 		add(key, value)
@@ -90,9 +93,9 @@ func first(words []string) (string, []string) {
 }
 
 // kinds returns the words with which a command can begin.
-func kinds() []string {
+func (t tables) kinds() []string {
 	all := []string{"storm"}
-	for _, on := range targets() {
+	for _, on := range t.targets() {
 		all = append(all, string(on))
 	}
 	return all
@@ -108,17 +111,6 @@ func exampleOf(kind string) string {
 	return ""
 }
 
-// keysOf returns the keys of an event of a kind of object: its changes, and the details of them.
-func keysOf(kind string) (keys []string) {
-	keys = keysOn(target(kind))
-	for _, detail := range details() {
-		if slices.ContainsFunc(keysWith(detail), func(key string) bool { return slices.Contains(keys, key) }) {
-			keys = append(keys, detail)
-		}
-	}
-	return keys
-}
-
 // inFlow writes a word as a value within braces.
 func inFlow(word string) string {
 	if word == "" || strings.ContainsAny(word, "{}[],:#&*!|>'\"%@`\\ \t\n\r") {
@@ -130,16 +122,23 @@ func inFlow(word string) string {
 // CommandWords returns the words that can come after some words of a command, for a shell to
 // complete; none if a name or a value comes next.
 func CommandWords(words []string) []string {
+	t := builtIn()
 	kind, rest := first(words)
 	switch {
 	case kind == "":
-		return kinds()
+		return t.kinds()
 	case len(rest)%2 == 0:
 		return nil
 	case kind == "storm":
-		return []string{"priority", "gap", "period", "for", string(StormOff)}
+		words := []string{"priority", string(StormOff)}
+		for _, key := range t.acts.find(PauseStorm{}.Row().Key).Keys() {
+			if key != "priorities" && key != "pause-storm" {
+				words = append(words, key)
+			}
+		}
+		return words
 	case kind == "link":
-		return append(keysOf(kind), string(Down), string(Up))
+		return append(t.keysOn(OnLink), string(Down), string(Up))
 	}
-	return keysOf(kind)
+	return t.keysOn(Target(kind))
 }

@@ -19,30 +19,29 @@ const everyLink = "*"
 func (r *resolver) resolveEvent(n *yaml.Node, v yaml.View) {
 	v.Of = r.tables.section("events") // an item of faults also has a name
 	e := yaml.Build[Event](v)
-	e.Classes = prioritiesOf(v, "priorities", 0)
-	if n.Get("marking") != nil {
-		e.Marking = yaml.Build[CCAMarking](v.Sub("marking"))
-	}
-	if n.Get("control") != nil {
-		e.Control = yaml.Build[CCAControl](v.Sub("control"))
-	}
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
 	row, ok := r.checkChange(n)
 	if !ok || late {
 		return
 	}
+	of := r.tables.acts.find(row.Key)
+	before := len(r.Mistakes)
+	if r.checkValues(v, of); len(r.Mistakes) > before {
+		return
+	}
+	e.Act = params(v, of, nil).(Act)
 	x := &entered{r, n, -1, &e}
 	x.checkFrom()
-	row.check(x)
+	e.Act.check(x)
 	if e.Link != everyLink {
 		r.enter(x)
 		return
 	}
-	if !row.every {
+	if !row.Every {
 		var all []string
-		for i := range acts {
-			if acts[i].every {
-				all = append(all, acts[i].key)
+		for _, a := range r.tables.rows {
+			if a.Row().Every {
+				all = append(all, a.Row().Key)
 			}
 		}
 		last := len(all) - 1
@@ -57,9 +56,9 @@ func (r *resolver) resolveEvent(n *yaml.Node, v yaml.View) {
 
 // enter enters an event, or those that it stands for.
 func (r *resolver) enter(x *entered) {
-	all := []Event{*x.Event}
-	if x.Flap > 0 && x.Period > 0 {
-		all = x.flaps()
+	all := x.Act.split(x)
+	if all == nil {
+		all = []Event{*x.Event}
 	}
 	for _, e := range all {
 		r.entered = append(r.entered, entered{r, x.node, len(r.s.Events), nil})
@@ -75,59 +74,53 @@ func (r *resolver) fitEvents() {
 	slices.SortStableFunc(r.entered, func(a, b entered) int { return cmp.Compare(a.At, b.At) })
 	for i := range r.entered {
 		x := &r.entered[i]
-		x.row().fit(x)
+		if fitted := x.act().fit(x); fitted != nil {
+			x.Act = fitted
+		}
 	}
 }
 
 // checkFrom refuses an end that the link does not have.
 func (x *entered) checkFrom() {
 	l, one := rowOf(x.s.Links, func(l *Link) bool { return l.Name == x.Link })
-	switch {
-	case x.From == "":
+	switch from := yaml.Get[string](x.fields(), "from"); {
+	case from == "":
 	case !one:
 		x.refuse("from", "from names an end of one link, but this fault is on all links: leave from out")
-	case x.From != l.A && x.From != l.B:
-		x.refuse("from", "link %s does not end at %s: it joins %s and %s", x.Link, x.From, l.A, l.B)
+	case from != l.A && from != l.B:
+		x.refuse("from", "link %s does not end at %s: it joins %s and %s", x.Link, from, l.A, l.B)
 	}
 }
 
-// insteadOf says what to write instead of a state for a time; empty for all else.
-func insteadOf(n *yaml.Node, detail, of string) string {
-	if detail != "for" || of != "state" {
-		return ""
-	}
-	time := n.Get(detail).Text
-	return fmt.Sprintf(": a link that is down for a time is two events, state: down and state: up, or flap: %s with a longer period, and for: that period", time)
-}
-
-// checkChange returns the row of an event, and whether the event is one change of one object, with
-// the further keys of that change.
-func (r *resolver) checkChange(n *yaml.Node) (of row, ok bool) {
+// checkChange returns the row of what an event does, and whether that is one change of one object,
+// with the further keys of that change.
+func (r *resolver) checkChange(n *yaml.Node) (of Row, ok bool) {
 	var all []string
-	for _, x := range acts {
-		if n.Get(x.key) != nil {
-			all, of = append(all, x.key), x
+	var act Act
+	for _, a := range r.tables.rows {
+		if row := a.Row(); n.Get(row.Key) != nil {
+			all, of, act = append(all, row.Key), row, a
 		}
 	}
-	others := slices.ContainsFunc(targets(), func(on target) bool { return on != of.on && n.Get(string(on)) != nil })
+	others := slices.ContainsFunc(r.tables.targets(), func(on Target) bool { return on != of.On && n.Get(string(on)) != nil })
 	before := len(r.Mistakes)
 	switch {
 	case len(all) == 0:
 		r.Add(n.Spot,
-			"this event changes nothing: give one of %s", possible())
+			"this event changes nothing: give one of %s", r.tables.possible())
 	case len(all) > 1:
 		r.Add(n.Spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
 			strings.Join(all, " and "))
-	case n.Get(string(of.on)) == nil || others:
+	case n.Get(string(of.On)) == nil || others:
 		article := "a"
-		if of.on == onEndpoint {
+		if of.On == OnEndpoint {
 			article = "an"
 		}
-		r.Add(n.Spot, "%s changes %s %s: name that, and nothing else", all[0], article, of.on)
+		r.Add(n.Spot, "%s changes %s %s: name that, and nothing else", of.Key, article, of.On)
 	default:
-		for _, key := range details() {
-			if n.Get(key) != nil && !slices.Contains(of.with, key) {
-				r.Add(n.Get(key).Spot, "%s is a detail of %s, not of %s%s", key, spelling.Several(keysWith(key)), all[0], insteadOf(n, key, all[0]))
+		for _, e := range n.Entries {
+			if having := r.tables.acts.having[e.Key]; having != nil && !slices.Contains(having, of.Key) {
+				r.Add(e.Value.Spot, "%s is a detail of %s, not of %s%s", e.Key, spelling.Several(having), of.Key, act.instead(e.Key, e.Value.Text))
 			}
 		}
 	}
@@ -147,10 +140,10 @@ func noFault(key string) string {
 }
 
 // possible lists the changes by their objects.
-func possible() string {
+func (t tables) possible() string {
 	var all []string
-	for _, on := range targets() {
-		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(keysOn(on), ", "), on))
+	for _, on := range t.targets() {
+		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(t.actsOn(on), ", "), on))
 	}
 	return strings.Join(all, ", ")
 }
@@ -170,13 +163,13 @@ func (s *Scenario) Changes() []Change {
 	var all []Change
 	for i := range s.Events {
 		e := &s.Events[i]
-		c := e.row().course(e)
-		if c.fault == "" && c.ends != "" {
-			c.fault = fmt.Sprint(i, ".")
+		c := e.act().Course(e)
+		if c.Fault == "" && c.Ends != "" {
+			c.Fault = fmt.Sprint(i, ".")
 		}
-		all = append(all, Change{unit.Time(e.At), c.begins, i, c.fault, c.over})
-		if c.last > 0 && !c.over {
-			all = append(all, Change{unit.Time(e.At + c.last), c.ends, i, c.fault, true})
+		all = append(all, Change{unit.Time(e.At), c.Begins, i, c.Fault, c.Over})
+		if c.Last > 0 && !c.Over {
+			all = append(all, Change{unit.Time(e.At + c.Last), c.Ends, i, c.Fault, true})
 		}
 	}
 	all = slices.DeleteFunc(all, func(c Change) bool { return c.At >= unit.Time(s.Model.Duration) })
@@ -256,17 +249,18 @@ func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, erro
 	}
 	n := len(then.Events) - 1
 	for i := range min(n, len(s.Events)) {
-		if then.Events[i].Left != s.Events[i].Left {
+		was, cut := s.Events[i].Act.(BufferCut)
+		if now, _ := then.Events[i].Act.(BufferCut); cut && now.Left != was.Left {
 			return wrong("with it %s would leave less of the buffer: put the event into the scenario", s.Events[i].Text())
 		}
 	}
 	// Near the end of the run flaps may be one event only: the link goes down and stays there.
 	flaps := strings.Contains(text, "flap") && strings.Contains(text, "period")
-	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].State == Down {
+	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].Touch().Down {
 		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events: bring a link down, and later up")
 	}
 	e := then.Events[n]
-	if x := e.row().touch(&e); (x.Down || x.Up) && s.Routing.Recompute > 0 {
+	if x := e.Touch(); (x.Down || x.Up) && s.Routing.Recompute > 0 {
 		return wrong("with routing.recompute the paths around a link that is down are computed before the run: put the event into the scenario")
 	}
 	same := *then
@@ -294,9 +288,4 @@ func (s *Scenario) Opened() *Scenario {
 	open := *s
 	open.Open = true
 	return &open
-}
-
-// Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
-func (e Event) Text() string {
-	return builtIn().section("events").Mapping(e)
 }

@@ -78,7 +78,6 @@ func ownForms() param.Forms {
 		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
 			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
 	}
-	forms["short"] = param.Param{Kind: param.Object, Object: param.Of(shortRun{}, forms)}
 	return forms
 }
 

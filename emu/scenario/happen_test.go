@@ -54,7 +54,7 @@ func TestLowerRateOfARunningLink(t *testing.T) {
 	const now = 5 * unit.Millisecond
 	long := load(t, fmt.Sprintf(trunk, "5us", ""))
 	slow, e, err := long.Happen("link: trunk, rate: 1Gb/s", now)
-	if err != nil || e.Rate != 1_000_000_000 {
+	if err != nil || e.Touch().Rate != 1_000_000_000 {
 		t.Fatalf("%v, %v", e, err)
 	}
 	if slower, _, err := slow.Happen("link: trunk, rate: 500Mb/s", now+unit.Millisecond); err != nil || len(slower.Events) != 2 {
@@ -156,7 +156,7 @@ func TestSettingsCountByTheirTime(t *testing.T) {
 	s := load(t, fmt.Sprintf(trunk, "1us", `events:
   - {at: 2ms, switch: S, watchdog: forward}
   - {at: 1ms, switch: S, watchdog: {detection: 700us, restoration: 900us, poll: 100us}}`))
-	if w := s.Events[0].Watchdog; w.Detection != 700*unit.Microsecond || w.Poll != 100*unit.Microsecond {
+	if w := s.Events[0].Act.(scenario.WatchdogChange).Watchdog; w.Detection != 700*unit.Microsecond || w.Poll != 100*unit.Microsecond {
 		t.Errorf("the later one has %v", w)
 	}
 }

@@ -172,7 +172,8 @@ func (r *resolver) control(s *Switch) port.FlowControl {
 func (r *resolver) checkAdapters() {
 	slowed := map[string]bool{}
 	for _, e := range r.s.Events {
-		slowed[e.Endpoint] = slowed[e.Endpoint] || e.Service > 0 && e.Service != Unlimited || e.Sink == SinkStopped
+		x := e.Touch()
+		slowed[e.Endpoint] = slowed[e.Endpoint] || x.Service > 0 && x.Service != Unlimited || x.Stops
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
 		if r.family(e.Name) != wire.Ethernet {
@@ -232,8 +233,17 @@ func (r *resolver) headroom(link, side int) port.Headroom {
 // during the run. A watermark that is computed keeps the room for a rate that becomes higher again.
 func (r *resolver) sharpen(in *input) {
 	l, h := &r.s.Links[in.link], in.headroom
-	changes := slices.DeleteFunc(slices.Clone(r.s.Events), func(e Event) bool { return e.Touches(l).Rate == 0 })
-	slices.SortStableFunc(changes, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	type change struct {
+		At   unit.Duration
+		Rate unit.Rate
+	}
+	var changes []change
+	for i := range r.s.Events {
+		if rate := r.s.Events[i].Touches(l).Rate; rate > 0 {
+			changes = append(changes, change{r.s.Events[i].At, rate})
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.At, b.At) })
 	least, _ := r.s.Rates(l)
 	h.Slowest = 0
 	// Changes that are further apart than this have no effect on the same PAUSE frame.

@@ -57,10 +57,15 @@ func (t tables) forms() param.Forms {
 		Object: choice(t.transports, "", "How the ends treat packets"),
 	}
 	forms["marking"] = object(choice(t.points, NoScheme, "Whom the switch marks or notifies, and when"))
-	faults := object(param.Of(standing{}, forms))
+	for _, a := range t.rows {
+		t.acts.add(a.Row().Key, nil, "", a, forms)
+	}
+	events, faults := object(t.events(Event{}, forms)), object(t.events(standing{}, forms))
 	at := faults.Object.Find("at")
 	at.Required, at.Computed = false, "0s"
+	forms["events"] = param.Param{Kind: param.List, Item: &events}
 	forms["faults"] = param.Param{Kind: param.List, Item: &faults}
+	forms["short"] = object(param.Of(shortRun{}, forms))
 	forms["defaults"] = object(param.Of(defaults{}, param.Forms{
 		"link": object(shared(Link{}, forms)), "switch": object(shared(Switch{}, forms)),
 		"endpoint": object(shared(Endpoint{}, forms)), "flow": object(shared(Flow{}, forms)),

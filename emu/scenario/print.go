@@ -96,6 +96,9 @@ func writeList[T any](p *printer, section string, all []T) {
 			}
 			p.line("  - {%sbetween: %s, %s}", name, param.Quote(joins), of.Fields(*item, ", ", "name"))
 			continue
+		case *Event:
+			p.line("  - %s", item.Text())
+			continue
 		case *Check:
 			p.line("  - %s", of.Fields(*item, "\n    "))
 			continue

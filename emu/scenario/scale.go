@@ -135,7 +135,7 @@ func mapped(path string, v reflect.Value, to func(path string, v reflect.Value) 
 			f := v.Type().Field(i)
 			key, keyed := f.Tag.Lookup("key")
 			switch {
-			case f.Anonymous || f.Name == "Params":
+			case f.Anonymous || f.Name == "Params" || f.Name == "Act":
 				out.Field(i).Set(mapped(path, v.Field(i), to))
 			case keyed && f.IsExported():
 				out.Field(i).Set(mapped(param.Path(path, key), v.Field(i), to))

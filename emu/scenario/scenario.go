@@ -49,7 +49,7 @@ type Scenario struct {
 	// InfiniBand: exceptions from lanes of links, for frames that leave a node.
 	LaneRules []LaneRule `key:"sl2vl" values:"a list of rules, such as {at: S, from: ring-1, over: ring-2, lanes: \"1,1\"}" also:"sl-to-vl"`
 	// Timed changes and faults of links, endpoints and switches.
-	Events []Event `key:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
+	Events []Event `key:"events" form:"events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
 	// Events, from 0s unless they have a time. link: "*" applies to all links. --set can address a
 	// named fault.
 	_ struct{} `key:"faults" form:"faults" named:"name" values:"a list of faults, such as {link: trunk, loss: 0.001}"`
@@ -515,100 +515,18 @@ type Route struct {
 // Event is one change of a link, an endpoint or a switch at a time.
 type Event struct {
 	At unit.Duration `key:"at" need:"given" doc:"Model time, within the run."`
-	// Link, by name or, without one, as "A - B"; for rate, state, loss, corruption, delay, flap,
-	// stuck, buffer.
-	Link string `key:"link" form:"link" omit:"usual"`
-	// Endpoint; for service, pause-storm, pauses, sink, control.
-	Endpoint string `key:"endpoint" form:"node" omit:"usual" also:"node|host"`
-	// Switch; for restart, high, watchdog, marking.
-	Switch string `key:"switch" form:"node" omit:"usual"`
-	// The switch loses all frames; its links are down for this long. Its process continues.
-	Restart unit.Duration `key:"restart" low:"above 0s" omit:"usual" also:"outage"`
-	// New rate in both directions, from the next frame on.
-	Rate unit.Rate `key:"rate" omit:"usual" also:"bandwidth|speed|capacity"`
-	// down: frames on the link or sent to it are lost. up: flow control starts afresh; on Ethernet,
-	// frames are lost if memory is full before the sender is stopped again.
-	State LinkState `key:"state" words:"down|up" omit:"usual"`
-	// New service rate of the endpoint.
-	Service unit.Rate `key:"service" none:"unlimited" at:"9223372036854775807" omit:"usual" also:"service-rate"`
-	// The endpoint keeps its peer paused, whatever room it has, or stops doing so.
-	PauseStorm Storm `key:"pause-storm" words:"on|off" omit:"usual" also:"storm"`
-	// pause-storm with pfc: priorities to pause; by default all.
-	Classes Priorities `key:"priorities" form:"priorities" omit:"usual"`
-	// pause-storm with pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC
-	// that enables no priority.
-	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
-	// pause-storm: the storm stops for this long at the end of each period.
-	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
-	// flap, gap: time from one start to the next.
-	Period unit.Duration `key:"period" low:"above 0s" omit:"usual" also:"interval"`
-	// ignored: the endpoint ignores PAUSE and PFC, as a faulty adapter does. Its peer drops frames
-	// that do not fit.
-	Pauses Obedience `key:"pauses" words:"ignored|obeyed" omit:"usual" also:"pfc"`
-	Sink   SinkState `key:"sink" words:"stopped|running" omit:"usual" doc:"The endpoint stops, or resumes, taking frames in."`
-	// Output-queued switch: new high watermark at all inputs; an input at or above it stops its
-	// peer at once. Refused without headroom.
-	High unit.Size `key:"high" low:"1B" omit:"usual" also:"high-watermark|xoff"`
-	// high: low watermark; default as in switches. An input at or below it releases its peer at
-	// once.
-	Low unit.Size `key:"low" low:"1B" omit:"usual" also:"low-watermark|xon"`
-	// Output-queued switch with pfc: new watchdog parameters; others keep their values or defaults.
-	// Current storms end, and polls restart.
-	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
-	// Input-buffered switch, scheme cca or none: new cca parameters, defaults for others.
-	Marking CCAMarking `key:"marking" omit:"usual" values:"a mapping with parameters of cca such as {threshold: 8, marking-rate: 3}"`
-	// Flows of the endpoint with this sl (default 0), algorithm cca or fixed: new cca parameters,
-	// defaults for others.
-	Control CCAControl `key:"control" omit:"usual" values:"a mapping with parameters of cca such as {ccti-increase: 2, ccti-timer: 100}"`
-	LinkFault
+	// Link, by name or, without one, as "A - B".
+	Link     string `key:"link" form:"link" omit:"usual"`
+	Endpoint string `key:"endpoint" form:"node" omit:"usual" also:"node|host" doc:"Endpoint."`
+	Switch   string `key:"switch" form:"node" omit:"usual" doc:"Switch."`
+
+	Act Act // what the event does: its parameters are further keys
 }
 
 // standing is an item of faults.
 type standing struct {
 	Name string `key:"name" form:"name" own:"true" doc:"Name of the fault, for --set."`
 	Event
-}
-
-// LinkFault is a fault of a link, from an instant on. It is drawn from the seed of the scenario.
-type LinkFault struct {
-	// End of the link that sends in the affected direction; by default both. Required with stuck.
-	// buffer affects the opposite switch's buffer.
-	From string `key:"from" form:"node" omit:"usual" also:"direction"`
-	// Duration of loss, corruption, delay, flap, buffer, pause-storm: on, pauses: ignored or sink:
-	// stopped; by default to the end of the run.
-	For unit.Duration `key:"for" low:"above 0s" omit:"usual" also:"duration"`
-	// Share of frames lost on the link.
-	Loss float64 `key:"loss" low:"above 0" high:"1" omit:"usual" also:"lose|drop" values:"a share such as 0.001"`
-	// Share of frames corrupted; the receiving port discards them as fcs-error.
-	Corruption float64 `key:"corruption" low:"above 0" high:"1" omit:"usual" also:"corrupt|ber" values:"a share such as 0.001"`
-	// Extra delay; frames stay in order.
-	Delay unit.Duration `key:"delay" low:"above 0s" omit:"usual" also:"latency"`
-	// delay: maximum random extra delay per frame.
-	Jitter unit.Duration `key:"jitter" low:"above 0s" omit:"usual"`
-	// loss, corruption, delay: only frames of this kind; ack includes NAKs.
-	Frames wire.Kind `key:"frames" omit:"usual"`
-	// loss, corruption, delay: only the n-th such frame; with every, from it on.
-	Nth int `key:"nth" low:"1" high:"2147483648" omit:"usual"`
-	// loss, corruption, delay: only every n-th such frame.
-	Every int `key:"every" low:"1" high:"2147483648" omit:"usual"`
-	// loss, corruption: hits occur in bad periods of this mean length in frames (Gilbert-Elliott).
-	// The share remains the overall mean.
-	Burst float64 `key:"burst" low:"1" high:"1000000000" omit:"usual" values:"a number of frames such as 20"`
-	// burst: share of frames hit within bad periods; by default all.
-	Within float64 `key:"within" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
-	// loss, corruption: the share rises linearly from zero over this time, as on a fading optical
-	// link.
-	Rise unit.Duration `key:"rise" low:"above 0s" omit:"usual" also:"fade"`
-	// The link is down for this long at the start of each period.
-	Flap unit.Duration `key:"flap" low:"above 0s" omit:"usual"`
-	// For this long, the end in from sends only flow control.
-	Stuck unit.Duration `key:"stuck" low:"above 0s" omit:"usual"`
-	// Share of its buffer that the receiving switch port keeps: of the link's credit, or of its
-	// memory, with watermarks that preserve headroom. 1 ends the fault. Granted credit remains
-	// valid; the buffer shrinks as frames leave.
-	Buffer float64 `key:"buffer" low:"above 0" high:"1" omit:"usual" values:"a share such as 0.5"`
-
-	Left [2]port.BufferConfig // with buffer: the part that is left at each end of the link; zero: all of it
 }
 
 // Measure is how results are taken.
@@ -676,7 +594,7 @@ func (b Basis) Statement(claim, source string) string {
 // Loses reports whether frames may be lost although all links have flow control: a link goes
 // down or has a fault, or a switch is restarted.
 func (s *Scenario) Loses() bool {
-	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.row().touch(&e).Loses }) || s.expires()
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Loses }) || s.expires()
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,14 +17,17 @@ import (
 )
 
 // Schemes are the tables that a scenario chooses from by name: algorithms of reaction points,
-// and congestion points.
+// congestion points, and what events do.
 type Schemes struct {
 	Algorithms []rp.Algorithm
 	Points     []cp.Point
+	Acts       []Act // without parameters
 }
 
 // BuiltIn returns the tables of the program.
-func BuiltIn() Schemes { return Schemes{Algorithms: rp.Algorithms(), Points: cp.Points()} }
+func BuiltIn() Schemes {
+	return Schemes{Algorithms: rp.Algorithms(), Points: cp.Points(), Acts: Acts()}
+}
 
 // WithSchemes has Load choose from other tables than BuiltIn.
 func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
@@ -91,6 +95,7 @@ type choice struct {
 	also   []string
 	doc    string
 	params *param.Struct
+	typ    reflect.Type // of the parameters
 }
 
 // A table has the choices of one place of a scenario.
@@ -108,8 +113,8 @@ func newTable(by string, usual ...string) *table {
 }
 
 // add adds a choice.
-func (t *table) add(name string, also []string, doc string, params any) {
-	c := choice{name, also, doc, param.Of(params)}
+func (t *table) add(name string, also []string, doc string, params any, forms ...param.Forms) {
+	c := choice{name, also, doc, param.Of(params, forms...), reflect.TypeOf(params)}
 	t.choices = append(t.choices, c)
 	for _, key := range c.params.Keys() {
 		if t.having[key] == nil {
@@ -145,6 +150,8 @@ func (t *table) own(n, root *yaml.Node) *param.Struct {
 // tables has the choices of a scenario, and the language that follows from them.
 type tables struct {
 	algorithms, points, transports *table
+	acts                           *table // by the keys of their rows
+	rows                           []Act  // of acts
 	language                       *param.Struct
 	chosen                         map[*param.Struct]*table // by the parameters of an object, the table that it chooses from
 }
@@ -171,7 +178,8 @@ func (t tables) section(key string) *param.Struct {
 
 func (s Schemes) tables() tables {
 	t := tables{algorithms: newTable("algorithm", "defaults", "flow", "control"),
-		points: newTable("scheme", "defaults", "switch", "marking"), transports: newTable("kind", "defaults", "flow", "transport")}
+		points: newTable("scheme", "defaults", "switch", "marking"), transports: newTable("kind", "defaults", "flow", "transport"),
+		acts: newTable(""), rows: s.Acts}
 	for _, l := range s.Algorithms {
 		t.algorithms.add(l.Name, l.Also, l.Doc, l.Params)
 	}
@@ -227,7 +235,9 @@ func (t *table) parameter(key string) param.Param {
 		}
 	}
 	for i, doc := range docs {
-		docs[i] = strings.Join(names[doc], ", ") + ": " + doc
+		if of := strings.Join(names[doc], ", "); of != key {
+			docs[i] = of + ": " + doc
+		}
 	}
 	f.Doc = strings.Join(docs, " ")
 	if len(defaults) > 1 {
@@ -240,7 +250,15 @@ func (t *table) parameter(key string) param.Param {
 // checkChoices reports them.
 func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
 	return of.Build(func(p *param.Param) any {
-		if n := v.Node(p.Key); n != nil {
+		n := v.Node(p.Key)
+		switch {
+		case p.Kind == param.Object:
+			if sub := v.Sub(p.Key); sub.Present() {
+				return params(sub, p.Object, nil)
+			}
+		case n != nil && p.Kind == param.List:
+			return prioritiesOf(v, p.Key, 0)
+		case n != nil:
 			if value, err := p.Read(n.Text); err == nil {
 				return value
 			}
@@ -300,9 +318,14 @@ func (r *resolver) checkParams(v yaml.View, t *table) {
 	if of == nil || by != nil && by.Value == nil { // there is no choice, or it was wrong
 		return
 	}
+	r.checkValues(v, of)
+}
+
+// checkValues reports values that parameters cannot have.
+func (r *resolver) checkValues(v yaml.View, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
-		if n := v.Node(p.Key); n != nil {
+		if n := v.Node(p.Key); n != nil && p.Kind.Single() {
 			if _, err := p.Read(n.Text); err != nil {
 				r.Add(n.Spot, "%v", err)
 			}

@@ -20,7 +20,7 @@ type shortRun struct {
 	Dilation int64         `key:"dilation" computed:"wall.dilation" low:"1" high:"2147483648" also:"slowdown"`
 	Window   unit.Duration `key:"window" computed:"measure.window" low:"above 0s" doc:"measure.window of the short run."`
 	// All events of the short run.
-	Events []Event `key:"events" computed:"the scenario's events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
+	Events []Event `key:"events" form:"events" computed:"the scenario's events" values:"a list of events, such as {at: 2s, link: trunk, rate: 0.5Gb/s}"`
 	// Intervals of the checks in the short run; their ranges stay.
 	Expect []shortCheck `key:"expect" named:"id" values:"a list of checks, such as {id: C1, during: [42ms, 60ms]}"`
 }

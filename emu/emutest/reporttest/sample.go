@@ -168,8 +168,8 @@ func Eventful(t *testing.T, end unit.Time) (*report.Result, *metrics.Collector) 
 	t.Helper()
 	f, s := Fabric()
 	s.Events = []scenario.Event{
-		{At: 20 * unit.Millisecond, Link: "trunk", State: "down"}, {At: 30 * unit.Millisecond, Link: "trunk", State: "up"},
-		{At: 70 * unit.Millisecond, Switch: "B", Restart: 10 * unit.Millisecond}, {At: 95 * unit.Millisecond, Link: "root", Rate: 4e9},
+		{At: 20 * unit.Millisecond, Link: "trunk", Act: scenario.StateChange{State: "down"}}, {At: 30 * unit.Millisecond, Link: "trunk", Act: scenario.StateChange{State: "up"}},
+		{At: 70 * unit.Millisecond, Switch: "B", Act: scenario.Restart{Restart: 10 * unit.Millisecond}}, {At: 95 * unit.Millisecond, Link: "root", Act: scenario.RateChange{Rate: 4e9}},
 	}
 	c, err := metrics.New(f, s)
 	if err != nil {

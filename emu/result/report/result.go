@@ -551,17 +551,17 @@ func idleFaults(v *metrics.View) []string {
 	f, warnings := v.Fabric(), []string{}
 	all := v.Losses()
 	for _, e := range v.Scenario().Events {
-		reason, word := trace.LostOnLink, "lost"
-		if e.Corruption > 0 {
-			reason, word = trace.BadFCS, "corrupted"
+		x, word := e.Touch(), "lost"
+		if x.Drops == trace.BadFCS {
+			word = "corrupted"
 		}
 		on := func(w *fabric.Wire) bool { return e.Link == "*" || e.Link == w.Link.Name }
 		hit := slices.ContainsFunc(all, func(l metrics.Loss) bool {
 			m := &f.Nodes[l.Node]
-			return l.Reason == reason && on(&f.Wires[m.Ports[l.Port].Wire]) && e.From != m.Name
+			return l.Reason == x.Drops && on(&f.Wires[m.Ports[l.Port].Wire]) && x.From != m.Name
 		})
 		retried := slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return on(&w) && w.Link.Retry.On() }) // no drops
-		if e.Link == "" || e.Loss+e.Corruption == 0 || hit || retried || unit.Time(e.At) >= v.End() {
+		if e.Link == "" || x.Drops == trace.NoReason || hit || retried || unit.Time(e.At) >= v.End() {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("the fault %s has %s no frame: none was there to hit, or its share is too small for this run",

@@ -7,6 +7,8 @@ import (
 	"fabemu/emu/run/deadlock"
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
+	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -49,11 +51,11 @@ func (m *making) Peer(of port.End) port.End {
 	return m.fabric.Peer(m.fabric.Nodes[of.Node].Ports[of.Port])
 }
 
-func (m *making) Points(e *scenario.Event, node int) any {
-	return m.points("cca", e.Marking.CCAParams, &m.fabric.Nodes[node], markingStreams+uint64(m.event))
+func (m *making) Points(params cp.CCAParams, node int) any {
+	return m.points("cca", params, &m.fabric.Nodes[node], markingStreams+uint64(m.event))
 }
 
-func (m *making) Reactions(e *scenario.Event, node int) any { return m.reactions(node, e) }
+func (m *making) Reactions(params rp.CCAParams, node int) any { return m.reactions(node, params) }
 
 func (m *making) Stream(side int) uint64 { return faultStreams + uint64(2*m.event+side) }
 

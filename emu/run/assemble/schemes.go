@@ -202,18 +202,16 @@ func (b *builder) points(scheme string, params any, m *fabric.Node, stream uint6
 	return p.Maker(params, site)
 }
 
-// reactions returns the reaction points that an event gives to flows of an endpoint, by queue
-// pair.
-func (b *builder) reactions(endpoint int, e *scenario.Event) map[uint32]rp.Reaction {
+// reactions returns the reaction points that an event gives to flows of an endpoint with the
+// service level of its parameters, by queue pair.
+func (b *builder) reactions(endpoint int, params rp.CCAParams) map[uint32]rp.Reaction {
 	all := map[uint32]rp.Reaction{}
 	shared := map[int]*rp.CCA{} // of flows that share a limiter, by key
 	for k := range b.fabric.Flows {
 		f := &b.fabric.Flows[k]
-		if f.Src != endpoint || !e.Controls(f.Flow) {
+		if f.Src != endpoint || int(f.SL) != params.SL {
 			continue
 		}
-		params := e.Control.CCAParams
-		params.SL = int(f.SL)
 		line := b.port(b.fabric.Nodes[endpoint].Ports[0]).Rate
 		traits := rp.TraitsOf(params)
 		c := shared[traits.Key]

@@ -158,10 +158,11 @@ func (x *expectation) warn(p *problems, key, format string, args ...any) {
 func marksLater(s *scenario.Site, f *scenario.Flow, q queue, b bound) bool {
 	frame := s.Frame(f, s.FamilyOf(f.From))
 	return slices.ContainsFunc(s.Events, func(e scenario.Event) bool {
-		if e.Marking == (scenario.CCAMarking{}) || e.Switch != s.Switches[q.node].Name {
+		marks := e.Touch().Marks
+		if marks == nil || e.Switch != s.Switches[q.node].Name {
 			return false
 		}
-		_, least := cp.LeastOf(e.Marking.CCAParams, &frame, b.least)
+		_, least := cp.LeastOf(marks, &frame, b.least)
 		return b.total > least
 	})
 }
@@ -309,7 +310,7 @@ func holds(s *scenario.Site, w *scenario.Switch, link int, priority uint8, overr
 	high := w.High // the highest of the run
 	for i := range s.Events {
 		if e := &s.Events[i]; e.Switch == w.Name {
-			high = max(high, e.High)
+			high = max(high, e.Touch().High)
 		}
 	}
 	switch kept := keeps(s, w, priority); {
@@ -328,5 +329,5 @@ func holds(s *scenario.Site, w *scenario.Switch, link int, priority uint8, overr
 // overruns reports whether events may have more than the headroom arrive behind a PAUSE, which is
 // lost, late or ignored.
 func overruns(s *scenario.Site) bool {
-	return s.Loses() || slices.ContainsFunc(s.Events, func(e scenario.Event) bool { return e.Delay > 0 })
+	return s.Loses() || slices.ContainsFunc(s.Events, func(e scenario.Event) bool { return e.Touch().Late > 0 })
 }

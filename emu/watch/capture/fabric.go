@@ -94,13 +94,12 @@ func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now f
 func faultsOf(f *fabric.Fabric, s *scenario.Scenario, from unit.Time) (all []Fault) {
 	for _, x := range s.Changes() {
 		e := &s.Events[x.Event]
-		if x.At < from || e.Link == "" || e.State != "" || e.Rate > 0 {
+		if x.At < from {
 			continue
 		}
 		for w := range f.Wires {
-			for k, end := range f.Wires[w].Ends {
-				here := e.Stuck == 0 || f.Nodes[end.Node].Name == e.From
-				if f.Wires[w].Name == e.Link && here && (e.Buffer == 0 || e.Left[k].Room > 0) {
+			for k, here := range e.Seen(f.Wires[w].Link) {
+				if here {
 					all = append(all, Fault{x.At, 2*w + k, x.What})
 				}
 			}

@@ -161,7 +161,7 @@ func TestLabelsOfRates(t *testing.T) {
 	s := *c.fabric.Scenario
 	const ms, gig = unit.Millisecond, 1_000_000_000 * unit.BitPerSecond
 	s.Events = []scenario.Event{
-		{At: 3 * ms, Link: "trunk", Rate: 10 * gig}, {At: 1 * ms, Link: "trunk", Rate: 5 * gig}, {At: 2 * ms, Link: "B - BV", Rate: 2 * gig},
+		{At: 3 * ms, Link: "trunk", Act: scenario.RateChange{Rate: 10 * gig}}, {At: 1 * ms, Link: "trunk", Act: scenario.RateChange{Rate: 5 * gig}}, {At: 2 * ms, Link: "B - BV", Act: scenario.RateChange{Rate: 2 * gig}},
 	}
 	moments := script(t, c, 4)
 	for n, m := range moments {

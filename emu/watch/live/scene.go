@@ -257,18 +257,22 @@ func (c *Scene) line(h fabric.Hop) int {
 // labels returns the labels of links whose rate has changed, as they are at an instant. A pile of
 // links keeps its label.
 func (c *Scene) labels(s *scenario.Scenario, now unit.Time) map[int]string {
-	rates := map[string]*scenario.Event{} // the latest by link
+	type change struct {
+		at   unit.Duration
+		rate unit.Rate
+	}
+	rates := map[string]change{} // the latest by link
 	for i := range s.Events {
 		e := &s.Events[i]
-		if last := rates[e.Link]; e.Rate > 0 && unit.Time(e.At) <= now && (last == nil || last.At <= e.At) {
-			rates[e.Link] = e
+		if rate := e.Touch().Rate; rate > 0 && unit.Time(e.At) <= now && rates[e.Link].at <= e.At {
+			rates[e.Link] = change{e.At, rate}
 		}
 	}
 	all := map[int]string{}
 	for i := range c.Lanes {
 		if links := c.Lanes[i].Links; len(rates) > 0 && len(links) == 1 {
-			if l := *c.fabric.Wires[links[0]].Link; rates[l.Name] != nil {
-				l.Rate = rates[l.Name].Rate
+			if l := *c.fabric.Wires[links[0]].Link; rates[l.Name].rate > 0 {
+				l.Rate = rates[l.Name].rate
 				all[i] = c.Label(&l)
 			}
 		}

@@ -50,7 +50,7 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 	}
 	was, now := h.Scenario(), h.progress.Now()
 	with, e, err := was.Happen(text, unit.Duration(now))
-	comes := func(e scenario.Event) bool { return e.Rate > 0 && unit.Time(e.At) > now }
+	comes := func(e scenario.Event) bool { return e.Touch().Rate > 0 && unit.Time(e.At) > now }
 	if err == nil && slices.ContainsFunc(was.Events, comes) { // which may come first
 		_, _, err = was.Happen(text, was.Model.Duration-1)
 	}

@@ -94,7 +94,7 @@ func TestFaultsAreCounted(t *testing.T) {
 	if text := textOf(t, s, Own); strings.Contains(text, name) {
 		t.Error("a run without faults has " + name)
 	}
-	s.Events = append(s.Events, scenario.Event{Link: s.Links[0].Name, LinkFault: scenario.LinkFault{Corruption: 1, Every: 100}})
+	s.Events = append(s.Events, scenario.Event{Link: s.Links[0].Name, Act: scenario.Corruption{Corruption: 1, Selection: scenario.Selection{Every: 100}}})
 	text := ""
 	c := shown(t, s, observe.Func(func(x *observe.Snapshot) {
 		var b bytes.Buffer

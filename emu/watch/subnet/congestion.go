@@ -173,7 +173,7 @@ func (s *Subnet) Congested() (events []scenario.Event) {
 		if c := &s.nodes[i].cc; c.changed && s.nodes[i].isSwitch {
 			if now := c.asMarking(); now != c.marking {
 				c.marking = now
-				events = append(events, scenario.Event{Switch: s.nodes[i].Name, Marking: now})
+				events = append(events, scenario.Event{Switch: s.nodes[i].Name, Act: scenario.MarkingChange{Marking: now}})
 			}
 		}
 	}
@@ -182,7 +182,7 @@ func (s *Subnet) Congested() (events []scenario.Event) {
 		if c := &s.nodes[s.fabric.Flows[k].Src].cc; c.changed {
 			if now := c.asControl(f.SL); now != c.controls[f.SL] {
 				c.controls[f.SL] = now
-				events = append(events, scenario.Event{Endpoint: f.From, Control: now})
+				events = append(events, scenario.Event{Endpoint: f.From, Act: scenario.ControlChange{Control: now}})
 			}
 		}
 	}

@@ -126,7 +126,7 @@ func (s *Subnet) Scenario() *scenario.Scenario {
 	s.setLevels(now.Flows)
 	for w := range s.fabric.Wires {
 		if s.cut[w] = s.Cut(w); s.cut[w] {
-			now.Events = append(slices.Clone(now.Events), scenario.Event{Link: s.fabric.Wires[w].Link.Name, State: scenario.Down})
+			now.Events = append(slices.Clone(now.Events), scenario.Event{Link: s.fabric.Wires[w].Link.Name, Act: scenario.StateChange{State: scenario.Down}})
 		}
 	}
 	s.flows = now.Flows

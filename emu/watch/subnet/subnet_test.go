@@ -750,7 +750,7 @@ faults:
 	}
 	downs := map[string]int64{}
 	for _, e := range sc.Events {
-		if e.State == scenario.Down {
+		if e.Act == (scenario.StateChange{State: scenario.Down}) {
 			downs[e.Link]++
 		}
 	}

@@ -54,8 +54,8 @@ func TestModelLinkDownIsRecoveredFrom(t *testing.T) {
 	}
 	s := runtest.Restarting(t, "160ms", "159ms")
 	s.Events = []scenario.Event{
-		{At: 80 * unit.Millisecond, Link: "trunk", State: "down"},
-		{At: 81 * unit.Millisecond, Link: "trunk", State: "up"},
+		{At: 80 * unit.Millisecond, Link: "trunk", Act: scenario.StateChange{State: "down"}},
+		{At: 81 * unit.Millisecond, Link: "trunk", Act: scenario.StateChange{State: "up"}},
 	}
 	r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
 	if err != nil {

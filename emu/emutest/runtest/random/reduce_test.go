@@ -89,7 +89,7 @@ func TestModelReduce(t *testing.T) {
 			ends = ends || s.Flows[i].To == "E2"
 		}
 		for i := range s.Events {
-			down = down || s.Events[i].State == scenario.Down
+			down = down || s.Events[i].Act == (scenario.StateChange{State: scenario.Down})
 		}
 		return ends && down && len(s.Flows) > 1
 	}

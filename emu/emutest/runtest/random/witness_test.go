@@ -90,8 +90,10 @@ func (f *passing) release(here fabric.End) {
 func newWitness(f *fabric.Fabric) *witness {
 	w := &witness{fabric: f, frames: map[sent][]*passing{}, own: map[int]map[sent]int{}, streams: map[uint32]bool{}, next: map[uint32]uint32{}, come: map[sent]bool{}}
 	for _, e := range f.Scenario.Events {
-		w.late = w.late || e.Delay > 0
-		w.faults = w.faults || e.Delay > 0 || e.Loss+e.Corruption > 0 || e.Pauses != ""
+		x := e.Touch()
+		_, pauses := e.Act.(scenario.PauseChange)
+		w.late = w.late || x.Late > 0
+		w.faults = w.faults || x.Late > 0 || x.Drops != trace.NoReason || pauses
 	}
 	for i := range f.Scenario.Workloads {
 		w.retransmits = w.retransmits || f.Scenario.Workloads[i].Transport.Params != nil
