@@ -456,7 +456,7 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 // the first one by the port's answer, the others by the link, which it will have first.
 func (e *Endpoint) kept(now unit.Time, q *ready, a port.Answer) unit.Time {
 	if a.Block == port.LinkBusy && e.ingress != nil && e.ingress.pausing != nil {
-		if until := e.ingress.pausing.Until(q.first.Lane); until > now {
+		if until := e.ingress.pausing.Until(now, q.first.Lane); until > now {
 			a = port.Answer{Block: port.Paused, Until: until} // it would not have the idle link either
 		}
 	}

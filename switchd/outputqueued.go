@@ -338,7 +338,7 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 			w := port.Wait{In: sl.input, Out: sl.output, From: class, Class: class, Room: !s.memory.stopped(int(sl.input), lane)}
 			switch {
 			case len(s.pausing) > 0:
-				if to := s.pausing[sl.output]; waits && to.Until(lane) > now {
+				if to := s.pausing[sl.output]; waits && to.Until(now, lane) > now {
 					w.Block, w.Since = port.Paused, to.Since(lane)
 				}
 			case len(s.channels) > 0:

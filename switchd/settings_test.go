@@ -33,7 +33,7 @@ func TestWatermarksChange(t *testing.T) {
 	p.offer(0, ether(1, 2, 0), 3000)
 	p.offer(1, ether(2, 2, 0), 3000)
 	p.run(300 * t1500)
-	for p.stations[0].port.Pausing().Until(0) > p.now {
+	for p.stations[0].port.Pausing().Until(p.now, 0) > p.now {
 		p.run(p.now + t1500/4)
 	}
 	lower, told := p.now, len(p.stations[0].told)
@@ -47,7 +47,7 @@ func TestWatermarksChange(t *testing.T) {
 	if before, after := p.fullest(0, 0, lower), p.fullest(0, lower+50*t1500, raised); before < 20000 || after < 8000 || after > 8000+4*mtu {
 		t.Errorf("at most %d bytes, and %d with a high watermark of 8000", before, after)
 	}
-	for p.stations[0].port.Pausing().Until(0) <= p.now {
+	for p.stations[0].port.Pausing().Until(p.now, 0) <= p.now {
 		p.run(p.now + t1500/4)
 	}
 	told = len(p.stations[0].told)

@@ -111,7 +111,7 @@ func (s *OutputQueued) poll(now unit.Time) {
 // watch makes the watchdog check a queue.
 func (s *OutputQueued) watch(now unit.Time, p int, class uint8) {
 	d, w := s.dog, &s.dog.queues[p][class]
-	since, until := s.pausing[p].Stopped(class)
+	since, until := s.pausing[p].Stopped(now, class)
 	stopped := until > d.last
 	switch {
 	case w.storm && stopped:
@@ -141,7 +141,7 @@ func (s *OutputQueued) setStorm(now unit.Time, p int, class uint8, storm bool) {
 	s.rec.Emit(trace.Event{At: now, Kind: trace.Watchdog, Port: uint16(p), Lane: class, A: figure, B: int64(d.Action)})
 	switch {
 	case d.Action == StormForward:
-		s.pausing[p].Ignore(class, storm)
+		s.pausing[p].Ignore(now, class, storm)
 		s.wake(now, p)
 	case d.Action == StormDrop && storm:
 		d.drops[p] |= 1 << class

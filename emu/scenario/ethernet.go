@@ -99,7 +99,8 @@ func (r *resolver) checkLimits() {
 	}
 }
 
-// checkQuanta refuses a PAUSE that would expire before it could be repeated.
+// checkQuanta refuses a PAUSE that would expire before it could be repeated, and a response in
+// quanta that takes too long at the rate of the link.
 func (r *resolver) checkQuanta() {
 	least := port.LeastQuanta(r.s.Model.Framing)
 	for l, of := range each(r.s.Links, r.links) {
@@ -108,6 +109,11 @@ func (r *resolver) checkQuanta() {
 			r.Add(n.Spot,
 				"a PAUSE of %d quanta expires before it can be repeated behind the longest frame, or leaves no time for one: give at least %d",
 				l.Quanta, least)
+		}
+		slowest, _ := r.s.Rates(l)
+		if n := of.view.Node("response"); n != nil && l.Response.At(slowest) > port.MaxResponse {
+			r.Add(n.Spot, "a response of %v takes %v at %v: it must be at most %v",
+				l.Response, l.Response.At(slowest), slowest, port.MaxResponse)
 		}
 	}
 }

@@ -216,7 +216,7 @@ func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input)
 func (r *resolver) headroom(link, side int) port.Headroom {
 	l := &r.s.Links[link]
 	h := port.Headroom{
-		There: l.Propagation, Back: l.Propagation,
+		There: l.Propagation, Back: l.Propagation, Response: l.Response,
 		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
@@ -247,7 +247,7 @@ func (r *resolver) sharpen(in *input) {
 	least, _ := r.s.Rates(l)
 	h.Slowest = 0
 	// Changes that are further apart than this have no effect on the same PAUSE frame.
-	apart := h.There + h.Back + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
+	apart := h.There + h.Back + h.Response.At(least) + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
 	need, before := h.Bytes(), l.Rate
 	for i, first := range changes {
 		if first.Rate > before {
@@ -357,6 +357,9 @@ func (i *input) arithmetic() string {
 	slowest, highest, at, more := h.Rate, "", "", ""
 	if h.Slowest > 0 {
 		slowest, highest, at = h.Slowest, ", the highest rate of the link,", fmt.Sprintf(" at %v", h.Slowest)
+	}
+	if h.Response != (port.Response{}) {
+		more += fmt.Sprintf(", %v for the sender to obey", h.Response.At(slowest))
 	}
 	if h.Falls > 0 {
 		more += fmt.Sprintf(", %v of a frame that started before the rate became lower", h.Falls)

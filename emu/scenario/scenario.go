@@ -327,6 +327,11 @@ type Link struct {
 	// cancelled at the low watermark. At least the time of the longest frame, 142 (framing: wire
 	// 143).
 	Quanta uint16 `key:"quanta" def:"65535" low:"1" high:"65535" with:"flow-control=pause|pfc" also:"pause-time"`
+	// pause, pfc: how long a port takes to obey a stop, or its end: a duration, or quanta of 512
+	// bit times. The frame on the link completes. The headroom counts it. The standard allows 67
+	// quanta at 10 Gb/s, 80 at 25, 118 at 40, 394 at 100, 453 at 200 and 905 at 400 (IEEE 802.3,
+	// 31B.3.7).
+	Response port.Response `key:"response" def:"0s" with:"flow-control=pause|pfc" omit:"usual" also:"response-time|peer-response|reaction"`
 	// cbfc: credits and messages.
 	CBFC CBFC `key:"cbfc" short:"limit" omit:"usual" with:"flow-control=cbfc"`
 	// Maximum interval between flow control packets, so that a lost one heals.

@@ -28,8 +28,7 @@
 //
 // # Limitations
 //
-// A fault that takes a part of a receive buffer takes it from VL0. A PAUSE is obeyed
-// as soon as it has arrived; the standard allows 60 quanta at 10 Gb/s for that. A link
+// A fault that takes a part of a receive buffer takes it from VL0. A link
 // that goes down loses all frames in flight, but a frame whose header a cut-through
 // switch has acted on counts as whole, because no frame can end early.
 package port

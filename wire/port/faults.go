@@ -66,6 +66,7 @@ func (p *Port) ignore(ignore, peer bool) {
 		s.ignores = ignore
 		if c := p.Pausing(); c != nil {
 			c.until = [Priorities]unit.Time{}
+			c.forget()
 		}
 	default:
 		s.ignored = ignore

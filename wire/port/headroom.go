@@ -18,6 +18,7 @@ import (
 //	                    that has let the sender resume
 //	+ Pause             the PAUSE frame itself
 //	+ Back              its propagation
+//	+ Response          the sender takes so long to obey it
 //	+ Replay            with retry: three times the replay buffer: frames that a PAUSE waits behind, both
 //	                    methods of detecting a lost frame, and frames that are retransmitted after the stop
 //
@@ -25,7 +26,9 @@ import (
 // the link changes, the worst case is that a slow frame of the receiver was on the link
 // when the sender became fast. This is the arithmetic of IEEE 802.1Qbb, annex O (its
 // delay value: cable in both directions, two largest frames, the PFC frame, the
-// interface), with the delays of this model.
+// interface and the response), with the delays of this model. It is two bytes less than a frame
+// more than that value, because a memory counts whole frames: the one that reaches the watermark
+// may exceed it by all but one byte.
 type Headroom struct {
 	Rate        unit.Rate     // of the link in both directions; the highest that it has
 	Slowest     unit.Rate     // the lowest that it has before it has a higher one again; 0: Rate
@@ -34,6 +37,7 @@ type Headroom struct {
 	Frame       unit.Size     // the largest frame that the sender sends, on the link
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the link; 0: only PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the link
+	Response    Response      // how long the sender takes to obey the PAUSE
 	Replay      unit.Duration // a link with retry: the time of frames that may be retransmitted, ahead of a PAUSE and after it
 }
 
@@ -43,20 +47,20 @@ func (h Headroom) window() unit.Duration {
 	if h.Slowest > 0 {
 		r = h.Slowest
 	}
-	w := h.There + h.Back + h.Replay + r.Serialise(h.Pause)
+	w := unit.Time(h.There).Add(h.Back).Add(h.Response.At(r)).Add(h.Replay).Add(r.Serialise(h.Pause))
 	if ahead := max(h.Reverse, h.Pause); ahead > 0 {
-		w += r.Serialise(ahead) - unit.Picosecond // it had begun before
+		w = w.Add(r.Serialise(ahead) - unit.Picosecond) // it had begun before
 	}
-	return w
+	return unit.Duration(w)
 }
 
 // Falling returns how many more bytes arrive if a link with this rate falls to a lower one and does
 // not rise again. A frame of the receiver that has just begun, and the PAUSE frame behind it, take
 // the time of as many bytes of the sender as at the higher rate. But the sender completes a frame
 // that it had begun at the higher rate. It makes up for that during the propagation of the PAUSE
-// frame if that takes longer than the frame.
+// frame, and a response in time, if they take longer than the frame.
 func (h Headroom) Falling(lower unit.Rate) unit.Size {
-	longer := h.Rate.Serialise(h.Frame) - h.Back
+	longer := h.Rate.Serialise(h.Frame) - h.Back - h.Response.Time
 	if longer <= 0 || lower >= h.Rate {
 		return 0
 	}

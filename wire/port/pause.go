@@ -64,15 +64,16 @@ type Pausing struct {
 	unwarned uint8 // the classes that should have been stopped when the link came up
 	quanta   uint16
 	invalid  wire.Kind             // receiver: a storm of frames that the peer has to ignore; 0: there is none
+	late     *responding           // sender: what it obeys only after its response; nil: it obeys at once
 	expires  unit.Time             // when the peer resumes if it receives nothing more
 	changed  unit.Time             // sender: when the rate of the link last changed
 	until    [Priorities]unit.Time // sender: when each class may resume; PAUSE has only the first
 	since    [Priorities]unit.Time // sender: when the stop that lasts until then began
 
 	before  unit.Rate // of the link, until changed
-	warned  unit.Time // when the peer has received the stop of unwarned again, after it had forgotten it
-	pause   unit.Size // length of a PAUSE or PFC frame on the link
-	longest unit.Size // of any frame
+	warned  unit.Time // when the peer obeys the stop of unwarned again, after it had forgotten it
+	pause   uint32    // length of a PAUSE or PFC frame on the link, in bytes
+	longest uint32    // of any frame
 
 	meant *[Priorities]unit.Time // sender: until when the stops that it ignores would last, by class; nil: it has ignored none
 }
@@ -93,12 +94,15 @@ func LeastQuanta(g wire.Framing) uint16 {
 
 func newPausing(p *Port, c *Config) *Pausing {
 	frame := wire.Frame{Kind: wire.Pause}
-	s := &Pausing{port: p, kind: c.FlowControl, quanta: c.Quanta, pause: c.Framing.Length(&frame), longest: longestOf(c.Framing)}
+	s := &Pausing{port: p, kind: c.FlowControl, quanta: c.Quanta, pause: uint32(c.Framing.Length(&frame)), longest: uint32(longestOf(c.Framing))}
 	if s.quanta == 0 {
 		s.quanta = MaxQuanta
 	}
 	if s.kind == PriorityPauseFrames {
 		s.mask = Priorities - 1
+	}
+	if c.Response != (Response{}) {
+		s.late = &responding{Response: c.Response}
 	}
 	s.settle()
 	return s
@@ -108,6 +112,7 @@ func (s *Pausing) pausing() *Pausing { return s }
 
 func (s *Pausing) restart(unit.Time) {
 	s.until, s.last, s.again = [Priorities]unit.Time{}, 0, false
+	s.forget()
 	if s.meant != nil {
 		clear(s.meant[:])
 	}
@@ -212,17 +217,24 @@ func (s *Pausing) Resume(class uint8) {
 	}
 }
 
-// Until returns until when the peer has stopped a class, according to what it has sent. The result
-// is 0 or in the past if the class is not stopped.
-func (s *Pausing) Until(class uint8) unit.Time { return s.until[s.class(class)] }
+// Until returns until when a class is stopped, as far as the peer has said. The result is 0 or in
+// the past if the class is not stopped.
+func (s *Pausing) Until(now unit.Time, class uint8) unit.Time {
+	i := s.class(class)
+	if s.late == nil {
+		return s.until[i]
+	}
+	return s.stop(now, i)
+}
 
-// Since returns since when the peer has stopped a class. The result is meaningful only before
-// Until.
+// Since returns since when the peer has stopped a class. The result is meaningful only after
+// Until, and before the instant that it returns.
 func (s *Pausing) Since(class uint8) unit.Time { return s.since[s.class(class)] }
 
 // Stopped returns since when and until when the peer has stopped a class, according to what it has
 // sent, whether or not the port obeys. If until is in the past, the last stop ended then.
-func (s *Pausing) Stopped(class uint8) (since, until unit.Time) {
+func (s *Pausing) Stopped(now unit.Time, class uint8) (since, until unit.Time) {
+	s.catchUp(now)
 	i := s.class(class)
 	if s.ignored>>i&1 == 1 {
 		return s.since[i], s.meant[i]
@@ -231,7 +243,8 @@ func (s *Pausing) Stopped(class uint8) (since, until unit.Time) {
 }
 
 // Ignore makes the port ignore the stops of a class, or obey them again.
-func (s *Pausing) Ignore(class uint8, ignore bool) {
+func (s *Pausing) Ignore(now unit.Time, class uint8, ignore bool) {
+	s.catchUp(now)
 	i := s.class(class)
 	if s.meant == nil {
 		s.meant = new([Priorities]unit.Time)
@@ -247,7 +260,7 @@ func (s *Pausing) Ignore(class uint8, ignore bool) {
 
 func (s *Pausing) maySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	p := s.port
-	switch until := s.until[s.class(f.Lane)]; {
+	switch until := s.Until(now, f.Lane); {
 	case p.shut > now:
 		return Answer{Down, p.shut}
 	case until > now:
@@ -283,21 +296,10 @@ func (s *Pausing) receive(now unit.Time, a *Arrival) (pass bool) {
 		p.Lost(now, f, trace.Ignored)
 		return false
 	case s.kind == PauseFrames && f.Kind == wire.Pause:
-		s.paused(now, 0, s.stopTime(a))
+		s.received(now, order{head: a.Head, classes: 1, stopped: 1, quanta: f.Pause().Quanta})
 	case s.kind == PriorityPauseFrames && f.Kind == wire.PriorityPause:
-		for class := range s.until {
-			switch bit := uint8(1) << class; {
-			case f.Pause().Classes&bit == 0:
-			case s.ignored&bit != 0:
-				if s.meant[class] = now; f.Pause().Stopped&bit != 0 {
-					s.meant[class] = now.Add(s.stopTime(a))
-				}
-			case f.Pause().Stopped&bit == 0:
-				s.paused(now, class, 0)
-			default:
-				s.paused(now, class, s.stopTime(a))
-			}
-		}
+		part := f.Pause()
+		s.received(now, order{head: a.Head, classes: part.Classes, stopped: part.Stopped, quanta: part.Quanta})
 	default:
 		p.Lost(now, f, trace.BadFlowControl)
 		return false
@@ -306,8 +308,7 @@ func (s *Pausing) receive(now unit.Time, a *Arrival) (pass bool) {
 	return false
 }
 
-// paused records the peer's PAUSE for a class: it stops for d from now on, and replaces any PAUSE
-// before it.
+// paused has a class stop for d from now on, in place of any stop before it.
 func (s *Pausing) paused(now unit.Time, class int, d unit.Duration) {
 	if s.until[class] <= now {
 		s.since[class] = now
@@ -318,9 +319,9 @@ func (s *Pausing) paused(now unit.Time, class int, d unit.Duration) {
 // stopTime returns for how long a PAUSE frame stops the port. One that the peer sent before the
 // rate changed lasts for its quanta at the old rate or at the new one, whichever is longer, because
 // the peer needs time to repeat it.
-func (s *Pausing) stopTime(a *Arrival) unit.Duration {
-	n := unit.Size(a.Frame.Pause().Quanta) * (wire.Quantum / 8)
-	if a.Head < s.changed {
+func (s *Pausing) stopTime(o *order) unit.Duration {
+	n := unit.Size(o.quanta) * (wire.Quantum / 8)
+	if o.head < s.changed {
 		return max(s.before.Serialise(n), s.port.transmitter.Serialise(n))
 	}
 	return s.port.transmitter.Serialise(n)
@@ -330,6 +331,7 @@ func (s *Pausing) stopTime(a *Arrival) unit.Duration {
 // PAUSE that is repeated may arrive later than it would have at the old rate. So a stop lasts for
 // the quanta that are left of it or for as long as it would have lasted, whichever is longer.
 func (s *Pausing) rateChanged(now unit.Time, before, r unit.Rate) {
+	s.catchUp(now)
 	s.again = true
 	s.before, s.changed = before, now
 	for class, until := range s.until {
@@ -352,7 +354,7 @@ func (s *Pausing) repeats() unit.Time {
 	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
-	ahead := p.transmitter.Serialise(s.longest) + p.transmitter.Serialise(s.pause) + p.Propagation()
+	ahead := p.transmitter.Serialise(unit.Size(s.longest)) + p.transmitter.Serialise(unit.Size(s.pause)) + p.Propagation()
 	return max(s.expires-unit.Time(ahead), p.transmitter.free)
 }
 
@@ -380,9 +382,9 @@ func (s *Pausing) send(now unit.Time) (again unit.Time) {
 	f.Src = p.station
 	s.fill(f)
 	s.settle()
-	p.Start(now, f, s.pause, Note{})
+	p.Start(now, f, unit.Size(s.pause), Note{})
 	s.expires = p.transmitter.due.Add(p.transmitter.Serialise(unit.Size(s.quanta) * (wire.Quantum / 8)))
-	s.warned = min(s.warned, p.transmitter.due)
+	s.warned = min(s.warned, p.transmitter.due.Add(s.response()))
 	return unit.Never
 }
 

@@ -286,7 +286,7 @@ func TestStopWhenTheRateChanges(t *testing.T) {
 		if c.change > us {
 			change()
 		}
-		if got := pt.Pausing().Until(0); got != at(c.until) {
+		if got := pt.Pausing().Until(at(max(us, c.change)), 0); got != at(c.until) {
 			t.Errorf("at %v to %v: paused until %v, want %v", c.change, c.rate, got, c.until)
 		}
 	}
@@ -484,7 +484,7 @@ func TestInvalidStorm(t *testing.T) {
 		p.ports[1].Apply(p.now, StormStart{Invalid: kind})
 		p.run(at(30_000 * us))
 		n := len(p.stored[0])
-		if n < 20_000 || p.ports[1].Pausing().Until(0) != 0 || p.ports[1].ControlIdle() {
+		if n < 20_000 || p.ports[1].Pausing().Until(p.now, 0) != 0 || p.ports[1].ControlIdle() {
 			t.Errorf("%v: %d frames passed", kind, n)
 		}
 		p.ports[1].Pausing().Stop(0)

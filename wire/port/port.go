@@ -43,6 +43,7 @@ type Config struct {
 	Station     wire.LID    // Ethernet: the node's address, from which PAUSE frames come
 	Disobeyed   bool        // Ethernet: the peer may send although it is stopped, because its PFC watchdog forwards in a storm
 	Quanta      uint16      // Ethernet: the time that a PAUSE frame asks for, in quanta, from LeastQuanta; 0 is MaxQuanta
+	Response    Response    // Ethernet: how long the port takes to obey PAUSE, and its peer too
 	CBFC        CBFC        // ChannelCredits; it must satisfy CBFC.Check
 
 	Retry *retry.Profile // the link retransmits lost frames; nil: it does not

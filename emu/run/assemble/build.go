@@ -209,7 +209,7 @@ func (b *builder) watch() *deadlock.Watch {
 		l := b.fabric.Wires[i].Link
 		slowest, _ := b.scenario.Rates(l)
 		hop := l.Propagation + slowest.Serialise(b.largest.Length) + b.scenario.Latest(l)
-		w.Word = max(w.Word, 2*hop)
+		w.Word = max(w.Word, 2*hop+l.Response.At(slowest))
 		w.Every = max(w.Every, l.Resend+10*hop)
 	}
 	w.Every *= unit.Duration(1 + len(b.fabric.Nodes)/few)
@@ -246,6 +246,7 @@ func (b *builder) port(p fabric.Port) port.Config {
 		FlowControl: w.Link.FlowControl,
 		Station:     b.fabric.Nodes[w.Ends[p.End].Node].LID,
 		Quanta:      w.Link.Quanta,
+		Response:    w.Link.Response,
 		Retry:       again,
 		CBFC:        w.Link.CBFC.CBFC,
 		Disobeyed:   s != nil && s.Watchdog.Poll > 0 && s.Watchdog.Action == switchd.StormForward,

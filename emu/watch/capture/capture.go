@@ -25,7 +25,7 @@ type Port struct {
 	Port        port.ID
 	Name        string // such as "B:3 <- A"
 	Description string // of its link
-	Comment     string // the parameters of its credits, where a proof needs them
+	Comment     string // the parameters of its credits, or its response, where a proof needs them
 	Ethernet    bool   // the family of its link
 	Rate        unit.Rate
 }

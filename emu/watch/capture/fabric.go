@@ -122,17 +122,20 @@ func portsOf(f *fabric.Fabric) []Port {
 				Description: f.LinkName(fabric.Hop{Wire: i, From: end}),
 				Ethernet:    w.Link.Family() == wire.Ethernet,
 				Rate:        w.Link.Rate,
-				Comment:     creditsOf(f, w.Link),
+				Comment:     parametersOf(f, w.Link),
 			})
 		}
 	}
 	return ports
 }
 
-// creditsOf returns the parameters of the credits of a link's virtual channels, for proofs; empty:
-// it has none.
-func creditsOf(f *fabric.Fabric, l *scenario.Link) string {
-	if l.FlowControl != port.ChannelCredits {
+// parametersOf returns what proofs need to know of a link: the credits of its virtual channels, or
+// the response of its ports to PAUSE; empty: nothing.
+func parametersOf(f *fabric.Fabric, l *scenario.Link) string {
+	switch {
+	case l.Response != port.Response{}:
+		return "response=" + l.Response.String()
+	case l.FlowControl != port.ChannelCredits:
 		return ""
 	}
 	c := &l.CBFC

@@ -12,9 +12,20 @@ import (
 // (plainFabric).
 func randomFabric(seed uint64) string {
 	if seed%8 == 7 {
-		return withTransports(seed, tightFabric(seed))
+		return withResponse(seed, withTransports(seed, tightFabric(seed)))
 	}
-	return withTransports(seed, plainFabric(seed))
+	return withResponse(seed, withTransports(seed, plainFabric(seed)))
+}
+
+// withResponse has the ports of a third of the fabrics with PAUSE or PFC obey only after a time,
+// drawn apart from all else.
+func withResponse(seed uint64, text string) string {
+	r := unit.NewRandom(seed, 17)
+	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
+	if r.Below(3) > 0 {
+		return text
+	}
+	return strings.Replace(text, ", quanta: ", ", response: "+pick("67 quanta", "1us", "3ns", "2345ns")+", quanta: ", 1)
 }
 
 // withGuests adds two guests with gVisor's TCP, of which one sends to the other. Real hosts cannot

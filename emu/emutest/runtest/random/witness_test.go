@@ -43,10 +43,21 @@ type witnessed struct {
 	until [port.Priorities]unit.Time // when each class may be retransmitted
 	held  [port.Priorities]bool      // it was told to stop, and not yet to continue
 	said  []unit.Time                // when the PAUSE frames left that are in flight to it
+	late  port.Response              // of its link
+	told  []told                     // what it obeys only after that
 	old   unit.Rate                  // before it changed
 	since unit.Time                  // when that was
 	used  [port.Priorities]unit.Size // of the memory, by class
 	room  unit.Size                  // 0: no limit
+}
+
+// told is what a PAUSE or PFC frame says.
+type told struct {
+	at              unit.Time // when it has an effect
+	left            unit.Time // when the frame left
+	quanta          unit.Size
+	spoken, stopped uint8
+	event           trace.Event // its arrival
 }
 
 // taken returns how much of the memory is used.
@@ -104,7 +115,7 @@ func newWitness(f *fabric.Fabric) *witness {
 		var all []witnessed
 		for _, p := range m.Ports {
 			l := f.Wires[p.Wire].Link
-			s := witnessed{rate: l.Rate, kind: l.FlowControl}
+			s := witnessed{rate: l.Rate, kind: l.FlowControl, late: l.Response}
 			switch {
 			case l.FlowControl == port.Credits:
 				if s.room = l.Buffer.Bytes / wire.BlockSize; l.Buffer.Packets > 0 {
@@ -382,35 +393,48 @@ func (w *witness) start(e *trace.Event, p *witnessed, kind wire.Kind) {
 	if p.down {
 		w.say(e, "starts on a link that is down")
 	}
+	w.obey(e.At, p)
 	if !kind.Control() && p.until[e.Lane] > e.At {
 		w.say(e, "starts although paused until %v", p.until[e.Lane])
 	}
 }
 
-// paused notes what a PAUSE or PFC frame says (IEEE 802.3, annexes 31B and 31D): quanta of
-// 512 bit times, from when it came.
+// paused notes what a PAUSE or PFC frame says (IEEE 802.3, annexes 31B and 31D).
 func (w *witness) paused(e *trace.Event, p *witnessed, kind wire.Kind) {
-	until := e.At.Add(p.rate.Serialise(unit.Size(e.B) * 64))
-	if left := p.said[0]; left < p.since { // of the rate that the quanta were meant at
-		until = max(until, e.At.Add(p.old.Serialise(unit.Size(e.B)*64)))
-	}
+	x := told{left: p.said[0], at: e.At.Add(p.late.At(p.rate)), quanta: unit.Size(e.B), spoken: 0xFF, stopped: 0xFF, event: *e}
 	p.said = p.said[1:]
-	spoken, stopped := uint8(0xFF), uint8(0xFF)
 	if kind == wire.PriorityPause {
-		spoken, stopped = trace.ClassesOf(e.PSN)
+		x.spoken, x.stopped = trace.ClassesOf(e.PSN)
 	} else if e.B == 0 {
-		stopped = 0
+		x.stopped = 0
 	}
-	for c := range p.until {
-		switch bit := uint8(1) << c; {
-		case spoken&bit == 0:
-		case stopped&bit == 0:
-			p.until[c], p.held[c] = e.At, false
-		default:
-			if p.held[c] && p.until[c] < e.At && !w.late {
-				w.say(e, "was stopped until %v, and is stopped again only now", p.until[c])
+	if n := len(p.told); n > 0 {
+		x.at = max(x.at, p.told[n-1].at)
+	}
+	p.told = append(p.told, x)
+	w.obey(e.At, p)
+}
+
+// obey has a port do what it was told as long ago as its response: to stop for quanta of 512 bit
+// times, or to continue.
+func (w *witness) obey(now unit.Time, p *witnessed) {
+	for ; len(p.told) > 0 && p.told[0].at <= now; p.told = p.told[1:] {
+		x := &p.told[0]
+		until := x.at.Add(p.rate.Serialise(x.quanta * 64))
+		if x.left < p.since { // of the rate that the quanta were meant at
+			until = max(until, x.at.Add(p.old.Serialise(x.quanta*64)))
+		}
+		for c := range p.until {
+			switch bit := uint8(1) << c; {
+			case x.spoken&bit == 0:
+			case x.stopped&bit == 0:
+				p.until[c], p.held[c] = x.at, false
+			default:
+				if p.held[c] && p.until[c] < x.at && !w.late {
+					w.say(&x.event, "was stopped until %v, and is stopped again only at %v", p.until[c], x.at)
+				}
+				p.until[c], p.held[c] = until, true
 			}
-			p.until[c], p.held[c] = until, true
 		}
 	}
 }
@@ -443,6 +467,7 @@ func (w *witness) within(e *trace.Event, p *witnessed) {
 
 // change notes a change from outside.
 func (w *witness) change(e *trace.Event, p *witnessed) {
+	w.obey(e.At, p)
 	switch port.ChangeKind(e.A) {
 	case port.RateChange{}.Kind():
 		p.old, p.rate, p.since = p.rate, unit.Rate(e.B), e.At
@@ -455,10 +480,10 @@ func (w *witness) change(e *trace.Event, p *witnessed) {
 		return
 	case port.PauseIgnored{}.Kind():
 		if w.ends(int(e.Node)) {
-			p.until, p.held = [port.Priorities]unit.Time{}, [port.Priorities]bool{}
+			p.until, p.held, p.told = [port.Priorities]unit.Time{}, [port.Priorities]bool{}, nil
 		}
 	case port.LinkDown{}.Kind(), port.Restart{}.Kind():
-		p.said = nil
+		p.said, p.told = nil, nil
 		p.down, p.until, p.held = true, [port.Priorities]unit.Time{}, [port.Priorities]bool{}
 		if port.ChangeKind(e.A) == (port.Restart{}).Kind() { // what it was sending was in its memory too
 			for id, n := range w.own[int(e.Node)] {

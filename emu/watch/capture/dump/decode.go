@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
 	"fabemu/wire/link"
+	"fabemu/wire/port"
 )
 
 // Packet is one frame of a capture.
@@ -43,8 +44,9 @@ type Packet struct {
 	Cut    bool   // not all of it was captured: the checksums are not known
 	BadSum string // the checksums that are wrong
 
-	channels *channels // the parameters of the credits of its port, if the capture has them
-	again    bool      // the retry of its link retransmits it
+	channels *channels     // the parameters of the credits of its port, if the capture has them
+	response port.Response // of its port to PAUSE
+	again    bool          // the retry of its link retransmits it
 
 	snapped bool // the capture has only its first bytes
 	ofRun   bool // the capture of a run has it: it was not written by another program
@@ -111,7 +113,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 	i := &r.Interfaces[p.Interface]
 	out := Packet{
 		Number: d.n, Offset: r.Offset(), Time: p.Time, Port: i.Name, Interface: p.Interface, Direction: p.Direction,
-		Speed: i.Speed, channels: d.channelsOf(i.Comment), Missing: int(min(p.Missing, 1<<40)),
+		Speed: i.Speed, channels: d.channelsOf(i.Comment), response: responseOf(i.Comment), Missing: int(min(p.Missing, 1<<40)),
 		snapped: p.Length > len(p.Data), ofRun: r.Program == program,
 	}
 	var guest wire.Frame

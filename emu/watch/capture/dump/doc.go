@@ -33,6 +33,7 @@
 //
 // An exported capture in which a display filter has left out frames seems to have mistakes.
 // The duration of a pause follows from the rate of the interface, or from its last change in
-// the capture of a run; in trailers, from the rate of the frame. Fragments of IP are not put
-// together.
+// the capture of a run; in trailers, from the rate of the frame. The response to it is that of
+// the run (links.response); in a capture by another program there is none. Fragments of IP are
+// not put together.
 package dump

@@ -6,12 +6,48 @@ import (
 	"strings"
 
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
 // pause is the time in which a port must not send, by priority, in ps.
 type pause struct {
 	from, until [8]int64
+	told        []told // what it does not have to obey yet
+}
+
+// told is what a PAUSE or PFC frame says.
+type told struct {
+	at      int64 // when it counts
+	stop    int64 // for how long
+	classes uint8
+	stopped uint8
+}
+
+// responseOf reads the response of a port in the comment of its interface.
+func responseOf(comment string) port.Response {
+	text, found := strings.CutPrefix(comment, "response=")
+	if !found {
+		return port.Response{}
+	}
+	r, _ := port.ParseResponse(text)
+	return r
+}
+
+// obey has a port do what it was told as long ago as its response.
+func (s *pause) obey(now int64) {
+	for ; len(s.told) > 0 && s.told[0].at <= now; s.told = s.told[1:] {
+		x := &s.told[0]
+		for n := range s.until {
+			switch class := uint8(1) << n; {
+			case x.classes&class == 0:
+			case x.stopped&class == 0:
+				s.from[n], s.until[n] = x.at, x.at
+			default:
+				s.from[n], s.until[n] = x.at, x.at+x.stop
+			}
+		}
+	}
 }
 
 // instant returns when a packet was on the link (sent), or could be acted on, in ps.
@@ -75,15 +111,13 @@ func (c *Checker) pause(p *Packet, at where, out bool) {
 		return
 	}
 	from := instant(p, false)
-	for n := range s.until {
-		class := uint8(1) << n
-		switch {
-		case f.Kind == wire.Pause, f.Pause().Classes&f.Pause().Stopped&class != 0:
-			s.from[n], s.until[n] = from, from+int64(float64(f.Pause().Quanta)*wire.Quantum*1e12/float64(rate))
-		case f.Pause().Classes&class != 0:
-			s.from[n], s.until[n] = from, from
-		}
+	x := told{at: from + int64(p.response.At(rate)), stop: int64(float64(f.Pause().Quanta) * wire.Quantum * 1e12 / float64(rate)),
+		classes: f.Pause().Classes, stopped: f.Pause().Stopped}
+	if f.Kind == wire.Pause {
+		x.classes, x.stopped = 0xFF, 0xFF
 	}
+	s.told = append(s.told, x)
+	s.obey(from)
 }
 
 // checkPause checks that a frame was not sent while its port or priority was paused.
@@ -95,7 +129,8 @@ func (c *Checker) checkPause(p *Packet, at where) {
 	c.Checked[PauseKept]++
 	// Time stamps of a capture are cut to nanoseconds.
 	const cut = 1000
-	if start := instant(p, true); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
+	start := instant(p, true)
+	if s.obey(start + cut); start >= s.from[f.Lane] && start+cut < s.until[f.Lane] {
 		c.exceeded(p, at, PauseKept, "priority %d is sent %v before its pause ends",
 			f.Lane, unit.Duration(s.until[f.Lane]-start))
 	}

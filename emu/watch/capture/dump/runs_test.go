@@ -18,7 +18,7 @@ func TestModelRunsAreProvedRight(t *testing.T) {
 		t.Skip("long: not with -short")
 	}
 	for _, c := range []struct {
-		name, duration string
+		name, duration string // or that links have a response
 		shows          dump.Kind
 		drops          bool
 	}{
@@ -27,12 +27,17 @@ func TestModelRunsAreProvedRight(t *testing.T) {
 		{"infiniband/lash-ring", "", dump.Credit, false},
 		{"ethernet/pause-hol", "", dump.PauseKept, false},
 		{"ethernet/pfc-hol", "", dump.PauseKept, false},
+		{"ethernet/pfc-hol", "response", dump.PauseKept, false},
 		{"ethernet/incast-drops", "", dump.Sequence, true},
 		{"ethernet/failover", "", dump.Sequence, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var sets []scenario.Set
-			if c.duration != "" {
+			switch c.duration {
+			case "":
+			case "response":
+				sets = append(sets, set(t, "defaults.link.response=67 quanta"))
+			default:
 				sets = append(sets, set(t, "model.duration="+c.duration), set(t, "flows.victim.start=1ms"), set(t, "flows.victim.stop=2ms"))
 			}
 			s, err := emu.Open(c.name, sets...)
