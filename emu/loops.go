@@ -134,7 +134,7 @@ func (r *recording) share(of []int, threads int) *drive.Domains {
 		p := &part{run: s, notes: make([]note, 0, 2*s.most)}
 		p.batch = trace.NewBatch(trace.MaxBatch, p)
 		if !s.ordered && s.digest == nil && s.collector.Counts() {
-			p.batch.Count(s.collector)
+			p.batch.Count(s.collector, trace.Flows{})
 		}
 		s.parts = append(s.parts, p)
 		all.Events = append(all.Events, p.batch)

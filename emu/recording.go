@@ -103,7 +103,7 @@ func newRecording(f *fabric.Fabric, o *Options) (*recording, error) {
 	}
 	r.events = trace.NewBatch(size, sinks...)
 	if len(sinks) == 1 && r.collector.Counts() {
-		r.events.Count(r.collector)
+		r.events.Count(r.collector, r.collector.Flows())
 	}
 	return r, nil
 }

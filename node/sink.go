@@ -48,8 +48,7 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 		return true // it came before, and its ACK did not
 	}
 	s.asked = false
-	e.rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
-		A: trace.FrameWord(f)})
+	e.rec.Deliver(now, f, uint32(a.Length), 0)
 	if ahead == 0 || !s.overtaken(now, f, ahead, &e.rec) {
 		s.next = (f.PSN + 1) & psnMask
 	}

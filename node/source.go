@@ -250,8 +250,7 @@ func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	} else {
 		s.ownPacer.feedback(now, s, f, rec)
 	}
-	rec.Emit(trace.Event{At: now, Kind: trace.Feedback, Flow: s.QP, PSN: f.PSN, A: trace.FrameWord(f),
-		B: int64(s.pacer.limit())})
+	rec.Feedback(now, s.QP, f, int64(s.pacer.limit()))
 }
 
 // limitChanged reports the limit of the flow, and the target of its reaction point: under
@@ -262,13 +261,13 @@ func (s *source) limitChanged(now unit.Time, rec *trace.Recorder) {
 	if of := s.pacer.reaction.Target; of != nil {
 		target = of()
 	}
-	rec.State(now, trace.Limit, 0, 0, s.QP, int64(limit), int64(target))
+	rec.Emit(trace.Event{At: now, Kind: trace.Limit, Flow: s.QP, A: int64(limit), B: int64(target)})
 }
 
 // report records a change of the reason that keeps the flow.
 func (s *source) report(now unit.Time, b port.Block, rec *trace.Recorder) {
 	if b != s.block {
-		rec.State(now, trace.Stall, 0, 0, s.QP, int64(b), int64(s.block))
+		rec.Turn(now, s.QP, uint8(b), uint8(s.block))
 		s.block = b
 	}
 }

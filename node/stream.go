@@ -194,8 +194,7 @@ func (r *streamReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Ar
 	g := f.Segment()
 	t := r.stream.Receive(now, &g)
 	if t.Fresh {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Deliver, Flow: f.QP, PSN: f.PSN, Bytes: uint32(a.Length),
-			A: trace.FrameWord(f), B: int64(t.InOrder)})
+		e.rec.Deliver(now, f, uint32(a.Length), int64(t.InOrder))
 	}
 	for seq, size, ok := r.stream.Ended(); ok; seq, size, ok = r.stream.Ended() {
 		e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: s.lane, Flow: s.qp, PSN: seq, B: int64(size)})

@@ -31,6 +31,15 @@ func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants,
 	return counts, wants, joins
 }
 
+// Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch: not where
+// packets at their source are wanted in events.
+func (c *Collector) Flows() trace.Flows {
+	if c.messages {
+		return trace.Flows{}
+	}
+	return trace.Flows{All: c.flows, First: firstQP, Patience: c.patience}
+}
+
 // Bin implements trace.Counter.
 func (c *Collector) Bin() (from, to unit.Time) { return c.lo, c.next }
 

@@ -102,7 +102,7 @@ func TestSizes(t *testing.T) {
 		what string
 		size uintptr
 		want uintptr
-	}{{"a port", unsafe.Sizeof(trace.Counts{}), 128}, {"a flow", unsafe.Sizeof(flowState{}), 64}} {
+	}{{"a port", unsafe.Sizeof(trace.Counts{}), 128}, {"a flow", unsafe.Sizeof(trace.Flow{}), 128}} {
 		if c.size != c.want {
 			t.Errorf("%s takes %d bytes, want %d", c.what, c.size, c.want)
 		}

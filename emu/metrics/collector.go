@@ -70,6 +70,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 	columns = c.streamCounts.begin(f, columns)
 	columns = c.workCounts.begin(f, columns)
 	c.now = make([]int64, columns)
+	c.keep(&c.bins)
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
 	if c.edges, c.perWindow, err = edgesOf(s, max(columns, 1), len(c.ports)*portWeight+columns-c.ofFlows); err != nil {

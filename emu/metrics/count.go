@@ -32,13 +32,7 @@ func (c *Collector) count(events []trace.Event) {
 			case data:
 				if e.Node >= c.switches {
 					if i := int(e.Flow - firstQP); i < len(c.flows) {
-						f := &c.flows[i]
-						if f.sent++; f.again {
-							f.sent = e.PSN + 1
-							if int32((f.gone-e.PSN)<<8) > 0 { // modulo 2^24
-								c.repeat(i)
-							}
-						}
+						c.flows[i].Send(e.PSN)
 					}
 				}
 			case isSet(kind):
@@ -73,31 +67,18 @@ func (c *Collector) count(events []trace.Event) {
 				continue
 			}
 			f := &c.flows[i]
-			if f.gone++; f.again {
-				f.gone = e.PSN + 1
-			}
-			f.bytes += int64(e.Bytes)
-			f.frames++
-			if _, fecn, _ := trace.FrameOf(e.A); fecn {
-				c.now[c.ofFlows+i*flowColumns+flowMarked]++
-				f.columns.begun |= 1 << flowMarked
-			}
-			if e.Bytes == f.size && e.At.Sub(c.lo) >= f.span && e.At.Sub(f.delivered) < c.patience && c.ofStreams == 0 {
-				f.delivered = max(f.delivered, e.At)
-			} else {
+			_, fecn, _ := trace.FrameOf(e.A)
+			if f.Deliver(e.PSN, e.Bytes, fecn, e.B); !f.Plain(e.At, c.lo, e.Bytes, c.patience) {
 				c.deliver(i, e)
 			}
+			f.Delivered = max(f.Delivered, e.At)
 		case trace.Stall: // e.A keeps a flow, or the frames that wait for a link, from now on
 			block := port.Block(e.A)
 			if uint64(e.A) >= port.Blocks {
 				continue
 			}
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
-				f := &c.flows[i]
-				c.now[c.ofFlows+i*flowColumns+flowStall+int(f.block)] += int64(e.At - f.blocked)
-				c.begins(i, e.At)
-				f.block, f.blocked = block, e.At
-				f.columns.begun |= 1 << ((flowStall + block) & 31)
+				c.flows[i].Turn(e.At, uint8(block))
 			} else if e.Flow == 0 && e.Lane == 0 {
 				n := first.number(e)
 				p := &ports[n]
@@ -175,7 +156,7 @@ func (c *Collector) countRare(e *trace.Event) {
 			return
 		}
 		for i := range c.flows {
-			c.flows[i].size = 0 // its span has changed
+			c.flows[i].Size = 0 // its Span has changed
 		}
 		if s := c.ports[n].pausing; s != nil {
 			s.quantum = unit.Rate(e.B).Serialise(wire.Quantum / 8)
@@ -231,7 +212,7 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 		c.allow(i, e.At, e.A, e.B)
 	case trace.FlowStart:
 		x.active = append(x.active, Interval{e.At, unit.Never})
-		c.begins(i, e.At)
+		f.Begin(e.At)
 	case trace.FlowStop:
 		if n := len(x.active); n > 0 && x.active[n-1].To == unit.Never {
 			x.active[n-1].To = e.At
@@ -243,18 +224,18 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 	case trace.Message:
 		if int(e.Node) == flow.Src {
 			now[flowProbes]++
-			f.columns.begun |= 1 << flowProbes
+			x.columns.begun |= 1 << flowProbes
 		}
 	case trace.Drop:
 		if e.B != 0 {
 			return
 		}
 		now[flowDrops]++
-		f.columns.begun |= 1 << flowDrops
+		x.columns.begun |= 1 << flowDrops
 		if e.Lane == flow.Priority { // on another lane it was an ACK, or a notification
-			x.lost.add(e, f.delivered)
-			if !f.again && trace.Reason(e.A) != trace.EgressFull {
-				f.gone++
+			x.lost.add(e, f.Delivered)
+			if !f.Again && trace.Reason(e.A) != trace.EgressFull {
+				f.Gone++
 			}
 		}
 		if !c.isStream(i) {
@@ -267,43 +248,35 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 	}
 }
 
-// deliver counts a data frame whose size differs from the frame before it in its flow, or that
-// comes after long, or has begun to come in the bin before, or is one of TCP.
+// deliver counts further what a data frame means whose size differs from the frame before it in its
+// flow, or that comes after long, or has begun to come in the bin before.
 func (c *Collector) deliver(i int, e *trace.Event) {
 	f := &c.flows[i]
-	if e.Bytes != f.size {
+	if e.Bytes != f.Size {
 		c.resize(i, e)
 	}
-	if e.At.Add(-f.span) < c.lo {
+	if e.At.Add(-f.Span) < c.lo {
 		c.spread(c.ofFlows+i*flowColumns, f, e)
 	}
-	if e.At.Sub(f.delivered) >= c.patience {
-		c.silences = append(c.silences, Silence{Flow: i, From: f.delivered, To: e.At, Lost: c.lives[i].lost.most(f.delivered)})
-	}
-	f.delivered = max(f.delivered, e.At)
-	if c.ofStreams > 0 {
-		f.columns.begun |= 1 << (flowColumns + tcpInOrder)
-		c.now[c.ofStreams+i*tcpColumns+tcpInOrder] += e.B
+	if e.At.Sub(f.Delivered) >= c.patience {
+		c.silences = append(c.silences, Silence{Flow: i, From: f.Delivered, To: e.At, Lost: c.lives[i].lost.most(f.Delivered)})
 	}
 }
 
 // feedback counts an ACK, or a notification, that a source has taken in.
 func (c *Collector) feedback(i int, e *trace.Event) {
-	f, now := &c.flows[i], c.now[c.ofFlows+i*flowColumns:]
+	x, now := &c.lives[i], c.now[c.ofFlows+i*flowColumns:]
 	c.allow(i, e.At, e.B, now[flowTarget])
-	if kind, _, _ := trace.FrameOf(e.A); kind != wire.Ack {
-		now[flowNotified]++
-		now[flowFb] += trace.FbOf(e.A)
-		f.columns.begun |= 1<<flowNotified | 1<<flowFb
-		if kind == wire.Probe {
-			now[flowAnswers]++
-			f.columns.begun |= 1 << flowAnswers
-		}
+	kind, _, marked := trace.FrameOf(e.A)
+	if kind == wire.Ack {
+		c.flows[i].Acknowledge(e.PSN, marked)
 		return
 	}
-	f.acks++
-	f.owed = f.owed && int32((f.gone-e.PSN-1)<<8) > 0
-	becn := e.A >> 9 & 1 // trace.FrameWord
-	now[flowMarkedAcks] += becn
-	f.columns.begun |= uint32(becn) << flowMarkedAcks
+	now[flowNotified]++
+	now[flowFb] += trace.FbOf(e.A)
+	x.columns.begun |= 1<<flowNotified | 1<<flowFb
+	if kind == wire.Probe {
+		now[flowAnswers]++
+		x.columns.begun |= 1 << flowAnswers
+	}
 }

@@ -35,7 +35,7 @@ const (
 // flowCounts are the counts of flows.
 type flowCounts struct {
 	ofFlows  int // where the counters of the first flow begin, in bins.now
-	flows    []flowState
+	flows    []trace.Flow
 	lives    []life // by flow
 	patience unit.Duration
 	silences []Silence // that are over
@@ -45,25 +45,31 @@ type flowCounts struct {
 // them.
 func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration) int {
 	c.ofFlows, c.patience = columns, patience
-	c.flows, c.lives = make([]flowState, len(f.Flows)), make([]life, len(f.Flows))
+	c.flows, c.lives = make([]trace.Flow, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.flows {
-		c.flows[i].columns.begun = 1 << (flowStall + port.Idle)
-		c.flows[i].block, c.flows[i].again = port.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
+		c.flows[i].Block, c.flows[i].Again = uint8(port.Idle), f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	return columns + len(f.Flows)*flowColumns
+}
+
+// keep has flows count among the counters.
+func (c *flowCounts) keep(b *bins) {
+	for i := range c.flows {
+		c.flows[i].Kept = (*[trace.Causes]int64)(b.now[c.ofFlows+i*flowColumns+flowStall:])
+	}
 }
 
 // settle settles all flows at the end of a bin.
 func (c *flowCounts) settle(b *bins, streams *streamCounts, t unit.Time) {
 	for i := range c.flows {
 		f, x, at := &c.flows[i], &c.lives[i], c.ofFlows+i*flowColumns
-		f.settle(x, b.now[at:], t)
+		x.settle(f, b.now[at:], t)
 		stream := streams.ofStreams + i*tcpColumns
 		if streams.ofStreams > 0 {
-			x.holdWindow(b.now[stream:], t)
+			x.settleStream(f, b.now[stream:], t)
 		}
-		if fresh := f.columns.news(); fresh != 0 {
+		if fresh := x.columns.news(); fresh != 0 {
 			b.rows.begin(at, fresh&^ofTCP)
 			b.rows.begin(stream-flowColumns, fresh&ofTCP)
 		}
@@ -71,40 +77,41 @@ func (c *flowCounts) settle(b *bins, streams *streamCounts, t unit.Time) {
 }
 
 // settle settles a flow, whose counters begin with now.
-func (f *flowState) settle(x *life, now []int64, t unit.Time) {
-	now[flowStall+int(f.block)] += int64(t - f.blocked)
-	f.blocked = t
-	x.hold(now, t)
-	if f.frames != 0 {
-		f.columns.begun |= 1<<flowBytes | 1<<flowFrames
-		now[flowFrames] += int64(f.frames)
-		now[flowBytes] = f.bytes
-		f.frames = 0
+func (x *life) settle(f *trace.Flow, now []int64, t unit.Time) {
+	now[flowStall+int(f.Block)] += int64(t - f.Turned)
+	f.Turned = t
+	for cause, kept := range now[flowStall : flowStall+trace.Causes] {
+		if kept != 0 {
+			x.columns.begun |= 1 << ((flowStall + cause) & 31)
+		}
 	}
-	x.acks += int64(f.acks)
-	f.acks = 0
+	x.hold(f.Limit, now, t)
+	now[flowLimit] = f.Limit
+	if f.Frames != 0 {
+		x.columns.begun |= 1<<flowBytes | 1<<flowFrames
+		now[flowFrames] += int64(f.Frames)
+		now[flowBytes] = f.Bytes
+		f.Frames = 0
+	}
+	if f.Marked != 0 {
+		x.columns.begun |= 1 << flowMarked
+		now[flowMarked] += int64(f.Marked)
+		f.Marked = 0
+	}
+	if f.AcksBack != 0 {
+		x.columns.begun |= 1 << flowMarkedAcks
+		now[flowMarkedAcks] += int64(f.AcksBack)
+		f.AcksBack = 0
+	}
+	x.acks += int64(f.Acks)
+	f.Acks = 0
 }
 
-// flowState has the states of a flow, and the counts of each frame: a cache line. settle copies it
-// into the other counters.
-type flowState struct {
-	blocked   unit.Time     // flowStall is counted up to here
-	bytes     int64         // flowBytes
-	delivered unit.Time     // when it last delivered something, or had something to retransmit
-	span      unit.Duration // how long a frame of size takes the slowest link of the flow
-	size      uint32        // of the last frame that came
-	sent      uint32        // packets, modulo 2^32
-	gone      uint32        // of them, those that were delivered, or lost
-	frames    uint32        // flowFrames, since they were written down
-	acks      uint32        // taken in by the source, since then
-	again     bool          // packets may be retransmitted: sent and gone are the PSNs that come next
-	owed      bool          // delivered packets have been retransmitted, and the source has no ACK of them yet
-	block     port.Block    // the cause that has kept the flow since blocked
-	columns   columns       // the columns of TCP follow the others
-}
-
-// life is the history of a flow. It is rarely touched: not part of flowState.
+// life is the history of a flow, and its rare counts. settle copies those of trace.Flow into the
+// counters.
 type life struct {
+	columns columns // the columns of TCP follow the others
+
 	active []Interval
 	begun  []Transfer // those that have not ended, in the order of their packets
 	ended  []Transfer
@@ -115,7 +122,6 @@ type life struct {
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
 	lost              lost
-	began, before     unit.Time // when it had something to retransmit, and the value of flowState.delivered before
 }
 
 // Interval is a span of model time: From <= t < To.
@@ -128,7 +134,7 @@ const rateShift = 24
 // allow notes the limit and the target of the source of a flow from an instant on.
 func (c *Collector) allow(i int, from unit.Time, limit, target int64) {
 	f, x, now := &c.flows[i], &c.lives[i], c.now[c.ofFlows+i*flowColumns:]
-	if now[flowLimit] == limit && now[flowTarget] == target {
+	if f.Limit == limit && now[flowTarget] == target {
 		return
 	}
 	if limit > 0 {
@@ -137,19 +143,19 @@ func (c *Collector) allow(i int, from unit.Time, limit, target int64) {
 	if target > 0 {
 		x.targeted = min(x.targeted, from)
 	}
-	x.hold(now, from)
-	now[flowLimit], now[flowTarget] = limit, target
+	x.hold(f.Limit, now, from)
+	f.Limit, now[flowTarget] = limit, target
 	if limit != 0 {
-		f.columns.begun |= 1<<flowLimit | 1<<flowAllowed
+		x.columns.begun |= 1<<flowLimit | 1<<flowAllowed
 	}
 	if target != 0 {
-		f.columns.begun |= 1<<flowTarget | 1<<flowWanted
+		x.columns.begun |= 1<<flowTarget | 1<<flowWanted
 	}
 }
 
 // hold counts the limit and the target of a source up to t.
-func (x *life) hold(now []int64, t unit.Time) {
-	if limit := now[flowLimit]; limit != 0 {
+func (x *life) hold(limit int64, now []int64, t unit.Time) {
+	if limit != 0 {
 		now[flowAllowed] += product(limit, t.Sub(x.settled), rateShift)
 	}
 	if target := now[flowTarget]; target != 0 {
@@ -174,19 +180,19 @@ func product(state int64, span unit.Duration, shift int) int64 {
 // resize finds out how long a frame of e's size takes the slowest link on the path of a flow.
 func (c *Collector) resize(i int, e *trace.Event) {
 	f := &c.flows[i]
-	f.size, f.span = e.Bytes, 0
+	f.Size, f.Span = e.Bytes, 0
 	for _, h := range c.fabric.Flows[i].Path.All() {
-		f.span = max(f.span, c.rateAt(h.Wire, e.At).Serialise(unit.Size(e.Bytes)))
+		f.Span = max(f.Span, c.rateAt(h.Wire, e.At).Serialise(unit.Size(e.Bytes)))
 	}
 }
 
 // spread counts a frame that has come, and had begun to before the current bin, for its
 // parts: at every edge that it straddles the part before the edge.
-func (c *Collector) spread(at int, f *flowState, e *trace.Event) {
-	begin := e.At.Add(-f.span)
+func (c *Collector) spread(at int, f *trace.Flow, e *trace.Event) {
+	begin := e.At.Add(-f.Span)
 	for k := c.cur; k > 0 && c.edges[k] > begin; k-- {
 		if c.edges[k] <= e.At {
-			c.rows.change(k, at+flowBytes, part(int64(e.Bytes), c.edges[k].Sub(begin), f.span))
+			c.rows.change(k, at+flowBytes, part(int64(e.Bytes), c.edges[k].Sub(begin), f.Span))
 		}
 	}
 }

@@ -72,11 +72,11 @@ func (c *Collector) copies(e *trace.Event) []copied {
 	}
 	f, x, first := c.flows[i], c.lives[i], c.ofFlows+i*flowColumns
 	now := slices.Clone(c.now[first : first+flowColumns])
-	all = append(all, copied{first, now, func(t unit.Time) { f.settle(&x, now, t) }, nil})
+	all = append(all, copied{first, now, func(t unit.Time) { x.settle(&f, now, t) }, nil})
 	if c.ofStreams > 0 {
-		x, first := c.lives[i], c.ofStreams+i*tcpColumns
+		f, x, first := c.flows[i], c.lives[i], c.ofStreams+i*tcpColumns
 		now := slices.Clone(c.now[first : first+tcpColumns])
-		all = append(all, copied{first, now, func(t unit.Time) { x.holdWindow(now, t) }, nil})
+		all = append(all, copied{first, now, func(t unit.Time) { x.settleStream(&f, now, t) }, nil})
 	}
 	return all
 }

@@ -101,40 +101,6 @@ func (c *Collector) longestSilence() unit.Duration {
 	return max(c.scenario.Model.Duration/silentShare, 2*longest)
 }
 
-// waits reports whether a flow has something to send, or in flight.
-func (f *flowState) waits() bool {
-	if f.block != port.Idle || f.owed {
-		return true
-	}
-	left := f.sent - f.gone
-	if f.again {
-		if left <<= 8; left >= 1<<31 { // modulo 2^24: one that was delivered is retransmitted
-			left = 0
-		}
-	}
-	return left != 0
-}
-
-// begins notes that a flow may have something to send from now on.
-func (c *Collector) begins(flow int, at unit.Time) {
-	if f := &c.flows[flow]; !f.waits() {
-		if f.again {
-			c.lives[flow].began, c.lives[flow].before = max(f.delivered, at), f.delivered
-		}
-		f.delivered = max(f.delivered, at)
-	}
-}
-
-// repeat notes that a source sends delivered packets again, because it has no ACK of them: it did
-// not begin anything new.
-func (c *Collector) repeat(flow int) {
-	f, x := &c.flows[flow], &c.lives[flow]
-	if !f.owed && f.delivered == x.began {
-		f.delivered = x.before
-	}
-	f.owed = true
-}
-
 // Silences returns when flows were silent: first the times that last to the end, then of each flow
 // the longest of those that are over.
 func (v *View) Silences() []Silence {

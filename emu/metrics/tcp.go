@@ -60,8 +60,8 @@ func (c *Collector) hasWindow(flow int) bool {
 
 // tcp counts the reports of the ends of a flow with TCP.
 func (c *Collector) tcp(i int, e *trace.Event) {
-	f, now := &c.flows[i], c.now[c.ofStreams+i*tcpColumns:]
-	f.columns.begun |= ofTCP
+	now := c.now[c.ofStreams+i*tcpColumns:]
+	c.lives[i].columns.begun |= ofTCP
 	switch e.Kind {
 	case trace.Window:
 		c.lives[i].holdWindow(now, e.At)
@@ -81,9 +81,19 @@ func (c *Collector) tcp(i int, e *trace.Event) {
 	case trace.Refuse:
 		now[tcpRefused]++
 		if e.Bytes > 0 && int(e.Node) == c.fabric.Flows[i].Dst {
-			f.gone++
+			c.flows[i].Gone++
 		}
 	}
+}
+
+// settleStream settles a flow with TCP or RoCEv2.
+func (x *life) settleStream(f *trace.Flow, now []int64, t unit.Time) {
+	if f.InOrder != 0 {
+		x.columns.begun |= 1 << (flowColumns + tcpInOrder)
+		now[tcpInOrder] += f.InOrder
+		f.InOrder = 0
+	}
+	x.holdWindow(now, t)
 }
 
 // holdWindow counts the window and the threshold of a flow up to t.

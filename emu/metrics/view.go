@@ -275,8 +275,8 @@ func (v *View) state(c *Collector, at unit.Time) {
 	}
 	for i := range c.flows {
 		row := c.now[c.ofFlows+i*flowColumns:]
-		s := FlowState{Block: c.flows[i].block, Active: c.flows[i].waits(), Since: c.flows[i].delivered,
-			Limit: unit.Rate(row[flowLimit]), Target: unit.Rate(row[flowTarget])}
+		f := &c.flows[i]
+		s := FlowState{Block: port.Block(f.Block), Active: f.Waits(), Since: f.Delivered, Limit: unit.Rate(f.Limit), Target: unit.Rate(row[flowTarget])}
 		if c.ofStreams > 0 {
 			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
 		}
@@ -297,7 +297,7 @@ func (c *Collector) Happen(s *scenario.Scenario) {
 		}
 	}
 	for i := range c.flows {
-		c.flows[i].size = 0
+		c.flows[i].Size = 0
 	}
 }
 

@@ -2,6 +2,7 @@ package port
 
 import (
 	"fabemu/wire"
+	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -64,7 +65,9 @@ const (
 )
 
 // Blocks is the number of kinds of Block.
-const Blocks = 9
+const Blocks = trace.Causes
+
+var _ = [1]struct{}{}[Idle-trace.Idle]
 
 var blockWords = [Blocks]string{
 	Open: "open", Idle: "idle", LinkBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",

@@ -15,6 +15,7 @@ type Batch struct {
 	counter Counter   // nil: events are all there is
 	from    unit.Time // recorders count what happens from here on for
 	span    uint64    // so long
+	flows   Flows     // those that recorders count for, too
 
 	events [MaxBatch]Event // those that wait, and places for more: there are as many as n can count
 }

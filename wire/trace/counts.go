@@ -78,8 +78,8 @@ func (c *Counts) Start(at unit.Time, kind wire.Kind, data bool, bytes uint32) {
 	}
 }
 
-// A Counter counts what happens at ports. Where nothing else wants the events, recorders count for
-// it within a bin, which takes a fraction of the time.
+// A Counter counts what happens at ports and to flows. Where nothing else wants the events,
+// recorders count for it within a bin, which takes a fraction of the time.
 type Counter interface {
 	// Ports returns the counts of the ports of a node, and the events that the Counter wants all
 	// the same. Joins, if it is not nil, returns the port for which a frame of a flow waits that
@@ -96,13 +96,15 @@ type Wants uint8
 // What a Counter can want.
 const (
 	Nothing           Wants = iota
-	DataStarts              // of frames with data
+	DataStarts              // of frames with data, where flows are not counted
 	StartsAndMessages       // all starts, and all arrivals but those of traffic
 )
 
-// Count has the recorders that are made from now on count for a Counter.
-func (b *Batch) Count(c Counter) {
-	b.counter = c
+// Count has the recorders that are made from now on count for a Counter. They count for flows, too,
+// if some are given: all nodes report to this Batch, so that both ends of a flow do in the order of
+// time.
+func (b *Batch) Count(c Counter, flows Flows) {
+	b.counter, b.flows = c, flows
 	b.handOn(int(b.n))
 }
 
@@ -127,7 +129,13 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 			r.seq++
 			return
 		}
-		if data := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0; r.own.wants == Nothing || r.own.wants == DataStarts && !data {
+		data, flows := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0, r.batch.flows.All != nil
+		if r.own.wants == Nothing || r.own.wants == DataStarts && (!data || flows) {
+			if data && r.own.wants == DataStarts {
+				if x := r.batch.flows.Of(f.QP); x != nil {
+					x.Send(f.PSN)
+				}
+			}
 			r.own.counts[port].Start(now, f.Kind, data, n)
 			r.seq++
 			return

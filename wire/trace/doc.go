@@ -2,8 +2,8 @@
 // them. Nodes only report facts; a sink counts (emu/metrics), writes
 // (events.jsonl) or compares (the digest of two runs). Between them is a Batch, which
 // several nodes may share: on the virtual clock it hands many events on at a time. Where only
-// figures are wanted, a Recorder counts what happens at ports itself (Counter), and reports only
-// the other events.
+// figures are wanted, a Recorder counts itself what each frame does at ports (Counts) and for
+// flows (Flow), and reports only the other events.
 //
 // An Event is a flat value of fixed size, comparable and with a codec, so that
 // two logs are the same when their bytes are. Each node numbers its own

@@ -179,6 +179,9 @@ func (r *Recorder) Emit(e Event) {
 		written.Seq, written.Node = r.seq, r.node
 		r.seq++
 		b.placed(n)
+		if ofFlows>>e.Kind&1 == 1 {
+			r.ofFlow()
+		}
 	}
 }
 

@@ -1,0 +1,78 @@
+package metrics
+
+import (
+	"testing"
+
+	"fabemu/wire"
+	"fabemu/wire/port"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// "What happens after such an event is counted at once": the states of a flow have each event that
+// changes one as soon as it is reported, and what its ends count themselves comes in turn.
+func TestFlowsCountInTurn(t *testing.T) {
+	f, s := everything(port.PauseFrames) // the flow has TCP
+	c, err := New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := trace.NewBatch(trace.MaxBatch, c)
+	batch.Count(c, c.Flows())
+	flow := &f.Flows[0]
+	source, switches, sink := trace.NewRecorder(flow.Src, batch), trace.NewRecorder(0, batch), trace.NewRecorder(flow.Dst, batch)
+	frame := &wire.Frame{Kind: wire.Data, QP: flow.QP, Lane: flow.Priority}
+	now := unit.Time(0)
+	do := func(what func(rec *trace.Recorder)) {
+		now += us
+		what(&source)
+	}
+	send := func(rec *trace.Recorder) { rec.Start(now, 0, frame, 1000, -1) }
+	turn := func(to, from port.Block) func(*trace.Recorder) {
+		return func(rec *trace.Recorder) { rec.Turn(now, flow.QP, uint8(to), uint8(from)) }
+	}
+	event := func(e trace.Event) func(*trace.Recorder) {
+		return func(rec *trace.Recorder) {
+			e.At, e.Flow, e.Lane = now, flow.QP, flow.Priority
+			rec.Emit(e)
+		}
+	}
+	arrive := func(*trace.Recorder) { sink.Deliver(now, frame, 1000, 0) }
+	x := &c.flows[0]
+	for _, step := range []struct {
+		what       string
+		do         func(*trace.Recorder)
+		waits      bool
+		delivered  unit.Time
+		sent, gone uint32
+		size       uint32
+		limit      int64
+	}{
+		{what: "it starts", do: event(trace.Event{Kind: trace.FlowStart}), delivered: 1 * us},
+		{what: "it may send", do: turn(port.Open, port.Idle), waits: true, delivered: 2 * us},
+		{what: "a packet leaves", do: send, waits: true, delivered: 2 * us, sent: 1},
+		{what: "it has no other", do: turn(port.Idle, port.Open), waits: true, delivered: 2 * us, sent: 1},
+		{what: "the packet is lost", do: func(*trace.Recorder) { event(trace.Event{Kind: trace.Drop, A: int64(trace.BufferFull)})(&switches) }, delivered: 2 * us, sent: 1, gone: 1},
+		{what: "there is a packet again", do: turn(port.LinkBusy, port.Idle), waits: true, delivered: 6 * us, sent: 1, gone: 1},
+		{what: "it leaves", do: send, waits: true, delivered: 6 * us, sent: 2, gone: 1},
+		{what: "it comes", do: arrive, waits: true, delivered: 8 * us, sent: 2, gone: 2, size: 1000},
+		{what: "one leaves again", do: send, waits: true, delivered: 8 * us, sent: 3, gone: 2, size: 1000},
+		{what: "it is refused", do: func(*trace.Recorder) { event(trace.Event{Kind: trace.Refuse, Bytes: 1000})(&sink) }, waits: true, delivered: 8 * us, sent: 3, gone: 3, size: 1000},
+		{what: "there is none", do: turn(port.Idle, port.LinkBusy), delivered: 8 * us, sent: 3, gone: 3, size: 1000},
+		{what: "its limit changes", do: event(trace.Event{Kind: trace.Limit, A: 5e9}), delivered: 8 * us, sent: 3, gone: 3, size: 1000, limit: 5e9},
+		{what: "feedback repeats it", do: func(rec *trace.Recorder) { rec.Feedback(now, flow.QP, &wire.Frame{Kind: wire.Ack}, 5e9) }, delivered: 8 * us, sent: 3, gone: 3, size: 1000, limit: 5e9},
+		{what: "feedback changes it", do: func(rec *trace.Recorder) { rec.Feedback(now, flow.QP, &wire.Frame{Kind: wire.Ack}, 4e9) }, delivered: 8 * us, sent: 3, gone: 3, size: 1000, limit: 4e9},
+		{what: "a link has another rate", do: event(trace.Event{Kind: trace.Control, A: int64(port.RateChange{}.Kind()), B: 1e9}), delivered: 8 * us, sent: 3, gone: 3, limit: 4e9},
+	} {
+		do(step.do)
+		if x.Waits() != step.waits || x.Delivered != step.delivered || x.Sent != step.sent || x.Gone != step.gone || x.Size != step.size || x.Limit != step.limit {
+			t.Errorf("%s: waits %v, since %v, %d sent, %d gone, of %d bytes, limit %d; want %+v", step.what, x.Waits(), x.Delivered, x.Sent, x.Gone, x.Size, x.Limit, step)
+		}
+	}
+	c.Close(1 * ms)
+	for cause, want := range map[port.Block]unit.Time{port.Open: 2 * us, port.LinkBusy: 5 * us, port.Idle: 1*ms - 7*us} {
+		if got := c.last(c.ofFlows + flowStall + int(cause)); got != int64(want) {
+			t.Errorf("%v kept it for %v, want %v", cause, unit.Time(got), want)
+		}
+	}
+}
