@@ -32,7 +32,7 @@
 //	runs       emu, emu/fabric, emu/run/guest/netstack, emu/study, emu/study/campaign, emu/study/sweep
 //	scenarios  emu/scenario, emu/scenario/builtin, emu/scenario/generate, emu/scenario/lint
 //	schemes    node, node/rp, switchd/cp, emu/limitertest
-//	frames     wire, wire/unit, wire/param, wire/trace
+//	frames     wire, wire/unit, wire/param, wire/port, wire/trace
 //	observers  emu/watch/observe, emu/watch/capture, emu/watch/perfetto, emu/watch/openmetrics
 //	results    emu/metrics, emu/result/report, emu/result/summary, emu/result/plot, emu/result/compare
 //	texts      emu/base/document, emu/base/files, emu/base/spelling, emu/base/terminal

@@ -54,6 +54,12 @@ func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, str
 	if err != nil {
 		t.Fatal(err)
 	}
+	return runOf(t, s, o)
+}
+
+// runOf runs a scenario, and returns its result, its event log and the folder of its files.
+func runOf(t *testing.T, s *scenario.Scenario, o emu.Options) (*emu.Result, string, string) {
+	t.Helper()
 	var events bytes.Buffer
 	o.Events = &events
 	r, err := emu.Run(context.Background(), s, o)
