@@ -134,6 +134,14 @@ func TestTwoSeeds(t *testing.T) {
 	if c.Log.State != compare.LogsPart || c.Log.Line < 2 || c.Log.EventA == c.Log.EventB || !json.Valid([]byte(c.Log.EventA)) {
 		t.Errorf("%+v", c.Log)
 	}
+	var page strings.Builder
+	if err := compare.WriteText(&page, []*compare.Comparison{c}, false); err != nil {
+		t.Fatal(err)
+	}
+	at := func(text string) int { return strings.Index(page.String(), text) }
+	if series, input, equal, log := at("\nseries"), at("\nmodel.seed"), at("\nequal: "), at("\nThe event logs"); series < 0 || series > input || input > equal || equal > log {
+		t.Errorf("the results come first, then the inputs that differ, then how many are equal:\n%s", page.String())
+	}
 	if first := c.Series[0]; !(first.RMS > 0) || !(first.Share > 0) || first.Points == 0 || first.Worst == 0 {
 		t.Errorf("%+v", first)
 	}

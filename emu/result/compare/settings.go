@@ -83,6 +83,16 @@ func differing(all ...resolved) []Input {
 	return inputs
 }
 
+// equal returns how many values some resolved scenarios share.
+func equal(all ...resolved) (n int) {
+	for path, value := range all[0].leaves {
+		if !slices.ContainsFunc(all[1:], func(r resolved) bool { v, ok := r.leaves[path]; return !ok || v != value }) {
+			n++
+		}
+	}
+	return n
+}
+
 // setting is an input that may yet be found in more items.
 type setting struct {
 	path   []string

@@ -17,9 +17,9 @@ import (
 )
 
 // WriteText prints comparisons with one run for people: the whole of them, or on a page the
-// differences. One comparison has the differences of checks and series. Several have a column for
-// each run, where a series has the mean of the run, and in brackets its distance from the first run
-// as a share.
+// differences; first the results, then the inputs. One comparison has the differences of checks and
+// series. Several have a column for each run, where a series has the mean of the run, and in
+// brackets its distance from the first run as a share.
 func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 	t := &text{all: all, whole: whole, runs: []string{"first", "second"}}
 	if len(all) > 1 {
@@ -29,7 +29,6 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 		}
 	}
 	t.head()
-	t.inputs()
 	if all[0].A.Seeds > 0 {
 		t.means()
 	} else {
@@ -37,6 +36,7 @@ func WriteText(w io.Writer, all []*Comparison, whole bool) error {
 		t.workloads()
 		t.series()
 	}
+	t.inputs()
 	for _, c := range all {
 		t.alone(c)
 	}
@@ -120,12 +120,12 @@ func how(s *Side) string {
 
 // inputs prints the inputs in which scenarios differ, like ones in one.
 func (t *text) inputs() {
+	runs := []resolved{t.all[0].resolvedA}
+	for _, c := range t.all {
+		runs = append(runs, c.resolvedB)
+	}
 	inputs := t.all[0].Inputs
 	if !t.pair() {
-		runs := []resolved{t.all[0].resolvedA}
-		for _, c := range t.all {
-			runs = append(runs, c.resolvedB)
-		}
 		inputs = differing(runs...)
 	}
 	if len(inputs) == 0 {
@@ -151,6 +151,9 @@ func (t *text) inputs() {
 	}
 	t.Add(table)
 	t.beyond(len(groups)-shown, "that differ")
+	if n := equal(runs...); n > 0 {
+		t.Line("equal: %s", terminal.Count(n, "other input"))
+	}
 	t.Line("")
 }
 
