@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
+	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
@@ -64,6 +67,14 @@ func importCommand() *cobra.Command {
 			files, texts = append(files, ""), append(texts, nil)
 			return generate.FromHTSim(files[0], texts[0], files[1], texts[1])
 		})
+	from("sonic FILE...", "Print the scenario for switches of SONiC, from their config_db.json", cobra.MinimumNArgs(1),
+		func(names []string, texts [][]byte) (generate.Imported, error) {
+			var all []generate.File
+			for k, name := range names {
+				all = append(all, generate.File{Name: name, Text: texts[k]})
+			}
+			return generate.FromSONiC(all)
+		})
 	return c
 }
 
@@ -75,6 +86,13 @@ func readImported(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, generate.MostBytes+1))
+}
+
+type outFolder struct {
+	// Write the files into this folder.
+	Folder string `flag:"out,o" group:"Output" arg:"DIR"`
+	// Overwrite files that exist.
+	Force bool `flag:"force"`
 }
 
 type flowsFlag struct {
@@ -139,7 +157,46 @@ func topologyCommand() *cobra.Command {
 			text, left := generate.HPCCFlows(s)
 			return text, left, nil
 		})
+	c.AddCommand(sonicCommand())
 	withFlows("htsim", "Print the topology, or the flows, for htsim", generate.HTSim, generate.HTSimConnections)
 	to("slurm", "Print the switches as a topology.conf of Slurm", func(_ *cobra.Command, s *scenario.Scenario) ([]byte, error) { return generate.Slurm(s) })
+	return c
+}
+
+// sonicCommand exports the configurations of the switches of a scenario.
+func sonicCommand() *cobra.Command {
+	var f changes
+	var out outFolder
+	c := &cobra.Command{
+		Use: "sonic SCENARIO", Short: "Write a config_db.json of SONiC for each switch", Args: cobra.ExactArgs(1), ValidArgsFunction: completeScenarios,
+		RunE: func(c *cobra.Command, args []string) error {
+			if out.Folder == "" {
+				return errors.New("each switch has a file: pass --out DIR, the folder to write them into")
+			}
+			s, err := f.open(args[0])
+			if err != nil {
+				return err
+			}
+			all, left, err := generate.SONiC(s)
+			if err != nil {
+				return err
+			}
+			for _, why := range left {
+				fmt.Fprintln(c.ErrOrStderr(), terminal.Harmless("left out: "+why))
+			}
+			if err := files.MakeAll(out.Folder); err != nil {
+				return err
+			}
+			for _, file := range all {
+				one := outFile{Name: filepath.Join(out.Folder, file.Name), Force: out.Force}
+				if err := one.write(c, file.Text); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	add(c, &f)
+	add(c, &out)
 	return c
 }

@@ -26,9 +26,8 @@ type htsimReader struct {
 	line  int
 	hosts int
 	all   []htsimConnection
-	ids   map[int]int      // the lines of identifiers
-	first map[string][]int // by what is left out, the first line and how many more
-	words []string         // of these, in order
+	ids   map[int]int // the lines of identifiers
+	notes notes
 }
 
 func (r *htsimReader) wrong(format string, args ...any) error {
@@ -44,18 +43,9 @@ func (r *htsimReader) number(what, word string, low, high int64) (int64, error) 
 	return n, nil
 }
 
-// leave notes that something in the line is left out.
-func (r *htsimReader) leave(why string) {
-	if r.first[why] == nil {
-		r.words = append(r.words, why)
-		r.first[why] = []int{r.line, -1}
-	}
-	r.first[why][1]++
-}
-
 // htsimFlows returns the flows for connections, and when the run may end.
 func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flows string, end unit.Duration, err error) {
-	r := &htsimReader{file: file, hosts: x.nodes, ids: map[int]int{}, first: map[string][]int{}}
+	r := &htsimReader{file: file, hosts: x.nodes, ids: map[int]int{}}
 	counts := map[string]int{"Nodes": 0, "Connections": 0, "Triggers": 0, "Failures": 0}
 	triggers, failures := 0, 0
 	for line, words := range wordsOf(text) {
@@ -76,7 +66,7 @@ func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flow
 			triggers++
 		case words[0] == "failure":
 			failures++
-			r.leave("failure: an event takes its place, such as {link: agg0 - core0, state: down}")
+			r.notes.add(r.line, "failure: an event takes its place, such as {link: agg0 - core0, state: down}")
 		default:
 			if err := r.connection(words); err != nil {
 				return "", 0, err
@@ -94,13 +84,7 @@ func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flow
 			return "", 0, errs.Errorf("%s: the file has %d %s, and its header says %s %d", file, c.got, strings.ToLower(c.what), c.what, counts[c.what])
 		}
 	}
-	for _, why := range r.words {
-		more := ""
-		if n := r.first[why][1]; n > 0 {
-			more = fmt.Sprintf(" (and %d more lines)", n)
-		}
-		out.Left = append(out.Left, fmt.Sprintf("%s:%d: %s%s", file, r.first[why][0], why, more))
-	}
+	out.Left = append(out.Left, r.notes.list(file)...)
 	return r.flows(x.slowest())
 }
 
@@ -137,7 +121,7 @@ func (r *htsimReader) connection(words []string) error {
 	for words = words[1:]; len(words) > 0; words = words[1:] {
 		key := words[0]
 		if key == "addon" {
-			r.leave("addon: transfers have no successors")
+			r.notes.add(r.line, "addon: transfers have no successors")
 			continue
 		}
 		if words = words[1:]; len(words) == 0 {
@@ -161,7 +145,7 @@ func (r *htsimReader) connection(words []string) error {
 			c.waits = r.line
 		case "send_done_trigger", "recv_done_trigger":
 		case "prio":
-			r.leave("prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC")
+			r.notes.add(r.line, "prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC")
 		default:
 			err = r.wrong("%.40q is unknown: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio and addon are expected", key)
 		}
@@ -173,7 +157,7 @@ func (r *htsimReader) connection(words []string) error {
 	case hasStart == (c.waits > 0):
 		return r.wrong("a connection has a start or a trigger")
 	case c.waits > 0:
-		r.leave("a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others")
+		r.notes.add(r.line, "a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others")
 	}
 	r.all = append(r.all, c)
 	return nil

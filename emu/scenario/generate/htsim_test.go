@@ -266,8 +266,8 @@ failure switch_type AGG switch_id 1 link_id 0
 a.topo:20: Queue_Down: with PFC, a queue ends where the memory does: see memory and headroom
 a.topo:21: Shape: htsim does not read it
 a.topo:22: tier 2: the file has Tiers 2
-a.cm:6: prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC (and 1 more lines)
-a.cm:6: a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others (and 1 more lines)
+a.cm:6: prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC (and 1 more)
+a.cm:6: a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others (and 1 more)
 a.cm:8: addon: transfers have no successors
 a.cm:10: failure: an event takes its place, such as {link: agg0 - core0, state: down}`
 	if got := strings.Join(x.Left, "\n"); got != want {

@@ -61,3 +61,35 @@ func (n namer) name(text, suffix string) string {
 	n[name] = true
 	return name
 }
+
+// notes are what is left out of a file, with the first line and how many more there are.
+type notes struct {
+	order []string
+	lines map[string][2]int
+}
+
+// add notes that something in a line is left out.
+func (n *notes) add(line int, format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	at, known := n.lines[why]
+	if !known {
+		if n.lines == nil {
+			n.lines = map[string][2]int{}
+		}
+		n.order = append(n.order, why)
+		at = [2]int{line, -1}
+	}
+	n.lines[why] = [2]int{at[0], at[1] + 1}
+}
+
+// list returns the notes as messages.
+func (n *notes) list(file string) (all []string) {
+	for _, why := range n.order {
+		more := ""
+		if k := n.lines[why][1]; k > 0 {
+			more = fmt.Sprintf(" (and %d more)", k)
+		}
+		all = append(all, fmt.Sprintf("%s:%d: %s%s", file, n.lines[why][0], why, more))
+	}
+	return all
+}
