@@ -25,7 +25,6 @@ type Endpoint struct {
 	waiting     uint16 // the lanes of ready that are not empty, a bit each
 	owesControl uint16 // the lanes of own that are not empty, a bit each
 	wakes       bool   // transmitterSlot is set
-	resends     bool   // the slot of flow control packets is
 
 	rec     trace.Recorder
 	sources []source
@@ -244,7 +243,8 @@ func (e *Endpoint) do(now unit.Time, slot int) {
 		case transmitterSlot:
 			e.wake(unit.Never)
 		case resendSlot:
-			e.resend(unit.Never)
+			e.agenda.Set(slot, unit.Never)
+			e.port.TimerEnded()
 		case serviceSlot:
 			e.agenda.Set(slot, unit.Never)
 			e.ingress.over = true
@@ -366,10 +366,8 @@ func (e *Endpoint) serve(now unit.Time) {
 	if wake != unit.Never || e.wakes {
 		e.wake(wake)
 	}
-	if !quiet && (!e.resends || e.port.Retries() && e.port.TakeTimerMoved()) { // only when it has come: each packet puts it off
-		if at := e.port.Resend(); at < e.agenda.Due(resendSlot) || e.credited() {
-			e.resend(at)
-		}
+	if !quiet && !e.port.Armed() {
+		e.agenda.Set(resendSlot, e.port.Timer(e.agenda.Due(resendSlot)))
 	}
 }
 
@@ -377,12 +375,6 @@ func (e *Endpoint) serve(now unit.Time) {
 func (e *Endpoint) wake(at unit.Time) {
 	e.agenda.Set(transmitterSlot, at)
 	e.wakes = at != unit.Never
-}
-
-// resend sets when a flow control packet is due again.
-func (e *Endpoint) resend(at unit.Time) {
-	e.agenda.Set(resendSlot, at)
-	e.resends = at != unit.Never
 }
 
 // sendOwn lets the first of the endpoint's own frames on a lane out. It returns until when the
@@ -497,7 +489,7 @@ func (e *Endpoint) Apply(now unit.Time, _ port.ID, change port.Change) {
 	}
 	e.port.Apply(now, change)
 	e.soon = now
-	e.resend(now) // at a higher rate a PAUSE is over sooner
+	e.agenda.Set(resendSlot, now) // at a higher rate a PAUSE is over sooner
 }
 
 // needIngress returns the ingress, and makes one if there is none yet.

@@ -68,6 +68,12 @@ func (c *chassis) headerSlot(p int) int      { return 2*len(c.ports) + p }
 // wake makes the next Advance serve an output.
 func (c *chassis) wake(now unit.Time, p int) { c.agenda.Set(c.transmitterSlot(p), now) }
 
+// setTimer records when an output that has been served has to be served again for its flow control.
+func (c *chassis) setTimer(p int, pt *port.Port) {
+	slot := c.resendSlot(p)
+	c.agenda.Set(slot, pt.Timer(c.agenda.Due(slot)))
+}
+
 // expect records when the next frame of an input may be forwarded.
 func (c *chassis) expect(p int, eligible unit.Time) { c.agenda.Set(c.headerSlot(p), eligible) }
 

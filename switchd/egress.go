@@ -20,7 +20,6 @@ type egress struct {
 	blocked uint16        // the lanes with a block other than port.Open
 	lacks   uint16        // those whose block is port.NoCredit
 	waited  bool          // data had to wait for credit when the frame on the link began
-	repeats bool          // resendSlot is set to the instant at which flow control packets are repeated
 	acks    bool          // the last lane is the one of ACKs
 	lane    uint8         // the data lane that was served last
 	stall   port.Block    // with an arbiter: the reason why no data leaves, as last reported
@@ -74,13 +73,8 @@ func (s *Switch) serve(now unit.Time, p int) {
 		wake = min(wake, pt.Control(now))
 	}
 	s.send(now, p, pt, wake)
-	// The instant at which a flow control packet is repeated is updated only once it has come,
-	// because each packet postpones it, and one check too many costs less than an update for each
-	// packet.
-	if out := &s.egress[p]; !out.repeats || pt.Retries() {
-		at := pt.Resend()
-		s.agenda.Set(s.resendSlot(p), at)
-		out.repeats = at != unit.Never
+	if !pt.Armed() {
+		s.setTimer(p, pt)
 	}
 }
 

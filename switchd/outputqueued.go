@@ -65,18 +65,17 @@ type input struct{ arriving fifo }
 
 // output is the output side of a port.
 type output struct {
-	queue       [port.Priorities]queue // in the order in which frames became eligible
-	total       unit.Size              // of all priorities
-	sent        unit.Size              // all that has begun to leave, for telemetry
-	coming      unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
-	waiting     int                    // frames
-	waits       uint8                  // the priorities whose queue is not empty, a bit each
-	kept        uint8                  // the priorities for which a reason for waiting is recorded
-	line        uint8                  // those of them that wait for the link
-	block       [port.Priorities]port.Block
-	owesControl bool   // its port may have flow control to send, now or later
-	sending     int32  // the slot whose frame is on the link, or none
-	rounds      rounds // ETS
+	queue   [port.Priorities]queue // in the order in which frames became eligible
+	total   unit.Size              // of all priorities
+	sent    unit.Size              // all that has begun to leave, for telemetry
+	coming  unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
+	waiting int                    // frames
+	waits   uint8                  // the priorities whose queue is not empty, a bit each
+	kept    uint8                  // the priorities for which a reason for waiting is recorded
+	line    uint8                  // those of them that wait for the link
+	block   [port.Priorities]port.Block
+	sending int32  // the slot whose frame is on the link, or none
+	rounds  rounds // ETS
 }
 
 // queue holds the frames of a priority that wait for an output.
@@ -150,7 +149,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 	s.memory.keep(cuts)
 	for i := range s.inputs {
 		s.inputs[i] = input{arriving: fifo{none, none}}
-		o := output{sending: none, owesControl: s.ports[i].Retries() || s.config.control() == port.ChannelCredits}
+		o := output{sending: none}
 		for class := range o.queue {
 			o.queue[class].fifo = fifo{none, none}
 		}
@@ -199,7 +198,6 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	pt.Stored(now, a, taken)
 	if stop && len(s.pausing) > 0 {
 		s.pausing[p].Stop(s.memory.class(lane))
-		s.outputs[p].owesControl = true
 		s.wake(now, p)
 	}
 	s.arrive(now, p, out, a)
@@ -254,7 +252,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			}
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
-			s.ports[slot-s.resendSlot(0)].Fired()
+			s.ports[slot-s.resendSlot(0)].TimerEnded()
 			s.touch(slot - s.resendSlot(0))
 		default:
 			s.touch(slot)
@@ -271,7 +269,10 @@ func (s *OutputQueued) Advance(now unit.Time) {
 			continue
 		}
 		for _, p := range s.dirty {
-			if s.outputs[p].asks() {
+			switch {
+			case !s.ports[p].ControlIdle():
+				s.serveControl(now, int(p))
+			case s.outputs[p].asks():
 				s.serve(now, int(p))
 			}
 		}

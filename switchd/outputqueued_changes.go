@@ -17,7 +17,7 @@ func (s *OutputQueued) Apply(now unit.Time, p port.ID, change port.Change) {
 		return
 	}
 	s.apply(now, p, change, s)
-	s.outputs[p].owesControl = true
+	s.agenda.Set(s.resendSlot(int(p)), now) // the timer holds no longer
 	switch c := change.(type) {
 	case port.RateChange: // a PAUSE must be repeated, because its quanta have another length
 		s.wake(now, int(p))
@@ -50,7 +50,6 @@ func (s *OutputQueued) setWatermarks(now unit.Time, c port.WatermarksChange) {
 	for p := range s.ports {
 		if stop, resume := s.memory.compare(p); stop|resume != 0 {
 			s.control(p, stop, resume)
-			s.outputs[p].owesControl = true
 			s.wake(now, p)
 		}
 	}

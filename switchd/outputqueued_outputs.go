@@ -8,50 +8,24 @@ import (
 	"fabemu/wire/unit"
 )
 
-// serve lets an output send: a PAUSE frame that is owed, then the oldest frame of the
-// highest priority that the peer has not stopped; of priorities with weights, of the one
-// whose turn it is.
+// serve lets an output send the oldest frame of the highest priority that the peer has not stopped;
+// of priorities with weights, of the one whose turn it is.
 func (s *OutputQueued) serve(now unit.Time, p int) {
-	pt, o := &s.ports[p], &s.outputs[p]
-	if !o.owesControl {
-		s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
-		return
-	}
-	if pt.Retries() == (len(s.channels) > 0) || pt.OwesControl(now) { // with one of these alone, many frames leave between two messages
-		s.serveControl(now, p, pt, o)
-		return
-	}
-	s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, pt, o))
-	if pt.Retries() { // a frame that has left began its timer
-		s.setRetryTimer(p, pt)
-	} else if slot, free := s.resendSlot(p), pt.Transmitter().Free(); s.agenda.Due(slot) < free {
-		s.agenda.Set(slot, free) // Resend: no timer ends while the link is busy
-	}
+	s.agenda.Set(s.transmitterSlot(p), s.offer(now, p, &s.ports[p], &s.outputs[p]))
 }
 
-// serveControl serves an output whose port may have flow control to send: it calls Control first,
-// then offers frames. serve calls it only for such ports.
-func (s *OutputQueued) serveControl(now unit.Time, p int, pt *port.Port, o *output) {
-	wake := pt.Control(now)
-	s.agenda.Set(s.transmitterSlot(p), min(wake, s.offer(now, p, pt, o)))
-	if pt.Retries() {
-		s.setRetryTimer(p, pt)
-		return
+// serveControl does the same for an output whose port may have flow control to send, which goes
+// first.
+func (s *OutputQueued) serveControl(now unit.Time, p int) {
+	pt, wake := &s.ports[p], unit.Never
+	if pt.OwesControl(now) {
+		wake = pt.Control(now)
 	}
-	at := pt.Resend()
-	s.agenda.Set(s.resendSlot(p), at)
-	o.owesControl = at != unit.Never || !pt.ControlIdle()
-}
-
-// setRetryTimer records when the retry of a link has something to do. Each frame postpones its
-// timer, which is only noticed once the timer has come. Credits have timers that end only on an
-// idle link.
-func (s *OutputQueued) setRetryTimer(p int, pt *port.Port) {
-	if !pt.TakeTimerMoved() {
-		return
-	}
-	if at, slot := pt.Resend(), s.resendSlot(p); at < s.agenda.Due(slot) || s.config.control() == port.ChannelCredits {
-		s.agenda.Set(slot, at)
+	s.agenda.Set(s.transmitterSlot(p), min(wake, s.offer(now, p, pt, &s.outputs[p])))
+	if len(s.channels) > 0 { // whose timers begin when they are looked at: not before the frame has left
+		s.agenda.Set(s.resendSlot(p), pt.Resend())
+	} else if !pt.Armed() {
+		s.setTimer(p, pt)
 	}
 }
 
@@ -115,10 +89,10 @@ func (s *OutputQueued) hold(now unit.Time, p int, o *output, some uint8) {
 	}
 }
 
-// asks reports whether serve may have something to do. While a frame is being sent, its end is
+// asks reports whether offer may have something to do. While a frame is being sent, its end is
 // already in the agenda.
 func (o *output) asks() bool {
-	return o.sending == none && o.waits != 0 || o.news() != 0 || o.owesControl
+	return o.sending == none && o.waits != 0 || o.news() != 0
 }
 
 // news returns the priorities for which hold would change the recorded reason.
@@ -223,10 +197,10 @@ func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
 	if !pt.TakeRetryNews() {
 		return
 	}
-	if pt.OwesControl(now) || !s.nothingNew(now, p) || s.config.control() == port.ChannelCredits {
+	if pt.OwesControl(now) || !s.nothingNew(now, p) {
 		s.wake(now, p)
-	} else {
-		s.setRetryTimer(p, pt)
+	} else { // with retry a port is never Armed
+		s.setTimer(p, pt)
 	}
 }
 

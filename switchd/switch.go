@@ -237,8 +237,8 @@ func (s *Switch) Advance(now unit.Time) {
 			s.admit(now, slot-s.headerSlot(0))
 			continue
 		case slot >= s.resendSlot(0):
+			s.ports[slot-s.resendSlot(0)].TimerEnded()
 			s.touch(slot - s.resendSlot(0))
-			s.egress[slot-s.resendSlot(0)].repeats = false
 		default:
 			s.touch(slot)
 			if s.egress[slot].sending != none && s.ports[slot].Transmitter().Free() <= now {

@@ -645,3 +645,38 @@ func (h Headroom) Uniform(high unit.Size) unit.Size {
 	begun := (h.window() + each - 1) / each
 	return reached - high + unit.Size(begun)*h.Frame
 }
+
+// "Nearly each frame puts off the instant of Resend, which is noticed only when the timer has
+// ended": the timer holds, and is never late.
+func TestTimerHoldsUntilItEnds(t *testing.T) {
+	var out Outbox
+	rec := trace.NewRecorder(0, silent{})
+	c := etherLink(PauseFrames)
+	c.Quanta = LeastQuanta(c.Framing)
+	p := New(0, c, &out, &rec)
+	now := at(0)
+	if p.Armed() || !p.ControlIdle() {
+		t.Fatalf("a new port: armed %v, idle %v", p.Armed(), p.ControlIdle())
+	}
+	p.Pausing().Stop(0)
+	p.Control(now)
+	set := p.Timer(unit.Never)
+	if set != p.Resend() || set == unit.Never || !p.Armed() {
+		t.Fatalf("the timer is set to %v, armed %v; a PAUSE is due again at %v", set, p.Armed(), p.Resend())
+	}
+	f := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Payload: 9000}
+	for now = p.Transmitter().Free(); now < set; now = p.Transmitter().Free() {
+		p.Start(now, &f, p.Framing().Length(&f), Note{})
+	}
+	if !p.Armed() || p.Resend() <= set {
+		t.Errorf("frames until %v: armed %v, and a PAUSE is due at %v, not after %v", now, p.Armed(), p.Resend(), set)
+	}
+	p.TimerEnded()
+	if again := p.Timer(unit.Never); again != p.Resend() || !p.Armed() {
+		t.Errorf("the timer is set to %v, armed %v; a PAUSE is due again at %v", again, p.Armed(), p.Resend())
+	}
+	p.Apply(now, Restart{})
+	if p.Armed() {
+		t.Error("armed after a restart, which forgets all instants")
+	}
+}

@@ -63,6 +63,7 @@ type Port struct {
 	station     wire.LID
 	kind        FlowControl
 	faulty      bool // faults is not nil
+	armed       bool // see Armed
 }
 
 // control is the flow control of a port, in both directions: credits, pausing or channels. It
@@ -312,6 +313,32 @@ func (p *Port) Resend() unit.Time {
 	return min(at, p.control.repeats())
 }
 
+// Armed reports whether the timer of the port is set to an instant at which, or before which, the
+// node has nothing to do for its flow control. Nearly each frame puts off the instant of Resend,
+// which is noticed only when the timer has ended: to serve the port once too often costs less than
+// to set the timer for each frame.
+func (p *Port) Armed() bool { return p.armed }
+
+// Timer returns to when the timer of the port is to be set, after the node has served it: at that
+// instant it calls TimerEnded and serves the port again. set is to when it is set. It is not asked
+// of a port that is Armed or ControlIdle.
+func (p *Port) Timer(set unit.Time) unit.Time {
+	switch r := p.retries(); {
+	case r == nil:
+		at := p.control.repeats()
+		p.armed = at != unit.Never
+		return at
+	case p.counts(): // timers of credits begin when they are looked at
+		return p.Resend()
+	case r.TakeTimerMoved() || p.owed != unit.Never || set == unit.Never: // not every frame postpones the replay timer
+		return min(set, p.Resend())
+	}
+	return set
+}
+
+// TimerEnded notes that the timer is not set any more.
+func (p *Port) TimerEnded() { p.armed = false }
+
 // Control sends the flow control packets that are owed or have to be repeated, if the link is idle;
 // on Ethernet, the PAUSE frame. They go ahead of frames that wait for the link. If one is still
 // owed, it returns when the link becomes idle.
@@ -338,7 +365,7 @@ func (p *Port) Apply(now unit.Time, change Change) {
 			p.control.restart(now)
 		}
 	case Restart:
-		p.since = unit.Never
+		p.since, p.armed = unit.Never, false
 		p.shuts(unit.Never)
 		if r := p.retries(); r != nil {
 			r.Restart(now)

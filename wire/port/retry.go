@@ -66,20 +66,6 @@ func (p *Port) TakeAcknowledged() bool {
 	return r != nil && r.TakeFreed()
 }
 
-// TakeTimerMoved reports, once, whether Resend may be earlier than before, because not every frame
-// postpones the replay timer.
-func (p *Port) TakeTimerMoved() bool {
-	r := p.retries()
-	return r == nil || r.TakeTimerMoved() || p.counts() || p.owed != unit.Never
-}
-
-// Fired notes that the instant of Resend has come.
-func (p *Port) Fired() {
-	if r := p.retries(); r != nil {
-		r.Deadline()
-	}
-}
-
 // Retries reports whether the link retransmits lost frames, so that Control always has something to
 // check.
 func (p *Port) Retries() bool { return p.retries() != nil }
