@@ -125,7 +125,7 @@ func (c *chassis) rest() {
 // stalled reports that frames of a lane or priority wait at an output for another reason than
 // before.
 func (c *chassis) stalled(now unit.Time, p int, lane uint8, block, was port.Block) {
-	c.rec.State(now, trace.Stall, uint16(p), lane, 0, int64(block), int64(was))
+	c.rec.Stall(now, uint16(p), lane, uint8(block), uint8(was))
 }
 
 // ready returns when an output may begin a frame that is still arriving, so that it does not run

@@ -70,7 +70,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 	columns = c.streamCounts.begin(f, columns)
 	columns = c.workCounts.begin(f, columns)
 	c.now = make([]int64, columns)
-	c.keep(&c.bins)
+	c.keep()
 	c.violations = make([]trace.Event, 0, maxViolations)
 	var err error
 	if c.edges, c.perWindow, err = edgesOf(s, max(columns, 1), len(c.ports)*portWeight+columns-c.ofFlows); err != nil {
@@ -83,6 +83,16 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 	c.rows.add(c.now)
 	c.next = c.edges[1]
 	return c, nil
+}
+
+// keep has ports and flows count the times of stalls among the counters.
+func (c *Collector) keep() {
+	for i := range c.tallies {
+		c.tallies[i].Kept = (*[trace.Causes - trace.FirstKept]int64)(c.now[i*portColumns+firstStall:])
+	}
+	for i := range c.flows {
+		c.flows[i].Kept = (*[trace.Causes]int64)(c.now[c.ofFlows+i*flowColumns+flowStall:])
+	}
 }
 
 // Record counts e. It is a trace.Sink. Events should come in the order of time; a late one is

@@ -73,21 +73,13 @@ func (c *Collector) count(events []trace.Event) {
 			}
 			f.Delivered = max(f.Delivered, e.At)
 		case trace.Stall: // e.A keeps a flow, or the frames that wait for a link, from now on
-			block := port.Block(e.A)
 			if uint64(e.A) >= port.Blocks {
 				continue
 			}
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
-				c.flows[i].Turn(e.At, uint8(block))
+				c.flows[i].Turn(e.At, uint8(e.A))
 			} else if e.Flow == 0 && e.Lane == 0 {
-				n := first.number(e)
-				p := &ports[n]
-				if p.block >= port.LinkBusy {
-					c.now[int(n)*portColumns+outStall+int(p.block)] += int64(e.At - p.blocked)
-				}
-				if p.block, p.blocked = block, e.At; block >= port.LinkBusy {
-					p.columns.begun |= 1 << ((outStall + int(block)) & 31)
-				}
+				tallies[first.number(e)].Turn(e.At, uint8(e.A))
 			}
 		case trace.Mark:
 			n := first.number(e)

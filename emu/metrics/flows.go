@@ -47,17 +47,10 @@ func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration
 	c.ofFlows, c.patience = columns, patience
 	c.flows, c.lives = make([]trace.Flow, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.flows {
-		c.flows[i].Block, c.flows[i].Again = uint8(port.Idle), f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
+		c.flows[i].Block, c.flows[i].Seen, c.flows[i].Again = trace.Idle, 1<<trace.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
 		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
 	}
 	return columns + len(f.Flows)*flowColumns
-}
-
-// keep has flows count among the counters.
-func (c *flowCounts) keep(b *bins) {
-	for i := range c.flows {
-		c.flows[i].Kept = (*[trace.Causes]int64)(b.now[c.ofFlows+i*flowColumns+flowStall:])
-	}
 }
 
 // settle settles all flows at the end of a bin.
@@ -80,11 +73,7 @@ func (c *flowCounts) settle(b *bins, streams *streamCounts, t unit.Time) {
 func (x *life) settle(f *trace.Flow, now []int64, t unit.Time) {
 	now[flowStall+int(f.Block)] += int64(t - f.Turned)
 	f.Turned = t
-	for cause, kept := range now[flowStall : flowStall+trace.Causes] {
-		if kept != 0 {
-			x.columns.begun |= 1 << ((flowStall + cause) & 31)
-		}
-	}
+	x.columns.begun |= uint32(f.Seen) << flowStall
 	x.hold(f.Limit, now, t)
 	now[flowLimit] = f.Limit
 	if f.Frames != 0 {

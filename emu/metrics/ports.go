@@ -87,7 +87,7 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	for i := range c.ports {
-		c.ports[i].block, c.tallies[i].Lanes = port.Idle, firstLane
+		c.tallies[i].Block, c.tallies[i].Lanes = trace.Idle, firstLane
 	}
 	c.countPauses()
 	c.findQueues()
@@ -112,7 +112,8 @@ func (c *Collector) countPauses() {
 		for _, end := range c.fabric.Wires[w].Ends {
 			p := int(c.first[end.Node]) + int(end.Port)
 			if c.tallies[p].Lanes = counted; counted == oneByOne {
-				c.tallies[p].ByLane = make([]int64, classes)
+				lanes := make([]int64, classes)
+				c.tallies[p].ByLane = &lanes
 			}
 			c.ports[p].pausing = &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
 		}
@@ -133,11 +134,11 @@ func (c *portCounts) settle(b *bins, rates capacities, t unit.Time) {
 // settlePort settles a port, whose counters begin with now.
 func (c *portCounts) settlePort(rates capacities, i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
 	y.SetQueue(t, y.Queue)
-	if p.block >= port.LinkBusy {
-		now[outStall+int(p.block)] += int64(t - p.blocked)
+	if y.Block >= trace.FirstKept {
+		now[outStall+int(y.Block)] += int64(t - y.Turned)
 	}
-	p.blocked = t
-	begun := p.columns.begun
+	y.Turned = t
+	begun := p.columns.begun | uint32(y.Seen>>trace.FirstKept)<<firstStall
 	if begun>>outPaused&1 == 1 {
 		now[outPaused] += p.pausing.pausedUp(t)
 		p.pausing.counted = max(p.pausing.counted, t)
@@ -192,9 +193,7 @@ func unsent(y *trace.Counts, rate unit.Rate, t unit.Time) int64 {
 
 // portState has the states of a port that trace.Counts lacks.
 type portState struct {
-	blocked unit.Time     // outStall is counted up to here
 	pausing *pausingState // Ethernet, or InfiniBand with several data lanes; else nil
-	block   port.Block    // the cause that has held the line back since blocked
 	columns columns
 }
 

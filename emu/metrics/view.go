@@ -48,10 +48,8 @@ func (m *Mirror) Update() {
 	d.rows = c.rows.lend(d.cur + 1)
 	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
 	for i := range c.ports {
-		p, q := &c.ports[i], &d.ports[i]
-		q.block = p.block
-		if p.pausing != nil {
-			copy(q.pausing.until, p.pausing.until)
+		if p := c.ports[i].pausing; p != nil {
+			copy(d.ports[i].pausing.until, p.until)
 		}
 	}
 	copy(d.flows, c.flows)
@@ -254,7 +252,7 @@ func (v *View) state(c *Collector, at unit.Time) {
 	for i := range c.fabric.Nodes {
 		for _, joined := range c.fabric.Nodes[i].Ports {
 			p := &c.ports[number]
-			s := PortState{Block: p.block, Queue: c.tallies[number].Queue, Held: c.tallies[number].Occupancy,
+			s := PortState{Block: port.Block(c.tallies[number].Block), Queue: c.tallies[number].Queue, Held: c.tallies[number].Occupancy,
 				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
 			if c.lost && !InBytes(c.fabric, joined.Wire) {
 				s.Queue = -1

@@ -67,7 +67,7 @@ const (
 // Blocks is the number of kinds of Block.
 const Blocks = trace.Causes
 
-var _ = [1]struct{}{}[Idle-trace.Idle]
+var _, _ = [1]struct{}{}[Idle-trace.Idle], [1]struct{}{}[LinkBusy-trace.FirstKept]
 
 var blockWords = [Blocks]string{
 	Open: "open", Idle: "idle", LinkBusy: "line-busy", NoCredit: "no-credit", CrossbarBusy: "crossbar-busy",

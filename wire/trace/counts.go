@@ -16,25 +16,29 @@ type Counts struct {
 	Last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
 	Frames    uint32 // data frames, since they were written down; so are the others
 	Acks      uint32
-	Control   uint32 // flow control packets
-	Lanes     uint8  // lanes, from 0 on, whose events state the amount of the whole buffer
-	OfInputs  bool   // its frames wait in a switch with input buffers
-	_         [6]byte
-	Changed   unit.Time // Waited is counted up to here
-	Queue     int64     // bytes that wait for the link since then
-	Waited    int64     // bytes that wait for the link, times 1024 picoseconds
-	Longest   int64     // the most bytes that waited
-	ByLane    []int64   // occupancy, where an event states that of one lane
+	Control   uint32                     // flow control packets
+	Lanes     uint8                      // lanes, from 0 on, whose events state the amount of the whole buffer
+	OfInputs  bool                       // its frames wait in a switch with input buffers
+	Block     uint8                      // the cause that has held the line back since Turned, as in a Stall
+	Seen      uint16                     // the causes that have, a bit each
+	Changed   unit.Time                  // Waited is counted up to here
+	Queue     int64                      // bytes that wait for the link since then
+	Waited    int64                      // bytes that wait for the link, times 1024 picoseconds
+	Longest   int64                      // the most bytes that waited
+	ByLane    *[]int64                   // occupancy, where an event states that of one lane; nil: none does
+	Kept      *[Causes - FirstKept]int64 // picoseconds by cause, from FirstKept on, up to Turned
+	Turned    unit.Time
 	_         [8]byte
 }
 
 // Hold records the amount in the buffer, or in a lane of it, from an instant on.
 func (c *Counts) Hold(from unit.Time, lane uint8, holds int64) {
 	if lane >= c.Lanes {
-		if int(lane) >= len(c.ByLane) {
+		if c.ByLane == nil || int(lane) >= len(*c.ByLane) {
 			return // ACKs on InfiniBand
 		}
-		holds, c.ByLane[lane] = c.Occupancy+holds-c.ByLane[lane], holds
+		of := &(*c.ByLane)[lane]
+		holds, *of = c.Occupancy+holds-*of, holds
 	}
 	c.Area += (c.Occupancy - holds) * int64(from)
 	if c.Occupancy = holds; holds > c.Most {
@@ -55,6 +59,15 @@ func (c *Counts) SetQueue(from unit.Time, bytes int64) {
 	if bytes > c.Longest {
 		c.Longest = bytes
 	}
+}
+
+// Turn notes that another cause holds the line back from an instant on.
+func (c *Counts) Turn(at unit.Time, block uint8) {
+	if i := int(c.Block) - FirstKept; i >= 0 {
+		c.Kept[i] += int64(at - c.Turned)
+	}
+	c.Block, c.Turned = block, at
+	c.Seen |= 1 << (block & 15)
 }
 
 // begin counts a data frame.
@@ -172,6 +185,20 @@ func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int6
 		return
 	}
 	r.Frame(now, Release, port, f, 0, 0, holds)
+	r.beyond(now)
+}
+
+// Stall reports the cause that holds back the frames that wait in a lane for the link of a port
+// from now on, and the one before.
+func (r *Recorder) Stall(now unit.Time, port uint16, lane, block, before uint8) {
+	if r.counting(now) {
+		if lane == 0 {
+			r.own.counts[port].Turn(now, block)
+		}
+		r.seq++
+		return
+	}
+	r.State(now, Stall, port, lane, 0, int64(block), int64(before))
 	r.beyond(now)
 }
 

@@ -5,10 +5,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Idle and Causes are port.Idle, which says that a source has nothing to send, and port.Blocks.
+// The causes of a Stall are those of port.Block: Causes of them. Idle says that there is nothing to
+// send; those from FirstKept on hold a line back.
 const (
-	Idle   = 1
-	Causes = 9
+	Idle      = 1
+	FirstKept = 2
+	Causes    = 9
 )
 
 // Flow is the states of a flow, and the counts of each of its packets. Its source counts in the
@@ -25,7 +27,8 @@ type Flow struct {
 	Block     uint8          // the cause, as in a Stall
 	Again     bool           // packets may be retransmitted: Sent and Gone are the PSNs that come next
 	Owed      bool           // delivered packets have been retransmitted, and the source has no ACK of them yet
-	_         [13]byte
+	Seen      uint16         // the causes that have kept it, a bit each
+	_         [10]byte
 
 	Bytes   int64         // of data frames that came whole; never written down
 	InOrder int64         // of TCP's payload, that they completed in order
@@ -71,6 +74,7 @@ func (f *Flow) Turn(at unit.Time, block uint8) {
 		f.Begin(at)
 	}
 	f.Block, f.Turned = block, at
+	f.Seen |= 1 << (block & 15)
 }
 
 // Send counts a data packet that leaves the source.
