@@ -4,19 +4,35 @@ go test ./emu/result/report -run TestPythonTypes -update."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Optional, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
 
-def _parts(data: Optional[list[dict[str, Any]]]) -> dict[str, int]:
-    """Return the parts of a figure: each has a name and a number."""
-    return {name: number for name, number in (part.values() for part in data or [])}
+def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
+    """Return an object of this kind that result.json has so."""
+    return kind(*[value(data.get(key)) for key, value in _fields(kind)])
 
 
-def _maybe(read: Callable[[Any], T], data: Any) -> Optional[T]:
-    """Return an object, if it is there."""
-    return None if data is None else read(data)
+@cache
+def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return the key of each field in result.json, and what reads it. Python keeps the word from."""
+    return [("from" if name == "source" else name, _reader(of)) for name, of in get_type_hints(kind).items()]
+
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of this kind from what result.json has; None: it leaves the value out."""
+    outer, inner = get_origin(kind), get_args(kind)
+    if outer is Mapping:  # of parts: each has a name and a number
+        return lambda data: dict(x.values() for x in data) if isinstance(data, list) else data or {}
+    if outer is None:
+        known = hasattr(kind, "_fields")
+        return lambda data: read(kind, data or {}) if known else kind() if data is None else data
+    value = _reader(inner[0])
+    if outer is Union:
+        return lambda data: None if data is None else value(data)
+    return lambda data: tuple(value(x) for x in data or [])
 
 
 class Flow(NamedTuple):
@@ -47,27 +63,6 @@ class Flow(NamedTuple):
     marked_acks: int
     stalled: Mapping[str, int]
     figures: Mapping[str, Optional[float]]
-
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Flow:
-        """Return the object that result.json has so."""
-        return Flow(
-            name=data["name"],
-            group=data["group"],
-            source=data["from"],
-            to=data["to"],
-            bytes=data["bytes"],
-            frames=data["frames"],
-            marked=data["marked"],
-            rate=data["rate"],
-            limit=data["limit"],
-            active_ps=tuple((a, b) for a, b in data["active_ps"]),
-            qp=data["qp"],
-            acks=data["acks"],
-            marked_acks=data["marked_acks"],
-            stalled=_parts(data["stalled"]),
-            figures=data.get("figures", {}),
-        )
 
 
 class Link(NamedTuple):
@@ -100,26 +95,6 @@ class Link(NamedTuple):
     stalled: Mapping[str, int]
     figures: Mapping[str, Optional[float]]
 
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Link:
-        """Return the object that result.json has so."""
-        return Link(
-            name=data["name"],
-            source=data["from"],
-            to=data["to"],
-            capacity=data["capacity"],
-            bytes=data["bytes"],
-            frames=data["frames"],
-            acks=data["acks"],
-            flow_control=data["flow_control"],
-            utilisation=data["utilisation"],
-            marked=data["marked"],
-            marks=_parts(data["marks"]),
-            triggers=_parts(data["triggers"]),
-            stalled=_parts(data["stalled"]),
-            figures=data.get("figures", {}),
-        )
-
 
 class Buffer(NamedTuple):
     """How full a receive buffer of a switch was.
@@ -139,20 +114,6 @@ class Buffer(NamedTuple):
     max_bytes: int
     figures: Mapping[str, Optional[float]]
 
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Buffer:
-        """Return the object that result.json has so."""
-        return Buffer(
-            node=data["node"],
-            port=data["port"],
-            link=data["link"],
-            mean_blocks=data["mean_blocks"],
-            max_blocks=data["max_blocks"],
-            mean_bytes=data.get("mean_bytes", None),
-            max_bytes=data.get("max_bytes", 0),
-            figures=data.get("figures", {}),
-        )
-
 
 class Spread(NamedTuple):
     """The mean of many values, percentiles and the greatest; None where the values do not support it."""
@@ -164,18 +125,6 @@ class Spread(NamedTuple):
     p999: Optional[float]
     max: Optional[float]
 
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Spread:
-        """Return the object that result.json has so."""
-        return Spread(
-            mean=data["mean"],
-            p50=data["p50"],
-            p95=data["p95"],
-            p99=data["p99"],
-            p999=data["p999"],
-            max=data["max"],
-        )
-
 
 class SizeBand(NamedTuple):
     """The slowdown of flows of neighbouring sizes, in bytes."""
@@ -186,18 +135,6 @@ class SizeBand(NamedTuple):
     p50: Optional[float]
     p95: Optional[float]
     p99: Optional[float]
-
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> SizeBand:
-        """Return the object that result.json has so."""
-        return SizeBand(
-            transfers=data["transfers"],
-            source=data["from"],
-            to=data["to"],
-            p50=data["p50"],
-            p95=data["p95"],
-            p99=data["p99"],
-        )
 
 
 class Collective(NamedTuple):
@@ -222,23 +159,6 @@ class Collective(NamedTuple):
     busbw: Optional[float]
     stragglers: Mapping[str, int]
     figures: Mapping[str, Optional[float]]
-
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Collective:
-        """Return the object that result.json has so."""
-        return Collective(
-            operation=data["operation"],
-            algorithm=data["algorithm"],
-            bytes=data["bytes"],
-            steps=data["steps"],
-            rounds=data["rounds"],
-            round_s=Spread.read(data["round_s"]),
-            least_s=data["least_s"],
-            algbw=data["algbw"],
-            busbw=data["busbw"],
-            stragglers=_parts(data["stragglers"]),
-            figures=data.get("figures", {}),
-        )
 
 
 class Workload(NamedTuple):
@@ -270,27 +190,6 @@ class Workload(NamedTuple):
     collective: Optional[Collective]
     figures: Mapping[str, Optional[float]]
 
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Workload:
-        """Return the object that result.json has so."""
-        return Workload(
-            name=data["name"],
-            pattern=data["pattern"],
-            endpoints=data["endpoints"],
-            transfers=data["transfers"],
-            open=data["open"],
-            waiting=data.get("waiting", 0),
-            bytes=data["bytes"],
-            lost=data["lost"],
-            from_ps=data.get("from_ps", 0),
-            completion_s=Spread.read(data["completion_s"]),
-            slowdown=Spread.read(data["slowdown"]),
-            slowdown_at_least=_maybe(Spread.read, data.get("slowdown_at_least", None)),
-            sizes=tuple(SizeBand.read(x) for x in data["sizes"]),
-            collective=_maybe(Collective.read, data.get("collective", None)),
-            figures=data.get("figures", {}),
-        )
-
 
 class Adapter(NamedTuple):
     """What the RoCEv2 adapter of a guest has counted.
@@ -315,21 +214,6 @@ class Adapter(NamedTuple):
     queue_pairs: int
     rx_icrc_encapsulated: int
     rx_pause: Mapping[str, int]
-
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Adapter:
-        """Return the object that result.json has so."""
-        return Adapter(
-            np_cnp_sent=data["np_cnp_sent"],
-            np_ecn_marked_roce_packets=data["np_ecn_marked_roce_packets"],
-            rp_cnp_handled=data["rp_cnp_handled"],
-            rp_cnp_ignored=data["rp_cnp_ignored"],
-            out_of_pairs=data["out_of_pairs"],
-            tx_discards=data["tx_discards"],
-            queue_pairs=data["queue_pairs"],
-            rx_icrc_encapsulated=data["rx_icrc_encapsulated"],
-            rx_pause=data["rx_pause"],
-        )
 
 
 class Guest(NamedTuple):
@@ -364,29 +248,6 @@ class Guest(NamedTuple):
     not_taken: int
     kernel_drops: int
     lost_inside: int
-
-    @staticmethod
-    def read(data: Mapping[str, Any]) -> Guest:
-        """Return the object that result.json has so."""
-        return Guest(
-            name=data["name"],
-            place=data.get("place", ""),
-            kind=data["kind"],
-            namespace=data.get("namespace", ""),
-            address=data["address"],
-            mtu=data["mtu"],
-            roce=_maybe(Adapter.read, data.get("roce", None)),
-            sent=data["sent"],
-            received=data["received"],
-            no_flow=data.get("no_flow", 0),
-            not_ip=data.get("not_ip", 0),
-            damaged=data.get("damaged", 0),
-            too_long=data.get("too_long", 0),
-            spoofed=data.get("spoofed", 0),
-            not_taken=data.get("not_taken", 0),
-            kernel_drops=data["kernel_drops"],
-            lost_inside=data.get("lost_inside", 0),
-        )
 
 
 #: The figures that have parts, such as causes.

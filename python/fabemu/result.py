@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .errors import CallError
-from .figures import PARTS, Buffer, Flow, Guest, Link, Workload
+from .figures import PARTS, Buffer, Flow, Guest, Link, Workload, read
 from .files import document, lines, reading, text
 from .program import Program, plain
 
@@ -175,27 +175,27 @@ class Result:
     @property
     def flows(self) -> list[Flow]:
         """The totals of all flows."""
-        return [Flow.read(f) for f in self.data["flows"]]
+        return [read(Flow, f) for f in self.data["flows"]]
 
     @property
     def links(self) -> list[Link]:
         """The totals of both directions of all links."""
-        return [Link.read(x) for x in self.data["links"]]
+        return [read(Link, x) for x in self.data["links"]]
 
     @property
     def workloads(self) -> list[Workload]:
         """The figures of all workloads."""
-        return [Workload.read(x) for x in self.data.get("workloads", [])]
+        return [read(Workload, x) for x in self.data.get("workloads", [])]
 
     @property
     def buffers(self) -> list[Buffer]:
         """The figures of the receive buffers of switches."""
-        return [Buffer.read(x) for x in self.data["buffers"]]
+        return [read(Buffer, x) for x in self.data["buffers"]]
 
     @property
     def guests(self) -> list[Guest]:
         """What the guests and their adapters have counted."""
-        return [Guest.read(x) for x in self.data.get("guests", [])]
+        return [read(Guest, x) for x in self.data.get("guests", [])]
 
     def link(self, name: str) -> Link:
         """Return the totals of a direction of a link, such as ``trunk.A-B``.

@@ -23,44 +23,57 @@ go test ./emu/result/report -run TestPythonTypes -update."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Optional, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, Optional, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
 
-def _parts(data: Optional[list[dict[str, Any]]]) -> dict[str, int]:
-    """Return the parts of a figure: each has a name and a number."""
-    return {name: number for name, number in (part.values() for part in data or [])}
+def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
+    """Return an object of this kind that result.json has so."""
+    return kind(*[value(data.get(key)) for key, value in _fields(kind)])
 
 
-def _maybe(read: Callable[[Any], T], data: Any) -> Optional[T]:
-    """Return an object, if it is there."""
-    return None if data is None else read(data)
+@cache
+def _fields(kind: Any) -> list[tuple[str, Callable[[Any], Any]]]:
+    """Return the key of each field in result.json, and what reads it. Python keeps the word from."""
+    return [("from" if name == "source" else name, _reader(of)) for name, of in get_type_hints(kind).items()]
+
+
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """Return what reads a value of this kind from what result.json has; None: it leaves the value out."""
+    outer, inner = get_origin(kind), get_args(kind)
+    if outer is Mapping:  # of parts: each has a name and a number
+        return lambda data: dict(x.values() for x in data) if isinstance(data, list) else data or {}
+    if outer is None:
+        known = hasattr(kind, "_fields")
+        return lambda data: read(kind, data or {}) if known else kind() if data is None else data
+    value = _reader(inner[0])
+    if outer is Union:
+        return lambda data: None if data is None else value(data)
+    return lambda data: tuple(value(x) for x in data or [])
 `
 
-// pythonType is how Python has a type of a field, and reads a value of it, or what an absent one
-// is.
-type pythonType struct{ name, read, absent string }
-
-var pythonTypes = map[reflect.Type]pythonType{
-	reflect.TypeFor[string]():                   {"str", "%s", `""`},
-	reflect.TypeFor[scenario.GuestKind]():       {"str", "%s", `""`},
-	reflect.TypeFor[netip.Addr]():               {"str", "%s", `""`},
-	reflect.TypeFor[uint32]():                   {"int", "%s", "0"},
-	reflect.TypeFor[int]():                      {"int", "%s", "0"},
-	reflect.TypeFor[int64]():                    {"int", "%s", "0"},
-	reflect.TypeFor[report.Number]():            {"Optional[float]", "%s", "None"},
-	reflect.TypeFor[[][2]int64]():               {"tuple[tuple[int, int], ...]", "tuple((a, b) for a, b in %s)", "()"},
-	reflect.TypeFor[[]report.Count]():           {"Mapping[str, int]", "_parts(%s)", "[]"},
-	reflect.TypeFor[[]report.Stall]():           {"Mapping[str, int]", "_parts(%s)", "[]"},
-	reflect.TypeFor[[]report.Straggler]():       {"Mapping[str, int]", "_parts(%s)", "[]"},
-	reflect.TypeFor[map[string]report.Number](): {"Mapping[str, Optional[float]]", "%s", "{}"},
-	reflect.TypeFor[map[string]int64]():         {"Mapping[str, int]", "%s", "{}"},
-	reflect.TypeFor[report.Spread]():            {"Spread", "Spread.read(%s)", "{}"},
-	reflect.TypeFor[*report.Spread]():           {"Optional[Spread]", "_maybe(Spread.read, %s)", "None"},
-	reflect.TypeFor[[]report.SizeBand]():        {"tuple[SizeBand, ...]", "tuple(SizeBand.read(x) for x in %s)", "()"},
-	reflect.TypeFor[*report.Collective]():       {"Optional[Collective]", "_maybe(Collective.read, %s)", "None"},
-	reflect.TypeFor[*guest.RoCECounts]():        {"Optional[Adapter]", "_maybe(Adapter.read, %s)", "None"},
+// pythonTypes are the types of Python of fields.
+var pythonTypes = map[reflect.Type]string{
+	reflect.TypeFor[string]():                   "str",
+	reflect.TypeFor[scenario.GuestKind]():       "str",
+	reflect.TypeFor[netip.Addr]():               "str",
+	reflect.TypeFor[uint32]():                   "int",
+	reflect.TypeFor[int]():                      "int",
+	reflect.TypeFor[int64]():                    "int",
+	reflect.TypeFor[report.Number]():            "Optional[float]",
+	reflect.TypeFor[[][2]int64]():               "tuple[tuple[int, int], ...]",
+	reflect.TypeFor[[]report.Count]():           "Mapping[str, int]",
+	reflect.TypeFor[[]report.Stall]():           "Mapping[str, int]",
+	reflect.TypeFor[[]report.Straggler]():       "Mapping[str, int]",
+	reflect.TypeFor[map[string]report.Number](): "Mapping[str, Optional[float]]",
+	reflect.TypeFor[map[string]int64]():         "Mapping[str, int]",
+	reflect.TypeFor[report.Spread]():            "Spread",
+	reflect.TypeFor[*report.Spread]():           "Optional[Spread]",
+	reflect.TypeFor[[]report.SizeBand]():        "tuple[SizeBand, ...]",
+	reflect.TypeFor[*report.Collective]():       "Optional[Collective]",
+	reflect.TypeFor[*guest.RoCECounts]():        "Optional[Adapter]",
 }
 
 // pythonClass is a class of Python for an object of result.json. The fields that are named come
@@ -90,28 +103,23 @@ var pythonClasses = []pythonClass{
 // text is the class. Its docstring has the figures, with their units.
 func (c *pythonClass) text() string {
 	type field struct {
-		name, doc, class, read string
-		figure                 bool
+		name, doc, class string
+		figure           bool
 	}
 	var fields []field
 	for _, x := range reflect.VisibleFields(c.object) {
-		key, options, _ := strings.Cut(x.Tag.Get("json"), ",")
+		key, _, _ := strings.Cut(x.Tag.Get("json"), ",")
 		if x.Anonymous {
 			continue
 		}
-		p, known := pythonTypes[x.Type]
+		class, known := pythonTypes[x.Type]
 		if !known {
 			panic(fmt.Sprintf("Python has no type for %v, of %s.%s", x.Type, c.name, key))
 		}
-		f := field{name: key, class: p.name}
+		f := field{name: key, class: class}
 		if key == "from" { // a word that Python keeps
 			f.name = "source"
 		}
-		value := fmt.Sprintf("data[%q]", key)
-		if options != "" {
-			value = fmt.Sprintf("data.get(%q, %s)", key, p.absent)
-		}
-		f.read = fmt.Sprintf(p.read, value)
 		for row := range metrics.Figures(c.of) {
 			if row.JSON == key {
 				f.figure, f.doc = true, fmt.Sprintf("%s: %s (%s)", f.name, strings.ReplaceAll(row.Meaning, "`", "``"), row.Unit.Word)
@@ -143,11 +151,6 @@ func (c *pythonClass) text() string {
 	for _, f := range fields {
 		fmt.Fprintf(&b, "    %s: %s\n", f.name, f.class)
 	}
-	fmt.Fprintf(&b, "\n    @staticmethod\n    def read(data: Mapping[str, Any]) -> %s:\n        \"\"\"Return the object that result.json has so.\"\"\"\n        return %s(\n", c.name, c.name)
-	for _, f := range fields {
-		fmt.Fprintf(&b, "            %s=%s,\n", f.name, f.read)
-	}
-	b.WriteString("        )\n")
 	return b.String()
 }
 
