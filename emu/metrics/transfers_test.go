@@ -4,6 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -64,6 +67,63 @@ func TestTransfers(t *testing.T) {
 		{other + ".completion.mean", 0, 30 * us, 12e-6},
 		{group + ".transfers", 0, 30 * us, 5},
 		{group + ".completion.mean", 0, 30 * us, (3 + 8 + 10 + 12 + 12) * 1e-6 / 5},
+	} {
+		near(t, c.expression, over(t, p.c, c.expression, c.from, c.to), c.want)
+	}
+}
+
+// The drops and retransmissions of a workload are those of its queue pairs, over intervals, whether
+// or not a transfer is open: packets that a NAK or a timeout names, segments one by one.
+func TestDropsOfWorkloads(t *testing.T) {
+	s, err := scenario.Load("work.yaml", []byte(`
+name: work
+model: {duration: 1ms}
+defaults:
+  link: {rate: 10Gb/s, flow-control: none}
+  switch: {kind: output-queued}
+switches: {S: {}}
+endpoints: ["h[1-3]"]
+links: ["h[1-3] - S"]
+workload:
+  - {name: rdma, over: "h[1-3]", size: 10KB, load: 0.1, transport: rocev2}
+  - {name: streams, over: "h[1-3]", size: 10KB, load: 0.1, transport: tcp}
+`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fabric.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPlay(t, f, s)
+	const us = unit.Time(unit.Microsecond)
+	works := f.Workloads()
+	for i, e := range []trace.Event{
+		{Kind: trace.Drop, A: int64(trace.BufferFull)},
+		{Kind: trace.Drop, A: int64(trace.BufferFull), B: int64(wire.Notification)}, // none of its frames
+		{Kind: trace.Retransmit, A: int64(trace.SequenceError), B: 7},
+		{Kind: trace.Timeout, A: 3},
+	} {
+		e.At, e.Flow = unit.Time(i+1)*10*us, works[0].Range.First
+		p.record(e)
+	}
+	for i, e := range []trace.Event{
+		{Kind: trace.Drop, A: int64(trace.BufferFull)},
+		{Kind: trace.Timeout, A: 1000},
+		{Kind: trace.Retransmit, Bytes: 1460, A: int64(trace.TimerExpired)},
+		{Kind: trace.Retransmit, Bytes: 1, A: int64(trace.WindowProbe)},
+	} {
+		e.At, e.Flow = unit.Time(i+1)*10*us, works[1].Range.First
+		p.record(e)
+	}
+	p.record(trace.Event{At: unit.Time(s.Model.Duration), Kind: trace.FlowStop})
+	for _, c := range []struct {
+		expression string
+		from, to   unit.Time
+		want       float64
+	}{
+		{"rdma.drops", 0, 100 * us, 1}, {"rdma.retransmissions", 0, 100 * us, 10}, {"rdma.retransmissions", 35 * us, 100 * us, 3},
+		{"streams.drops", 0, 100 * us, 1}, {"streams.drops", 50 * us, 100 * us, 0}, {"streams.retransmissions", 0, 100 * us, 1},
 	} {
 		near(t, c.expression, over(t, p.c, c.expression, c.from, c.to), c.want)
 	}

@@ -19,6 +19,8 @@ const (
 	workBegun          // transfers that have arrived and have a source
 	workEnded          // transfers that have ended
 	workWaiting        // transfers that wait for a source, now
+	workDrops          // its frames that were discarded on the path
+	workAgain          // packets that were retransmitted
 	workColumns
 )
 
@@ -116,6 +118,10 @@ func (c *Collector) countTransfer(e *trace.Event) {
 			delete(w.open, key)
 			w.count(d)
 		}
+	case trace.Drop:
+		if e.B == 0 {
+			now[workDrops]++
+		}
 	case trace.Retransmit, trace.Timeout:
 		n, stream := e.B, w.workload.Flow.Transport.Streams()
 		switch {
@@ -125,6 +131,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		case e.Kind == trace.Timeout:
 			n = e.A
 		}
+		now[workAgain] += n
 		for key, d := range w.open { // this is rare
 			if key.qp == e.Flow && (!stream || int64(key.psn-e.PSN) <= d.Bytes) {
 				d.Again += uint32(n)

@@ -194,8 +194,8 @@ workload:
   - {name: in, over: "h[2-7]", pattern: incast, size: 20KB, load: 0.1, stop: 4ms}
 `
 
-// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets
-// were retransmitted. Each transfer has ended once, with each of its bytes, and no more than most
+// lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets of
+// their transfers were retransmitted before these had ended. Each transfer has ended once, with each of its bytes, and no more than most
 // packets of one were retransmitted.
 func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lost, again int64) {
 	t.Helper()
@@ -214,6 +214,11 @@ func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lo
 				t.Errorf("%+v", *d)
 			}
 		}
+	}
+	whole := float64(r.Metrics.End()) / float64(unit.Millisecond)
+	if drops, sent := runtest.Over(t, r.Metrics, "web.drops", 0, whole)+runtest.Over(t, r.Metrics, "in.drops", 0, whole),
+		runtest.Over(t, r.Metrics, "web.retransmissions", 0, whole)+runtest.Over(t, r.Metrics, "in.retransmissions", 0, whole); drops == 0 || drops > float64(lost) || sent < float64(again) {
+		t.Errorf("the metrics of the workloads: %v drops, %v retransmissions; want at most %d, and at least %d", drops, sent, lost, again)
 	}
 	return lost, again
 }
