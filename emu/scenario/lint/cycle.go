@@ -109,8 +109,11 @@ type buffers struct {
 	rules  map[crossing]rule
 	lanes  map[[2]int]port.SLToVL // by the direction of the link by which frames come, and the link by which they leave
 	from   bool                   // a rule of lanes depends on the link by which frames come
-	next   [][]edge               // by buffer
+	next   [][]int                // by buffer, those that frames in it may wait for
 	groups map[group]*members
+
+	wanted map[edge]int // waits of a cycle, and the first sender whose frames wait so; -1: it is not known yet; nil: no cycle is known
+	by     int          // the sender that is followed
 }
 
 // crossing is where a rule of lanes counts: at a node, for frames from a link, or all, over a link,
@@ -123,8 +126,8 @@ type rule struct {
 	lanes  scenario.LaneMap
 }
 
-// edge leads to a buffer that frames in another may wait for.
-type edge struct{ to, by int }
+// edge is that frames in a buffer may wait for another.
+type edge struct{ in, out int }
 
 // group is frames to one node that are in the same class everywhere.
 type group struct {
@@ -134,16 +137,12 @@ type group struct {
 	priority uint8
 }
 
-// members are the nodes that send the frames of a group, some more than once, and the first of
-// their flows.
-type members struct {
-	from [][]int
-	by   int
-}
+// members are the nodes that send the frames of a group, some more than once.
+type members struct{ from [][]int }
 
 func findDeadlock(s *scenario.Scenario, table *scenario.PathTable, own int) *Deadlock {
 	b := &buffers{s: s, table: table, names: make([]string, len(table.Index)), rules: map[crossing]rule{}, lanes: map[[2]int]port.SLToVL{},
-		next: make([][]edge, 2*len(s.Links)*int(classes)), groups: map[group]*members{}}
+		next: make([][]int, 2*len(s.Links)*int(classes)), groups: map[group]*members{}}
 	for name, i := range table.Index {
 		b.names[i] = name
 	}
@@ -161,94 +160,97 @@ func findDeadlock(s *scenario.Scenario, table *scenario.PathTable, own int) *Dea
 			b.from = b.from || r.From != ""
 		}
 	}
-	for i := range s.Flows[:own] {
-		f := &s.Flows[i]
-		src, dst := table.Index[f.From], table.Index[f.To]
-		b.send(f, families[src], []int{src}, []int{dst}, i)
-	}
-	for i := range s.Workloads {
-		var all []int
-		names := s.Workloads[i].Members()
-		for _, name := range names {
-			all = append(all, table.Index[name])
-		}
-		f := s.Workloads[i].Template(names[0], names[1])
-		b.send(&f, families[all[0]], all, all, own+i)
-	}
-	order := func(x, y group) int {
-		return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(x.sl, y.sl), cmp.Compare(x.priority, y.priority), cmp.Compare(x.dst, y.dst))
+	senders := own + len(s.Workloads)
+	for i := range senders {
+		b.sender(i, own, families)
 	}
 	w := walk{buffers: b, seen: make([]int, 2*len(s.Links)*int(classes+1)), steps: make([]step, len(b.names)), known: make([]class, 2*len(s.Links))}
-	alike := group{}
-	for i, g := range slices.SortedFunc(maps.Keys(b.groups), order) {
-		like := g
-		if like.dst = 0; i == 0 || like != alike {
-			alike = like
-			for k := range w.known {
-				w.known[k] = unknown
-			}
-		}
-		been := map[int]bool{}
-		for _, e := range table.Epochs {
-			if !been[e.State] {
-				been[e.State] = true
-				w.follow(g, b.groups[g], e.State)
-			}
-		}
-	}
+	w.followAll()
 	cycle := b.shortest()
 	if cycle == nil {
 		return nil
 	}
-	d := &Deadlock{}
+	d := &Deadlock{first: -1}
+	b.wanted = map[edge]int{}
 	for k, at := range cycle {
 		d.Cycle = append(d.Cycle, b.buffer(at))
-		for _, e := range b.next[at] {
-			if e.to != cycle[(k+1)%len(cycle)] {
-				continue
-			}
-			name := ""
-			if e.by < own {
-				name = "flow " + s.Flows[e.by].Name
-			} else {
-				name = "workload " + s.Workloads[e.by-own].Name
-			}
-			if d.Senders == nil {
-				d.first = e.by
-			}
-			if !slices.Contains(d.Senders, name) {
-				d.Senders = append(d.Senders, name)
-			}
+		b.wanted[edge{at, cycle[(k+1)%len(cycle)]}] = -1
+	}
+	for b.by = 0; b.by < senders && b.unnamed() > 0; b.by++ {
+		clear(b.groups)
+		b.sender(b.by, own, families)
+		w.followAll()
+	}
+	for k, at := range cycle {
+		by := b.wanted[edge{at, cycle[(k+1)%len(cycle)]}]
+		name := ""
+		if by < own {
+			name = "flow " + s.Flows[by].Name
+		} else {
+			name = "workload " + s.Workloads[by-own].Name
+		}
+		if d.first < 0 {
+			d.first = by
+		}
+		if !slices.Contains(d.Senders, name) {
+			d.Senders = append(d.Senders, name)
 		}
 	}
 	return d
 }
 
+// sender enters the frames of a flow, or behind all of them of a workload.
+func (b *buffers) sender(i, own int, families []wire.Family) {
+	if i < own {
+		f := &b.s.Flows[i]
+		src, dst := b.table.Index[f.From], b.table.Index[f.To]
+		b.send(f, families[src], []int{src}, []int{dst})
+		return
+	}
+	var all []int
+	names := b.s.Workloads[i-own].Members()
+	for _, name := range names {
+		all = append(all, b.table.Index[name])
+	}
+	f := b.s.Workloads[i-own].Template(names[0], names[1])
+	b.send(&f, families[all[0]], all, all)
+}
+
+// unnamed returns how many waits of the cycle have no sender yet.
+func (b *buffers) unnamed() (n int) {
+	for _, by := range b.wanted {
+		if by < 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // send enters the frames of a flow from each of some nodes to each of others, and their answers.
-func (b *buffers) send(f *scenario.Flow, family wire.Family, from, to []int, by int) {
+func (b *buffers) send(f *scenario.Flow, family wire.Family, from, to []int) {
 	if family == wire.InfiniBand {
-		b.enter(group{family: family, sl: uint8(f.SL)}, from, to, by)
+		b.enter(group{family: family, sl: uint8(f.SL)}, from, to)
 		if f.AckSL != scenario.AcksApart {
-			b.enter(group{family: family, sl: uint8(f.AckSL)}, to, from, by)
+			b.enter(group{family: family, sl: uint8(f.AckSL)}, to, from)
 		}
 		return
 	}
-	b.enter(group{family: family, priority: f.Priority}, from, to, by)
+	b.enter(group{family: family, priority: f.Priority}, from, to)
 	if b.s.Algorithm(f).Answer != nil {
-		b.enter(group{family: family, priority: f.Priority}, to, from, by)
+		b.enter(group{family: family, priority: f.Priority}, to, from)
 	}
 	switch p := f.Transport.Params.(type) {
 	case nodes.RoCEParams:
 		ack := p.Ack(false)
-		b.enter(group{family: family, priority: ack.Lane}, to, from, by)
+		b.enter(group{family: family, priority: ack.Lane}, to, from)
 	case tcp.Params:
-		b.enter(group{family: family, priority: f.Priority}, to, from, by)
+		b.enter(group{family: family, priority: f.Priority}, to, from)
 	}
 }
 
 // enter enters frames between nodes. Those to all endpoints behind the same switch take the same
 // path to it, and need no room behind it.
-func (b *buffers) enter(g group, from, to []int, by int) {
+func (b *buffers) enter(g group, from, to []int) {
 	ends := b.roots(to)
 	if !b.from {
 		from = b.roots(from) // what nothing waits for in a cycle, the buffer of the endpoint's link, is left out
@@ -257,10 +259,10 @@ func (b *buffers) enter(g group, from, to []int, by int) {
 		g.dst = end
 		m := b.groups[g]
 		if m == nil {
-			m = &members{by: by}
+			m = &members{}
 			b.groups[g] = m
 		}
-		m.by, m.from = min(m.by, by), append(m.from, from)
+		m.from = append(m.from, from)
 	}
 }
 
@@ -289,6 +291,7 @@ type walk struct {
 	seen  []int   // by direction of a link and class, the stamp of the last group that has reached it
 	steps []step  // by node
 	known []class // by direction of a link, the class of the present group and those like it
+	alike group   // them, without their end
 	queue []place
 }
 
@@ -300,6 +303,29 @@ type step struct {
 
 // unknown stands for a class that was not looked up yet.
 const unknown = loose - 1
+
+// followAll enters what frames of all groups wait for, in each state of the routes.
+func (w *walk) followAll() {
+	order := func(x, y group) int {
+		return cmp.Or(cmp.Compare(x.family, y.family), cmp.Compare(x.sl, y.sl), cmp.Compare(x.priority, y.priority), cmp.Compare(x.dst, y.dst))
+	}
+	for _, g := range slices.SortedFunc(maps.Keys(w.groups), order) {
+		like := g
+		if like.dst = 0; w.stamp == 0 || like != w.alike {
+			w.alike = like
+			for k := range w.known {
+				w.known[k] = unknown
+			}
+		}
+		been := map[int]bool{}
+		for _, e := range w.table.Epochs {
+			if !been[e.State] {
+				been[e.State] = true
+				w.follow(g, w.groups[g], e.State)
+			}
+		}
+	}
+}
 
 // follow enters what frames of a group wait for in a state of the routes.
 func (w *walk) follow(g group, m *members, state int) {
@@ -331,7 +357,7 @@ func (w *walk) follow(g group, m *members, state int) {
 				}
 			}
 			if p.class != loose && c != loose {
-				w.wait(p.in*int(classes)+int(p.class), out*int(classes)+int(c), m.by)
+				w.wait(p.in*int(classes)+int(p.class), out*int(classes)+int(c))
 			}
 			if was := &w.seen[out*int(classes+1)+int(c)+1]; *was != w.stamp {
 				*was = w.stamp
@@ -342,14 +368,16 @@ func (w *walk) follow(g group, m *members, state int) {
 }
 
 // wait enters that frames in a buffer may wait for room in another.
-func (b *buffers) wait(in, out, by int) {
-	for i, e := range b.next[in] {
-		if e.to == out {
-			b.next[in][i].by = min(e.by, by)
-			return
+func (b *buffers) wait(in, out int) {
+	if b.wanted != nil {
+		if by, of := b.wanted[edge{in, out}]; of && by < 0 {
+			b.wanted[edge{in, out}] = b.by
 		}
+		return
 	}
-	b.next[in] = append(b.next[in], edge{out, by})
+	if !slices.Contains(b.next[in], out) {
+		b.next[in] = append(b.next[in], out)
+	}
 }
 
 // classOf returns the class in which frames of a group leave a node; loose if nobody waits for
@@ -436,7 +464,7 @@ func (b *buffers) shortest() (best []int) {
 	for i, list := range b.next {
 		waits[i] = len(list)
 		for _, e := range list {
-			before[e.to] = append(before[e.to], i)
+			before[e] = append(before[e], i)
 		}
 	}
 	kept := make([]int, len(b.next)) // how many buffers wait for each
@@ -463,8 +491,8 @@ func (b *buffers) shortest() (best []int) {
 		i := free[len(free)-1]
 		free, waits[i] = free[:len(free)-1], 0
 		for _, e := range b.next[i] {
-			if kept[e.to]--; kept[e.to] == 0 && waits[e.to] > 0 {
-				free = append(free, e.to)
+			if kept[e]--; kept[e] == 0 && waits[e] > 0 {
+				free = append(free, e)
 			}
 		}
 	}
@@ -491,11 +519,11 @@ func (b *buffers) back(start int, waits []int) (cycle []int) {
 	for k := 0; k < len(queue); k++ {
 		at := queue[k]
 		for _, e := range b.next[at] {
-			if _, been := from[e.to]; been || waits[e.to] == 0 {
+			if _, been := from[e]; been || waits[e] == 0 {
 				continue
 			}
-			from[e.to] = at
-			if e.to == start {
+			from[e] = at
+			if e == start {
 				for i := at; ; i = from[i] {
 					cycle = append(cycle, i)
 					if i == start {
@@ -504,7 +532,7 @@ func (b *buffers) back(start int, waits []int) (cycle []int) {
 					}
 				}
 			}
-			queue = append(queue, e.to)
+			queue = append(queue, e)
 		}
 	}
 	return nil

@@ -73,6 +73,7 @@ func TestFindDeadlock(t *testing.T) {
 		want       string
 	}{
 		{"routes", square + clockwise, nil, ringOfAll + byFour},
+		{"another flow to the same switch", strings.Replace(square+clockwise, "flows:\n", "flows:\n  - {name: f0, from: h2, to: h3}\n", 1), nil, ringOfAll + byFour},
 		{"PAUSE", square + clockwise, []string{"defaults.link.flow-control=pause"}, strings.ReplaceAll(ringOfAll, " priority 0", "") + byFour},
 		{"priority", square + clockwise, []string{"defaults.flow.priority=3"}, strings.ReplaceAll(ringOfAll, "priority 0", "priority 3") + byFour},
 		{"priorities apart", square + clockwise, []string{"flows.f1.priority=3"}, ""},

@@ -66,6 +66,56 @@ links:
 	return b.String()
 }
 
+// tangleOfLanes is a random fabric of InfiniBand with two or four lanes: a ring as in tangle, flows
+// of random service levels clockwise, and switches that put these on random lanes.
+func tangleOfLanes(seed uint64) string {
+	r := rand.New(rand.NewPCG(seed, 1))
+	n, vls := 4+r.IntN(4), 2<<r.IntN(2)
+	var b strings.Builder
+	fmt.Fprintf(&b, `
+name: lanes-%d
+model: {duration: 3ms, seed: 1}
+defaults:
+  link: {rate: 1GB/s, lanes: {max-vls: %d}}
+  flow: {window: 16}
+switches: {"S[0-%[3]d]": {}}
+endpoints: ["h[0-%[3]d]"]
+links:
+  - "h[0-%[3]d] - S[0-%[3]d]"
+`, seed, vls, n-1)
+	for i := range n {
+		fmt.Fprintf(&b, "  - {name: r%d, between: S%d - S%d}\n", i, i, (i+1)%n)
+	}
+	b.WriteString("flows:\n")
+	var routes, lanes strings.Builder
+	routed := map[[2]int]bool{}
+	for i := range n {
+		hops := 2 + r.IntN(2)
+		to := (i + hops) % n
+		fmt.Fprintf(&b, "  - {name: f%d, from: h%d, to: h%d, sl: %d}\n", i, i, to, r.IntN(4))
+		for k := range hops {
+			if at := (i + k) % n; !routed[[2]int{at, to}] {
+				routed[[2]int{at, to}] = true
+				fmt.Fprintf(&routes, "  - {at: S%d, to: h%d, over: r%d}\n", at, to, at)
+			}
+		}
+	}
+	for i := range n {
+		if r.IntN(2) == 0 {
+			from := ""
+			if r.IntN(2) == 0 {
+				from = fmt.Sprintf("from: r%d, ", (i+n-1)%n)
+			}
+			fmt.Fprintf(&lanes, "  - {at: S%d, %sover: r%d, lanes: \"%d,%d,%d,%d\"}\n", i, from, i, r.IntN(vls), r.IntN(vls), r.IntN(vls), r.IntN(vls))
+		}
+	}
+	b.WriteString("routes:\n" + routes.String())
+	if lanes.Len() > 0 {
+		b.WriteString("sl2vl:\n" + lanes.String())
+	}
+	return b.String()
+}
+
 // stands runs a scenario, and reports whether outputs come to wait for one another in a cycle.
 func stands(t *testing.T, s *scenario.Scenario) bool {
 	t.Helper()
@@ -79,7 +129,7 @@ func stands(t *testing.T, s *scenario.Scenario) bool {
 // tangles checks random fabrics: one in which no cycle of buffers is found survives; in one with a
 // cycle the flows that make it, and no others, come to a standstill when each buffer of the cycle
 // has more than its share to carry.
-func tangles(t *testing.T, seeds uint64) (cycles, standing int) {
+func tangles(t *testing.T, tangle func(seed uint64) string, seeds uint64) (cycles, standing int) {
 	for seed := range seeds {
 		text := tangle(seed)
 		s := runtest.Load(t, text)
@@ -117,7 +167,9 @@ func TestModelCyclesOfBuffers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
-	if cycles, standing := tangles(t, 60); cycles < 10 || cycles > 50 || standing < cycles {
-		t.Errorf("of 60 fabrics %d have a cycle, and %d of these come to a standstill", cycles, standing)
+	for name, of := range map[string]func(seed uint64) string{"PFC": tangle, "lanes": tangleOfLanes} {
+		if cycles, standing := tangles(t, of, 60); cycles < 10 || cycles > 50 || standing < cycles {
+			t.Errorf("%s: of 60 fabrics %d have a cycle, and %d of these come to a standstill", name, cycles, standing)
+		}
 	}
 }

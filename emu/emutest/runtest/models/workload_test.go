@@ -195,8 +195,8 @@ workload:
 `
 
 // lostAndAgain returns how many frames of a run of two workloads were lost, and how many packets of
-// their transfers were retransmitted before these had ended. Each transfer has ended once, with each of its bytes, and no more than most
-// packets of one were retransmitted.
+// their transfers were retransmitted before these had ended. Each transfer has ended once, with
+// each of its bytes, and no more than most packets of one were retransmitted.
 func lostAndAgain(t *testing.T, r *emu.Result, most func(bytes int64) int64) (lost, again int64) {
 	t.Helper()
 	for _, d := range r.Drops {
