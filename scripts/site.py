@@ -38,7 +38,7 @@ MENU = [
         ("docs/guide/python.md", "Python"),
     ]),
     ("Links and transports", 1.2, [
-        ("docs/guide/infiniband.md", "InfiniBand"), ("docs/guide/sonic.md", "SONiC"), ("docs/guide/rocev2.md", "RoCEv2"), ("docs/guide/cbfc.md", "CBFC"),
+        ("docs/guide/infiniband.md", "InfiniBand"), ("docs/guide/subnet.md", "Your subnet"), ("docs/guide/sonic.md", "SONiC"), ("docs/guide/rocev2.md", "RoCEv2"), ("docs/guide/cbfc.md", "CBFC"),
     ]),
     ("Real programs and machines", 1.2, [
         ("docs/guide/guests.md", "Real hosts, containerlab"), ("docs/guide/rdma.md", "RDMA programs"), ("docs/guide/namespaces.md", "Namespaces, veth pairs"),

@@ -335,21 +335,39 @@ func TestModelPathsOfEngines(t *testing.T) {
 	}
 }
 
-// The commands of the guide succeed on its scenario, one after another.
+// The commands of the guide succeed on its scenarios, one after another.
 func TestGuide(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibnetdiscover", "ibtracert", "perfquery", "ibportstate", "ibccconfig", "ibccquery")
-	guide, err := os.ReadFile("../../../docs/guide/infiniband.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := serve(t, runtest.Load(t, runtest.Text(t, "infiniband/opensm")))
-	commands := regexp.MustCompile(`(?m)^fabemu subnet exec -- (\w+) ?(.*)$`).FindAllStringSubmatch(string(guide), -1)
-	if len(commands) < 9 || commands[0][1] != "opensm" {
-		t.Fatalf("%d commands: %q", len(commands), commands)
-	}
-	v.sweep(t)
-	for _, c := range commands[1:] {
-		v.run(t, "", c[1], strings.Fields(c[2])...)
+	for _, g := range []struct {
+		page     string
+		scenario func(page string) *scenario.Scenario
+	}{
+		{"infiniband", func(string) *scenario.Scenario { return runtest.Load(t, runtest.Text(t, "infiniband/opensm")) }},
+		{"subnet", func(page string) *scenario.Scenario {
+			_, text, _ := strings.Cut(page, "```text\n")
+			text, _, _ = strings.Cut(text, "```")
+			x, err := generate.FromNet("subnet.txt", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return runtest.Load(t, string(x.Scenario))
+		}},
+	} {
+		t.Run(g.page, func(t *testing.T) {
+			page, err := os.ReadFile("../../../docs/guide/" + g.page + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := serve(t, g.scenario(string(page)))
+			commands := regexp.MustCompile(`(?m)^fabemu subnet exec -- (\w+) ?(.*)$`).FindAllStringSubmatch(string(page), -1)
+			if len(commands) < 9 || commands[0][1] != "opensm" {
+				t.Fatalf("%d commands: %q", len(commands), commands)
+			}
+			v.sweep(t)
+			for _, c := range commands[1:] {
+				v.run(t, "", c[1], strings.Fields(c[2])...)
+			}
+		})
 	}
 }
 
