@@ -203,6 +203,10 @@ func (x *sonicFabric) connect() error {
 				continue
 			}
 			p.linked = true
+			if p.to == w.host {
+				w.left.add(p.at, "DEVICE_NEIGHBOR: ports that are linked to their own switch")
+				continue
+			}
 			l := sonicLink{from: w.name, port: p.name, rate: p.rate, propagation: p.propagation}
 			if other := x.byHost[p.to]; p.to != "" && other != nil {
 				q, err := w.peer(p, other)
@@ -245,7 +249,7 @@ func (w *sonicSwitch) peer(p *sonicPort, other *sonicSwitch) (*sonicPort, error)
 			continue
 		}
 		back := q.at == 0 || q.to == w.host && (q.toPort == p.name || q.toPort == p.alias)
-		if !back || q.linked || q == p {
+		if !back || q.linked {
 			return nil, w.wrong(p.at, "%s is linked to %s of %s, which has another neighbour in %s:%d", p.name, q.name, other.host, other.file, cmp.Or(q.at, q.line))
 		}
 		return q, nil

@@ -274,6 +274,7 @@ func TestFromSONiCLeavesOut(t *testing.T) {
 		{`"type": "DWRR", "weight": "15"`, `"type": "WRR", "weight": "15"`, "leaf:27: scheduler scheduler.1: WRR counts packets, and ets bytes"},
 		{`"Ethernet8": {"pfc_enable": "3,4"`, `"Ethernet8": {"pfc_enable": "3"`, "leaf:22: pfc_enable 3: a switch has the lossless priorities of all its ports"},
 		{`"lanes": "5,6,7,8"`, `"role": "Rec"`, "leaf:6: PORT: ports within the device"},
+		{`"name": "server-a", "port": "eth0"`, `"name": "leaf-1", "port": "Ethernet4"`, "leaf:12: DEVICE_NEIGHBOR: ports that are linked to their own switch"},
 		{`"ACL_TABLE": {}`, `"ACL_TABLE": 1, "ACL_TABLE": [1, {}]`, `leaf:35: "ACL_TABLE" is there again in line 35, and the later one counts`},
 	} {
 		x := fromSONiC(t, generate.File{Name: "leaf", Text: []byte(strings.Replace(sonicLeaf, c.old, c.new, 1))})
