@@ -21,7 +21,8 @@ import (
 func importCommand() *cobra.Command {
 	c := &cobra.Command{Use: "import", Short: "Print the scenario for a topology of another program"}
 	var out outFile
-	from := func(use, short string, args cobra.PositionalArgs, read func(files []string, texts [][]byte) (generate.Imported, error)) {
+	var goal goalFlag
+	from := func(use, short string, args cobra.PositionalArgs, read func(files []string, texts [][]byte) (generate.Imported, error)) *cobra.Command {
 		x := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(c *cobra.Command, args []string) error {
 			var texts [][]byte
 			for _, name := range args {
@@ -44,10 +45,17 @@ func importCommand() *cobra.Command {
 			if _, err := fromText(args[0]+", as a scenario", got.Scenario); err != nil {
 				return err
 			}
-			return out.write(c, got.Scenario)
+			switch {
+			case !goal.Goal:
+				return out.write(c, got.Scenario)
+			case got.Goal == nil:
+				return fmt.Errorf("%s: no connection waits for a trigger: without --goal, the scenario has them all as flows", args[len(args)-1])
+			}
+			return out.write(c, got.Goal)
 		}}
 		add(x, &out)
 		c.AddCommand(x)
+		return x
 	}
 	one := cobra.ExactArgs(1)
 	from("clab FILE", "Print the scenario for the links of a containerlab topology", one, func(files []string, texts [][]byte) (generate.Imported, error) {
@@ -62,11 +70,12 @@ func importCommand() *cobra.Command {
 			files, texts = append(files, ""), append(texts, nil)
 			return generate.FromHPCC(files[0], texts[0], files[1], texts[1])
 		})
-	from("htsim TOPOLOGY [CONNECTIONS]", "Print the scenario for a fat tree of htsim, and for its connections", cobra.RangeArgs(1, 2),
+	htsim := from("htsim TOPOLOGY [CONNECTIONS]", "Print the scenario for a fat tree of htsim, and for its connections", cobra.RangeArgs(1, 2),
 		func(files []string, texts [][]byte) (generate.Imported, error) {
 			files, texts = append(files, ""), append(texts, nil)
 			return generate.FromHTSim(files[0], texts[0], files[1], texts[1])
 		})
+	add(htsim, &goal)
 	from("sonic FILE...", "Print the scenario for switches of SONiC, from their config_db.json", cobra.MinimumNArgs(1),
 		func(names []string, texts [][]byte) (generate.Imported, error) {
 			var all []generate.File
@@ -86,6 +95,11 @@ func readImported(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, generate.MostBytes+1))
+}
+
+type goalFlag struct {
+	// Print the connections as a GOAL file for a workload, with what they wait for.
+	Goal bool `flag:"goal"`
 }
 
 type outFolder struct {

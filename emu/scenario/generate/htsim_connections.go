@@ -3,6 +3,7 @@ package generate
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,14 @@ type htsimConnection struct {
 	id       int
 	size     int64 // 0: without end
 	start    unit.Duration
-	waits    int // the line of its trigger; 0: it has a start
+	waits    int    // for this trigger; 0: it has a start
+	fires    [2]int // the triggers when it is sent, and when it is received; 0: none
+}
+
+// htsimTrigger is a trigger of htsim.
+type htsimTrigger struct {
+	kind  string
+	count int
 }
 
 // htsimReader reads connections.
@@ -25,6 +33,7 @@ type htsimReader struct {
 	file  string
 	line  int
 	hosts int
+	fire  map[int]htsimTrigger
 	all   []htsimConnection
 	ids   map[int]int // the lines of identifiers
 	notes notes
@@ -45,7 +54,7 @@ func (r *htsimReader) number(what, word string, low, high int64) (int64, error) 
 
 // htsimFlows returns the flows for connections, and when the run may end.
 func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flows string, end unit.Duration, err error) {
-	r := &htsimReader{file: file, hosts: x.nodes, ids: map[int]int{}}
+	r := &htsimReader{file: file, hosts: x.nodes, ids: map[int]int{}, fire: map[int]htsimTrigger{}}
 	counts := map[string]int{"Nodes": 0, "Connections": 0, "Triggers": 0, "Failures": 0}
 	triggers, failures := 0, 0
 	for line, words := range wordsOf(text) {
@@ -64,6 +73,9 @@ func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flow
 			counts[words[0]] = int(n)
 		case words[0] == "trigger":
 			triggers++
+			if err := r.trigger(words[1:]); err != nil {
+				return "", 0, err
+			}
 		case words[0] == "failure":
 			failures++
 			r.notes.add(r.line, "failure: an event takes its place, such as {link: agg0 - core0, state: down}")
@@ -83,6 +95,9 @@ func htsimFlows(file string, text []byte, x *htsimTopology, out *Imported) (flow
 		if counts[c.what] != c.got {
 			return "", 0, errs.Errorf("%s: the file has %d %s, and its header says %s %d", file, c.got, strings.ToLower(c.what), c.what, counts[c.what])
 		}
+	}
+	if triggers > 0 {
+		out.Goal = r.goal()
 	}
 	out.Left = append(out.Left, r.notes.list(file)...)
 	return r.flows(x.slowest())
@@ -142,8 +157,11 @@ func (r *htsimReader) connection(words []string) error {
 		case "size":
 			c.size, err = r.number("a number of bytes", words[0], 0, 1<<40)
 		case "trigger":
-			c.waits = r.line
+			n, err = r.number("the number of a trigger", words[0], 1, math.MaxUint32)
+			c.waits = int(n)
 		case "send_done_trigger", "recv_done_trigger":
+			n, err = r.number("the number of a trigger", words[0], 1, math.MaxUint32)
+			c.fires[strings.Index("sr", key[:1])] = int(n)
 		case "prio":
 			r.notes.add(r.line, "prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC")
 		default:
@@ -157,9 +175,41 @@ func (r *htsimReader) connection(words []string) error {
 	case hasStart == (c.waits > 0):
 		return r.wrong("a connection has a start or a trigger")
 	case c.waits > 0:
-		r.notes.add(r.line, "a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others")
+		r.notes.add(r.line, "a connection that waits for a trigger: --goal prints all connections as a GOAL file")
 	}
 	r.all = append(r.all, c)
+	return nil
+}
+
+// trigger reads a trigger.
+func (r *htsimReader) trigger(words []string) error {
+	id, x := int64(0), htsimTrigger{}
+	for ; len(words) > 0; words = words[1:] {
+		var err error
+		switch key := words[0]; {
+		case slices.Contains([]string{"oneshot", "multishot", "barrier"}, key):
+			x.kind = key
+		case key != "id" && key != "count":
+			return r.wrong("%.40q is unknown: id, oneshot, multishot, barrier and count are expected", key)
+		case len(words) < 2:
+			return r.wrong("%s has no value", key)
+		default:
+			var n int64
+			words = words[1:]
+			if n, err = r.number("a number", words[0], 1, math.MaxUint32); err != nil {
+				return err
+			}
+			if key == "id" {
+				id = n
+			} else {
+				x.count = int(n)
+			}
+		}
+	}
+	if id == 0 || x.kind == "" {
+		return r.wrong("a trigger has an id, and is oneshot, multishot or barrier")
+	}
+	r.fire[int(id)] = x
 	return nil
 }
 

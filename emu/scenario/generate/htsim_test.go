@@ -2,12 +2,15 @@ package generate_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 )
 
@@ -231,6 +234,10 @@ func TestFromHTSimRefuses(t *testing.T) {
 		{htsimSpines, "Connections 1\n0->3 start 0 sise 5\n", `c:2: "sise" is unknown: id, start, trigger, size, send_done_trigger, recv_done_trigger, prio and addon are expected`},
 		{htsimSpines, "Connection 1\n", `c:1: "Connection" is not a connection, such as 0->13, a trigger or a failure`},
 		{htsimSpines, "Connections 1\nTriggers 1\n0->3 id 1 trigger 1\ntrigger id 1 oneshot\n", "c: no connection has a start"},
+		{htsimSpines, "Connections 1\nTriggers 1\n0->3 id 1 trigger 0\n", `c:3: "0" is not the number of a trigger, a whole number from 1 to 4294967295`},
+		{htsimSpines, "Triggers 1\ntrigger id 1\n", "c:2: a trigger has an id, and is oneshot, multishot or barrier"},
+		{htsimSpines, "Triggers 1\ntrigger id 1 twice\n", `c:2: "twice" is unknown: id, oneshot, multishot, barrier and count are expected`},
+		{htsimSpines, "Triggers 1\ntrigger barrier count\n", "c:2: count has no value"},
 		{htsimSpines, strings.Repeat(" ", generate.MostBytes+1), "c: the file has more than 16 MiB"},
 	} {
 		name := ""
@@ -267,7 +274,7 @@ a.topo:20: Queue_Down: with PFC, a queue ends where the memory does: see memory 
 a.topo:21: Shape: htsim does not read it
 a.topo:22: tier 2: the file has Tiers 2
 a.cm:6: prio: htsim's receivers serve connections by it; priorities of flows are classes of PFC (and 1 more)
-a.cm:6: a connection that waits for a trigger: a workload with a GOAL file has messages that wait for others (and 1 more)
+a.cm:6: a connection that waits for a trigger: --goal prints all connections as a GOAL file (and 1 more)
 a.cm:8: addon: transfers have no successors
 a.cm:10: failure: an event takes its place, such as {link: agg0 - core0, state: down}`
 	if got := strings.Join(x.Left, "\n"); got != want {
@@ -275,6 +282,87 @@ a.cm:10: failure: an event takes its place, such as {link: agg0 - core0, state: 
 	}
 	if s := runtest.Load(t, string(x.Scenario)); len(s.Flows) != 2 || s.Flows[1].Name != "f5" {
 		t.Errorf("flows %v", s.Flows)
+	}
+}
+
+// Connections that wait for triggers are messages of a GOAL file. With the topology they run, one
+// after another.
+func TestHTSimGoal(t *testing.T) {
+	t.Parallel()
+	x := fromHTSim(t, htsimSpines, `Nodes 12
+Connections 9
+Triggers 5
+0->1 id 1 start 0 size 50000 send_done_trigger 1
+0->2 id 2 trigger 1 size 50000 recv_done_trigger 2
+2->3 id 3 trigger 2 size 50000
+4->5 id 4 start 2000000 size 7 send_done_trigger 3
+4->6 id 5 start 5000000 size 8 send_done_trigger 3
+4->7 id 6 trigger 3 size 9
+8->9 id 7 trigger 1 size 9
+10->11 id 8 start 0 size 0
+4->8 id 9 trigger 5 size 3
+trigger id 1 oneshot
+trigger id 2 oneshot
+trigger id 3 barrier count 2
+trigger id 4 oneshot
+trigger id 5 multishot
+`)
+	var got strings.Builder
+	for line := range strings.Lines(string(x.Goal)) {
+		if strings.Contains(line, "requires") || strings.Contains(line, "calc") {
+			got.WriteString(line)
+		}
+	}
+	const want = `  s2 requires s1
+  s3 requires r2
+  c4: calc 2000
+  c5: calc 3000
+  s4 requires c4
+  s5 requires c5
+  c5 requires c4
+  s6 requires s4
+  s6 requires s5
+`
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+	left := strings.Join(x.Left, "\n")
+	for _, want := range []string{
+		"a.cm:10: a connection that waits for one between other hosts: in the GOAL file it does not wait for that",
+		"a.cm:11: a connection without end: a GOAL file has none",
+		"a.cm:12: a connection whose trigger nothing fires: in the GOAL file it starts at once",
+	} {
+		if !strings.Contains(left, want) {
+			t.Errorf("left out\n%s\nwant\n%s", left, want)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tree.goal"), x.Goal, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(x.Scenario), "flows:\n")
+	text += "workload:\n  - {name: all, over: \"h[0-11]\", goal: tree.goal}\n"
+	if _, err := scenario.Load(filepath.Join(dir, "tree.yaml"), []byte(text), nil); err != nil {
+		t.Error(err)
+	}
+	if x := fromHTSim(t, htsimSpines, htsimConnectionList); x.Goal != nil {
+		t.Error("a GOAL file without triggers")
+	}
+}
+
+// A connection of a trigger with several shots waits for the one that fires it in its turn.
+func TestHTSimGoalInTurn(t *testing.T) {
+	t.Parallel()
+	x := fromHTSim(t, htsimSpines, `Connections 4
+Triggers 1
+0->1 id 1 start 0 size 5 send_done_trigger 1
+0->2 id 2 start 0 size 5 send_done_trigger 1
+0->3 id 3 trigger 1 size 5
+0->4 id 4 trigger 1 size 5
+trigger id 1 multishot
+`)
+	if !strings.Contains(string(x.Goal), "s3 requires s1\n") || !strings.Contains(string(x.Goal), "s4 requires s2\n") || strings.Contains(string(x.Goal), "s4 requires s1\n") {
+		t.Errorf("%s", x.Goal)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 // Imported is what an importer makes of the file of another program.
 type Imported struct {
 	Scenario []byte   // its text
+	Goal     []byte   // messages that wait for others, as a GOAL file; nil: there are none
 	Left     []string // parts of the file that no scenario can have, each with the reason
 	Warnings []string // values that the file does not state clearly, with those taken instead
 }

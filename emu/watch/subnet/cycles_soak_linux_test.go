@@ -158,8 +158,9 @@ func (v *site) hasLoops(t *testing.T, flows []scenario.Flow) bool {
 
 // The static check agrees with ibdmchk, of the Debian package ibutils, on the tables of OpenSM: on
 // 200 random subnets, with each of four routing engines. Both look at the paths between channel
-// adapters: ibdmchk has no option -a, which adds paths of switches that no flow takes. On every other subnet all service levels
-// share a lane, which takes from dfsssp and lash what keeps them free of deadlocks.
+// adapters: ibdmchk has no option -a, which adds paths of switches that no flow takes. On every
+// other subnet all service levels share a lane, which takes from dfsssp and lash what keeps them
+// free of deadlocks.
 func TestSoakCyclesAsIbdmchk(t *testing.T) {
 	runtest.NeedTools(t, "opensm", "ibdmchk")
 	const subnets = 200
