@@ -31,6 +31,16 @@
 //	also      names of other programs for it, with "|" between
 //	old       its key in earlier versions, which is still read
 //
+// The words of a parameter may name sets of values, each from one source:
+//
+//	from      of the parameter that names them: their sources, one for each word. Of another:
+//	          "preset=|the talk", where the value is not from the source of the set
+//	rates     "40Gb/s|25Gb/s-400Gb/s": the link rates that they were made for; empty: unknown
+//	trips     "13us|": the same for the round trip
+//	rule      "preset=|rtt / 2": how a set computes the value for another fabric, see [Rule]
+//	guess     "a|b value": the sets where the value has no source; b has a rule, which has one
+//	grows     "rate" or "rtt", with which the right value grows; "rate/per" unless per has a value
+//
 // A long doc is the comment above the field, and a source in addition to it the last lines there,
 // behind "Source: ". They are copied into docs.txt, because a program cannot read its own comments:
 //

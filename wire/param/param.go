@@ -63,10 +63,20 @@ type Param struct {
 	Least  int
 	Length int // List: the number of items; 0: any number
 
+	// Grows is the quantity of a fabric with which the right value grows, LinkRate or RoundTrip; it
+	// does not matter if the parameter Unless has a value, which scales it.
+	Grows, Unless string
+
 	usual any   // Default, read
 	by    by    // if the default depends on the word of another parameter
 	at    int64 // the value of None
 	field []int // empty: it sets nothing
+
+	// Of sets of values, by their words in the order of sets. A parameter of sets has sources and
+	// made; of is the key of that parameter, if the tags have it.
+	sets, sources, rules, guesses []string
+	of                            string
+	made                          made
 }
 
 // by has the defaults of a parameter by the word of another one.
@@ -147,6 +157,10 @@ func Of(v any, forms ...Forms) *Struct {
 		if p := &s.Params[i]; p.by.key != "" {
 			p.goesBy(s.Find(p.by.key))
 		}
+	}
+	sets := s.Sets()
+	for i := range s.Params {
+		s.Params[i].goesWith(sets)
 	}
 	return s
 }

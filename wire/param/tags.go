@@ -50,6 +50,7 @@ func OfField(typ reflect.Type, f reflect.StructField, forms Forms) Param {
 	p.declare(tags, wrong)
 	p.nest(f, forms)
 	p.word(f, split(tags["words"]), wrong)
+	p.declareSets(tags, p.Words, wrong)
 	if f.IsExported() {
 		p.field = f.Index
 	}
