@@ -38,9 +38,9 @@ workload: [{name: load, over: "h[1-2]", load: 0.5}]
 		"workload.load.size=all-to-all":         `(did you mean "pattern: all-to-all"?)`,
 		"workload.load.pattern=web-search":      `(did you mean "size: web-search"?)`,
 		"workload.load.pattern=permutaton":      `incast (did you mean "permutation"?)`,
-		"defaults.switch.marking.kmin=5KB":      `has no field "kmin" (did you mean "min"?): it has min, max, max-p, at, cell, scheme`,
-		"defaults.switch.marking.kmn=5KB":       `has no field "kmn" (did you mean "min"?): it has scheme, min, max, max-p, at, cell`,
-		"switches.S.marking.zzzz=5KB":           `has no field "zzzz": it has scheme, min, max, max-p, at, cell`, // by the defaults
+		"defaults.switch.marking.kmin=5KB":      `has no field "kmin" (did you mean "min"?): it has min, max, max-p, per, at, cell, scheme, preset`,
+		"defaults.switch.marking.kmn=5KB":       `has no field "kmn" (did you mean "min"?): it has scheme, preset, min, max, max-p, per, at, cell`,
+		"switches.S.marking.zzzz=5KB":           `has no field "zzzz": it has scheme, preset, min, max, max-p, per, at, cell`, // by the defaults
 		"flows.f.control.kk=1":                  `has no field "kk": it has algorithm, `,
 		"defaults.flow.transport.kind=datagrms": `did you mean "datagrams"?`,
 	} {
@@ -53,7 +53,7 @@ workload: [{name: load, over: "h[1-2]", load: 0.5}]
 		}
 	}
 	for old, by := range map[string][2]string{
-		"scheme: ecn":      {"scheme: ecn, kmin: 5KB", `unknown key "kmin" (did you mean "min"?): allowed here are min, max, max-p, at, cell, scheme`},
+		"scheme: ecn":      {"scheme: ecn, kmin: 5KB", `unknown key "kmin" (did you mean "min"?): allowed here are min, max, max-p, per, at, cell, scheme, preset`},
 		"flows: [":         {"events: [{at: 1us, link: trunk, state: down, for: 10us}]\nflows: [", "for is a detail of loss, corruption, delay, flap, buffer, pause-storm, pauses, sink, not of state: a link that is down for a time is two events, state: down and state: up, or flap: 10us with a longer period, and for: that period"},
 		"algorithm: dcqcn": {"algorithm: timely, kmin: 5KB", `unknown key "kmin": allowed here are `},
 	} {

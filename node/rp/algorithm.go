@@ -40,6 +40,7 @@ type Trial struct {
 	Point   string
 	Control []string // parameters that are not as by default: "timer=none"
 	Marking []string // parameters of the congestion points: "octets=14"
+	Marks   string   // the set of parameters of the congestion points that suits it on other links; empty: any
 	Flow    []string // of the flows, that the algorithm needs: "transport=rocev2"
 }
 

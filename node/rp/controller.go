@@ -135,8 +135,8 @@ type FixedParams struct{}
 func fixedAlgorithm() Algorithm {
 	return row(Algorithm{Name: "fixed", Also: []string{"none", "off", "constant", "no"}, Doc: "never changes the rate",
 		Trials: []Trial{{Point: NoPoint}, {Name: "dctcp", Point: "ecn", // RFC 8257: the transport has the algorithm
-			Marking: []string{"min=60KB", "max=60KB", "at=enqueue"},
-			Flow:    []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},
+			Marking: []string{"min=60KB", "max=60KB", "at=enqueue"}, Marks: "dctcp",
+			Flow: []string{"transport.kind=tcp", "transport.recovery=sack", "transport.ecn=true", "transport.congestion=dctcp"}}}},
 		func(_ FixedParams, s Site) Reaction { return Reaction{Controller: NewFixed(s.Line)} })
 }
 

@@ -25,7 +25,7 @@ import (
 //     published; as in hpcc there is none.
 type DCQCNParams struct {
 	// Source of the defaults and rules.
-	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|connectx" also:"variant"`
+	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|connectx" also:"variant" from:"Zhu et al. 2015|ns3-rdma, mix/config.txt|HPCC's simulator, run.py|NVIDIA DOCA, DCQCN CC Parameters" rates:"40Gb/s|40Gb/s|25Gb/s-400Gb/s|"`
 	// Whether a CNP cuts the rate before or after it raises alpha.
 	CutOrder string `key:"cut-order" by:"preset=cut-first|alpha-first|cut-first|cut-first" words:"cut-first|alpha-first" counts:"alpha-update=cnp"`
 	// alpha at the first CNP.
@@ -48,7 +48,7 @@ type DCQCNParams struct {
 	// Source: HPCC's simulator: RateOnFirstCnp; ConnectX: rate_to_set_on_first_cnp
 	FirstRate float64 `key:"first-rate" def:"1" low:"above 0" high:"1"`
 	// A cut reduces the rate by the share alpha/2^gd.
-	// Source: the paper
+	// Source: Zhu et al. 2015
 	Gd int `key:"gd" def:"1" low:"0" high:"30"`
 	// Percentage of the rate that a cut leaves at least.
 	// Source: ConnectX: rpg_min_dec_fac
@@ -75,10 +75,10 @@ type DCQCNParams struct {
 	Phases string `key:"phases" by:"preset=paper|qcn|timer|timer" words:"paper|qcn|timer"`
 	// R_AI: target rate increase per additive cycle.
 	// Source: ConnectX: rpg_ai_rate
-	ActiveIncrease unit.Rate `key:"active-increase" by:"preset=40Mb/s|40Mb/s|5Mb/s|5Mb/s" also:"rpg-ai-rate"`
+	ActiveIncrease unit.Rate `key:"active-increase" by:"preset=40Mb/s|40Mb/s|5Mb/s|5Mb/s" grows:"rate/increase-per" also:"rpg-ai-rate"`
 	// R_HAI: increase per hyper cycle (hyper-step).
 	// Source: ConnectX: rpg_hai_rate
-	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=200Mb/s|200Mb/s|50Mb/s|50Mb/s" also:"rpg-hai-rate"`
+	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=200Mb/s|200Mb/s|50Mb/s|50Mb/s" grows:"rate/increase-per" from:"preset=ns3-rdma, mix/config.txt|||" also:"rpg-hai-rate"`
 	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	// Source: HPCC's simulator
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|25Gb/s|none" none:"none"`
@@ -88,7 +88,7 @@ type DCQCNParams struct {
 	BoundTarget bool   `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is bounded by the link rate."`
 	// Minimum rate, at most the link rate.
 	// Source: ConnectX: rpg_min_rate
-	MinRate unit.Rate `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" also:"rpg-min-rate"`
+	MinRate unit.Rate `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" from:"preset=ns3-rdma, mix/config.txt|||" also:"rpg-min-rate"`
 
 	// Minimum time between CNPs. none: one per marked packet.
 	// Source: ConnectX: min_time_between_cnps

@@ -18,7 +18,7 @@ import (
 //     scripts/lab/peers.sh lists them.
 type HPCCParams struct {
 	// Source of the defaults.
-	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant"`
+	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant" from:"Li et al. 2019|HPCC's simulator, run.py|htsim, sim/hpcc.cpp" rates:"25Gb/s-400Gb/s|25Gb/s-400Gb/s|100Gb/s" trips:"13us|13us|12us"`
 	// Target utilisation of links.
 	// Source: Li et al. 2019
 	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation"`
@@ -28,16 +28,16 @@ type HPCCParams struct {
 	// W_AI, added at every window change. packet: one packet as sent. Queues stay empty if N flows
 	// times this is well below (1 - eta) times the link rate times base-rtt.
 	// Source: Li et al. 2019: 80 B; run.py: 50 Mb/s times 13 µs
-	Increase unit.Size `key:"increase" by:"preset=80B|81B|packet" none:"packet" low:"1B" also:"w-ai"`
+	Increase unit.Size `key:"increase" by:"preset=80B|81B|packet" rule:"preset=80B * rate / 100Gb/s * rtt / 13us|10Mb/s * rate / 25Gb/s * rtt|" none:"packet" low:"1B" also:"w-ai"`
 	// T: maximum round trip without queues. The first window is the link rate times T, the rate a
 	// window per T; utilisation is averaged over T.
 	// Source: Li et al. 2019
-	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" low:"1ns" high:"1s" also:"rtt"`
+	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" rule:"preset=rtt|rtt|rtt" low:"1ns" high:"1s" also:"rtt"`
 	// Initial utilisation U, including the queue.
 	StartU float64 `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100"`
 	// Minimum rate; the smallest window is this times base-rtt.
 	// Source: mix/config.txt
-	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" low:"1kb/s"`
+	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" from:"preset=HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt" low:"1kb/s"`
 	// Exact telemetry, 80 bytes longer, instead of 64 bits per switch in units of 1 ns, 128 bytes
 	// sent and 80 bytes queued.
 	Exact bool `key:"exact" def:"false"`

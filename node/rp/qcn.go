@@ -13,7 +13,7 @@ type QCNParams struct {
 	// Source of the rules. talk: hyper-active increase counts events since it began instead of
 	// cycles, and requires five byte-counter cycles since the last notification; only the first
 	// byte-counter cycle reduces the target rate.
-	Version string `key:"version" def:"standard" words:"standard|talk"`
+	Version string `key:"version" def:"standard" words:"standard|talk" from:"IEEE 802.1Qau|the talk"`
 	// Timer cycle in fast recovery. none: basic QCN, with a byte counter only.
 	// Source: rpgTimeReset
 	TimeReset unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none"`
@@ -25,10 +25,10 @@ type QCNParams struct {
 	Threshold int `key:"threshold" def:"5" low:"1" high:"1048576"`
 	// Target rate increase per active-increase cycle.
 	// Source: rpgAiRate
-	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s"`
+	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s" grows:"rate"`
 	// Increase per hyper-active cycle, times their number.
 	// Source: rpgHaiRate
-	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s"`
+	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s" grows:"rate"`
 	// A notification reduces the rate by Fb/2^gd, with Fb from 1 to 63.
 	// Source: rpgGd
 	Gd int `key:"gd" def:"7" low:"0" high:"30"`

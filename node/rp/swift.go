@@ -10,60 +10,62 @@ import (
 // SwiftParams are the parameters of Swift. A preset is one of:
 //
 //   - paper: G. Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the
-//     Datacenter" (SIGCOMM 2020), Algorithm 1. The text at hand has rules and no constants: those
-//     are of htsim, which calls them guesses, and the target of the endpoint and the bounds of the
-//     window are guesses of ours.
+//     Datacenter" (SIGCOMM 2020), Algorithm 1. The text at hand has rules and few constants: the
+//     others are those of htsim, which calls them guesses. The base target is "the minimum target
+//     delay required to provide 100% utilization in a one hop network with a small number of
+//     flows", so it depends on the fabric: a link stays busy after the largest decrease if the
+//     target is the round trip over one switch over 1 - max-decrease.
 //   - htsim: the simulator htsim (github.com/Broadcom/csg-htsim, sim/swift.cpp), with one window
 //     for all delays, and flow scaling by whole packets.
 //
 // Windows are numbers of packets.
 type SwiftParams struct {
 	// Source of the defaults and rules.
-	Preset string `key:"preset" def:"paper" words:"paper|htsim" also:"variant"`
+	Preset string `key:"preset" def:"paper" words:"paper|htsim" also:"variant" from:"Kumar et al. 2020|htsim, sim/swift.cpp"`
 	// Target delay, before hops and scaling are added.
-	// Source: htsim; the paper is not at hand
-	BaseTarget unit.Duration `key:"base-target" def:"20us" low:"1ns"`
+	// Source: htsim
+	BaseTarget unit.Duration `key:"base-target" def:"20us" rule:"preset=one-switch / 0.5|" from:"preset=htsim, sim/swift.cpp|" guess:"paper value|htsim" low:"1ns"`
 	// Added to the target per switch on the path.
-	// Source: htsim, a guess: base/6.55
-	HopTarget unit.Duration `key:"hop-target" def:"3053ns" low:"0ns"`
+	// Source: htsim: base/6.55
+	HopTarget unit.Duration `key:"hop-target" def:"3053ns" rule:"preset=per-switch|" from:"preset=htsim, sim/swift.cpp|" guess:"paper value|htsim" low:"0ns"`
 	// Number of switches on the path. path: the real number, in a workload one.
-	Hops int `key:"hops" def:"path" none:"path" low:"1" high:"255"`
+	Hops int `key:"hops" def:"path" rule:"preset=switches|switches" none:"path" low:"1" high:"255"`
 	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow
 	// scaling.
-	// Source: htsim, a guess
-	ScalingRange unit.Duration `key:"scaling-range" def:"100us" none:"none" low:"1ns"`
+	// Source: htsim: five times the base target
+	ScalingRange unit.Duration `key:"scaling-range" def:"100us" rule:"preset=one-switch / 0.5 * 5|" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" none:"none" low:"1ns"`
 	// Window at which scaling adds scaling-range; between both bounds it follows 1/sqrt(window).
-	// Source: htsim, a guess
-	ScalingMin float64 `key:"scaling-min" def:"0.1" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
+	// Source: htsim
+	ScalingMin float64 `key:"scaling-min" def:"0.1" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
 	// Window above which scaling adds nothing.
-	// Source: htsim, a guess
-	ScalingMax float64 `key:"scaling-max" def:"100" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
+	// Source: htsim
+	ScalingMax float64 `key:"scaling-max" def:"100" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1e9" counts:"scaling-range!=none"`
 	// Scaling uses the exact window, or whole packets, rounded down.
 	ScalingBy string `key:"scaling-by" by:"preset=window|whole-packets" words:"window|whole-packets" counts:"scaling-range!=none"`
 	// ai: window increase per round trip below the target; for a window below 1, per acknowledged
 	// packet.
-	// Source: htsim, a guess
-	WindowIncrease float64 `key:"window-increase" def:"1" low:"above 0" high:"1e6"`
+	// Source: htsim
+	WindowIncrease float64 `key:"window-increase" def:"1" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1e6"`
 	// beta: share of the excess over the target by which the window shrinks, once per round trip.
-	// Source: htsim, a guess
-	DecreaseGain float64 `key:"decrease-gain" def:"0.8" low:"above 0" high:"1"`
+	// Source: htsim
+	DecreaseGain float64 `key:"decrease-gain" def:"0.8" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1"`
 	// Largest share of one decrease; losses apply it at once.
-	// Source: htsim, a guess
-	MaxDecrease float64 `key:"max-decrease" def:"0.5" low:"above 0" high:"0.999999"`
+	// Source: htsim
+	MaxDecrease float64 `key:"max-decrease" def:"0.5" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"0.999999"`
 	// separate: one window for fabric delay and one for endpoint delay; the smaller counts. one: a
 	// single window for their sum.
 	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
 	// separate: target of the endpoint delay.
-	// Source: a guess
-	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" low:"1ns" counts:"windows=separate"`
+	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" guess:"paper|htsim" low:"1ns" counts:"windows=separate"`
 	// Initial window.
 	// Source: htsim
-	StartWindow float64 `key:"start-window" def:"12" low:"above 0" high:"1e9"`
-	LeastWindow float64 `key:"least-window" def:"0.001" low:"above 0" high:"1e9" doc:"Minimum window." source:"a guess"`
-	MostWindow  float64 `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"Maximum window." source:"a guess"`
+	StartWindow float64 `key:"start-window" def:"12" from:"preset=htsim, sim/swift.cpp|" low:"above 0" high:"1e9"`
+	// Minimum window.
+	// Source: Kumar et al. 2020
+	LeastWindow float64 `key:"least-window" def:"0.001" low:"above 0" high:"1e9" guess:"htsim"`
+	MostWindow  float64 `key:"most-window" def:"1000" low:"1" high:"1e9" doc:"Maximum window." guess:"paper|htsim"`
 	// Consecutive losses, without an ACK, after which the window is least-window.
-	// Source: a guess
-	ResetAfter int `key:"reset-after" def:"5" low:"1" high:"1048576"`
+	ResetAfter int `key:"reset-after" def:"5" guess:"paper|htsim" low:"1" high:"1048576"`
 }
 
 // The words of parameters that the rules of the algorithm compare.

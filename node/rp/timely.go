@@ -12,7 +12,7 @@ import (
 //
 //   - paper: R. Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM
 //     2015). It does not give alpha, which is here from Y. Zhu et al., "ECN or Delay" (CoNEXT
-//     2016), nor a lowest rate, which is a guess.
+//     2016), nor a lowest rate.
 //   - snippet: the code that its authors published, as in github.com/erpc-io/eRPC
 //     (src/cc/timely.h).
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control,
@@ -22,27 +22,31 @@ import (
 //     (github.com/jitupadhye-zz/rdma, fluidmodel/timely/timely-fixed.m).
 type TimelyParams struct {
 	// Source of the defaults and rules.
-	Preset string `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant"`
+	Preset string `key:"preset" def:"paper" words:"paper|snippet|hpcc|patched" also:"variant" from:"Mittal et al. 2015|eRPC, src/cc/timely.h|HPCC's simulator, run.py|ECN or Delay (CoNEXT 2016), timely-fixed.m" rates:"10Gb/s||10Gb/s-400Gb/s|10Gb/s" trips:"20us||13us|20us"`
 	// alpha: weight of the newest RTT difference in the average.
 	// Source: CoNEXT 2016; the snippet
-	Alpha float64 `key:"difference-weight" by:"preset=0.875|0.02|0.875|0.875" low:"above 0" high:"1"`
+	Alpha float64 `key:"difference-weight" by:"preset=0.875|0.02|0.875|0.875" from:"preset=ECN or Delay (CoNEXT 2016)|||" low:"above 0" high:"1"`
 	// beta: share of the gradient, or of the excess over t-high, by which the rate decreases.
-	Beta float64       `key:"decrease-gain" by:"preset=0.8|0.8|0.8|0.008" low:"above 0" high:"1"`
-	TLow unit.Duration `key:"t-low" def:"50us" low:"1ns" doc:"Below this RTT the rate rises whatever the gradient."`
+	Beta float64 `key:"decrease-gain" by:"preset=0.8|0.8|0.8|0.008" low:"above 0" high:"1"`
+	// Below this RTT the rate rises whatever the gradient.
+	// Source: Mittal et al. 2015
+	TLow unit.Duration `key:"t-low" def:"50us" grows:"rtt" low:"1ns"`
 	// Above this RTT the rate falls whatever the gradient.
-	THigh unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" low:"1ns"`
+	THigh unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" grows:"rtt" low:"1ns"`
 	// Minimum RTT; the gradient is the average difference divided by it.
-	MinRTT unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" low:"1ns"`
+	MinRTT unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" grows:"rtt" low:"1ns"`
 	// delta: additive increase.
-	Increase unit.Rate `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" low:"1b/s" also:"delta"`
+	Increase unit.Rate `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" grows:"rate/increase-per" low:"1b/s" also:"delta"`
 	// Additive increase during hyper increase.
-	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" low:"1b/s"`
+	HyperIncrease unit.Rate `key:"hyper-increase" by:"preset=50Mb/s|200Mb/s|50Mb/s|50Mb/s" grows:"rate/increase-per" low:"1b/s"`
 	// Link rate for which the increases are given; they scale with the link. none: they do not.
 	IncreasePer unit.Rate `key:"increase-per" by:"preset=none|none|10Gb/s|none" none:"none"`
 	// What starts hyper increase between t-low and t-high. falls: hyper-after decreasing RTTs in a
 	// row; increases: as many rate increases in a row, also below t-low; off: nothing.
-	Hyper      string `key:"hyper" by:"preset=falls|falls|increases|off" words:"falls|increases|off"`
-	HyperAfter int    `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off" doc:"See hyper."`
+	Hyper string `key:"hyper" by:"preset=falls|falls|increases|off" words:"falls|increases|off"`
+	// See hyper.
+	// Source: Mittal et al. 2015
+	HyperAfter int `key:"hyper-after" def:"5" low:"1" high:"1048576" counts:"hyper!=off"`
 	// ACKs that change the rate: all (transport.ack-every), or the first for a packet sent after
 	// the last change.
 	Update string `key:"update" by:"preset=ack|ack|round-trip|ack" words:"ack|round-trip"`
@@ -60,8 +64,8 @@ type TimelyParams struct {
 	// Initial rate. line: the link rate.
 	StartRate unit.Rate `key:"start-rate" def:"line" none:"line" also:"initial-rate"`
 	// Minimum rate, at most the link rate.
-	// Source: the snippet; the paper has none
-	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" low:"1b/s"`
+	// Source: the snippet
+	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" guess:"paper|patched" low:"1b/s"`
 }
 
 // The words of parameters that the rules of the algorithm compare.

@@ -32,6 +32,7 @@
 //     marking, and whether a Dropper spares frames that must not be lost
 //   - a RoomChecker: values are checked against the memory
 //   - a SwitchFitter: defaults follow from the switch
+//   - a Scaled: its thresholds depend on the rate of the output
 //   - a Triggered: it returns what must wait for an output before the point acts, so that a check
 //     can warn where no queue is long enough
 //

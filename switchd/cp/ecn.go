@@ -8,18 +8,27 @@ import (
 	"fabemu/wire/unit"
 )
 
-// ECNParams are the parameters of marking by RED's line. "The paper" is Y. Zhu and others,
-// "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM 2015), section 3.
+// ECNParams are the parameters of marking by RED's line. A preset is one of:
+//
+//   - paper: Y. Zhu and others, "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM
+//     2015), section 3.
+//   - ns3-rdma: the simulator of its authors (github.com/bobzhuyb/ns3-rdma), mix/config.txt: 40 and
+//     1000 packets of 1030 bytes.
+//   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control), as
+//     its run.py configures it for DCQCN.
+//   - dctcp: the same for DCTCP.
 type ECNParams struct {
+	// Source of the defaults.
+	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|dctcp" omit:"usual" from:"Zhu et al. 2015|ns3-rdma, mix/config.txt|HPCC's simulator, run.py|HPCC's simulator, run.py" rates:"40Gb/s|40Gb/s|25Gb/s-400Gb/s|"`
 	// Kmin: queue length up to which nothing is marked.
-	// Source: Zhu et al. 2015, for 40 Gb/s
-	Min unit.Size `key:"min" def:"5KB" low:"0B" also:"kmin"`
+	Min unit.Size `key:"min" by:"preset=5KB|41200B|100KB|30KB" grows:"rate/per" low:"0B" also:"kmin"`
 	// Kmax: queue length above which everything is marked; at least min.
-	// Source: Zhu et al. 2015, for 40 Gb/s
-	Max unit.Size `key:"max" def:"200KB" low:"0B" also:"kmax"`
+	Max unit.Size `key:"max" by:"preset=200KB|1030KB|400KB|30KB" grows:"rate/per" low:"0B" also:"kmax"`
 	// Pmax: marking probability at max, rising linearly from min.
-	// Source: Zhu et al. 2015, for 40 Gb/s
-	MaxP float64 `key:"max-p" def:"0.01" low:"above 0" high:"1" also:"pmax"`
+	MaxP float64 `key:"max-p" by:"preset=0.01|1|0.2|1" low:"above 0" high:"1" also:"pmax"`
+	// Rate of an output for which min and max are given; they scale with the rate of each output.
+	// none: they do not.
+	Per unit.Rate `key:"per" by:"preset=none|none|25Gb/s|10Gb/s" none:"none" omit:"usual"`
 	// When a packet is marked. enqueue: on arrival, by the queue ahead of it; dequeue: on
 	// departure, by the queue behind it, so that the mark is newer.
 	At string `key:"at" def:"dequeue" words:"enqueue|dequeue"`
@@ -39,7 +48,7 @@ func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 	switch {
 	case p.Max < p.Min:
 		wrong = append(wrong, Misfit{"max", fmt.Sprintf("max is %v, and must be at least min, %v", p.Max, p.Min)})
-	case p.Min >= room:
+	case p.Min >= room && p.Per == 0:
 		wrong = append(wrong,
 			Misfit{"min", fmt.Sprintf("min is %v, and no queue can be longer than %v: nothing would be marked", p.Min, room)})
 	}
@@ -49,6 +58,22 @@ func (p ECNParams) CheckRoom(room, _ unit.Size) (wrong []Misfit) {
 // Traits returns the line of the queue, and the cells in which it is counted.
 func (p ECNParams) Traits() Traits {
 	return Traits{Line: &Line{unit.Room{Bytes: p.Min}, unit.Room{Bytes: p.Max}, p.MaxP}, Cell: p.Cell}
+}
+
+// line returns min and max at an output of a rate.
+func (p *ECNParams) line(rate unit.Rate) (least, most unit.Size) {
+	if p.Per == 0 {
+		return p.Min, p.Max
+	}
+	by := float64(rate) / float64(p.Per)
+	return unit.Size(float64(p.Min) * by), unit.Size(float64(p.Max) * by)
+}
+
+// AtRate returns the parameters with min and max as they are at an output of a rate.
+func (p ECNParams) AtRate(rate unit.Rate) any {
+	p.Min, p.Max = p.line(rate)
+	p.Per = 0
+	return p
 }
 
 // Least returns min. In cells, a queue of short frames counts as a longer one.
@@ -100,13 +125,13 @@ func (e *ECN) Enqueue(_ unit.Time, f *wire.Frame, q Queue) {
 		if e.c.Cell > 0 {
 			own = unit.Size(CellsOf(q.Length, e.c.Cell)) * e.c.Cell
 		}
-		e.mark(f, e.length(&q)-own)
+		e.mark(f, e.length(&q)-own, q.Rate)
 	}
 }
 
 // Dequeue marks f as it leaves.
 func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
-	if e.c.At == AtDequeue && e.mark(f, e.length(&q)) {
+	if e.c.At == AtDequeue && e.mark(f, e.length(&q), q.Rate) {
 		return trace.EarlyMark
 	}
 	return trace.NoReason
@@ -123,12 +148,13 @@ func (e *ECN) length(q *Queue) unit.Size {
 }
 
 // mark marks f, or not, and reports whether it does.
-func (e *ECN) mark(f *wire.Frame, q unit.Size) bool {
+func (e *ECN) mark(f *wire.Frame, q unit.Size, rate unit.Rate) bool {
+	least, most := e.c.line(rate)
 	switch {
-	case q <= e.c.Min || f.FECN || !f.ECT():
+	case q <= least || f.FECN || !f.ECT():
 		return false
-	case q <= e.c.Max:
-		likely := e.c.MaxP * (float64(q-e.c.Min) / float64(e.c.Max-e.c.Min))
+	case q <= most:
+		likely := e.c.MaxP * (float64(q-least) / float64(most-least))
 		if !e.site.happens(likely) {
 			return false
 		}

@@ -158,3 +158,48 @@ func TestREDDropsWhatMayNotBeMarked(t *testing.T) {
 		}
 	}
 }
+
+// TestECNPerRate: run.py of HPCC's simulator gives KMIN 100*bw/25 and KMAX 400*bw/25, and the same
+// for links of four times the rate.
+func TestECNPerRate(t *testing.T) {
+	of := param.Of(ECNParams{})
+	hpcc := of.Build(func(p *param.Param) any {
+		if p.Key == "preset" {
+			return "hpcc"
+		}
+		return nil
+	}, nil).(ECNParams)
+	e, err := NewECN(hpcc, Site{Ports: 2, Random: unit.NewRandom(5, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bw := range []unit.Size{25, 100, 400} {
+		kmin, kmax, rate := 100_000*bw/25, 400_000*bw/25, unit.Rate(bw)*1e9
+		if least, most := thresholdsAt(t, hpcc, rate); least != kmin || most != kmax {
+			t.Errorf("at %v from %v to %v, want %v to %v", rate, least, most, kmin, kmax)
+		}
+		marked := func(q unit.Size) (n int) {
+			for range 1000 {
+				f := capable(true)
+				if e.Dequeue(0, f, Queue{Bytes: q, Length: 1000, Rate: rate}); f.FECN {
+					n++
+				}
+			}
+			return n
+		}
+		// In the middle the probability is 0.1: 1000 trials give 40 to 160, or it is one of 10^8.
+		if a, b, c := marked(kmin), marked((kmin+kmax)/2), marked(kmax+1); a != 0 || b < 40 || b > 160 || c != 1000 {
+			t.Errorf("at %v %d, %d and %d of 1000 are marked", rate, a, b, c)
+		}
+	}
+}
+
+// thresholdsAt returns the thresholds at an output of a rate.
+func thresholdsAt(t *testing.T, p ECNParams, rate unit.Rate) (least, most unit.Size) {
+	t.Helper()
+	there := AtRate(p, rate).(ECNParams)
+	if again := AtRate(there, 1e9); again != any(there) {
+		t.Errorf("scaled twice: %+v", again)
+	}
+	return there.Min, there.Max
+}

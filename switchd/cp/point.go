@@ -213,6 +213,20 @@ type Triggered interface {
 	Least(f *wire.Frame, room unit.Size) (key string, most unit.Size)
 }
 
+// Scaled is a struct of parameters that depend on the rate of an output.
+type Scaled interface {
+	// AtRate returns a struct of the same type with its parameters at an output of a rate.
+	AtRate(rate unit.Rate) any
+}
+
+// AtRate returns parameters as they are at an output of a rate.
+func AtRate(params any, rate unit.Rate) any {
+	if s, ok := params.(Scaled); ok {
+		return s.AtRate(rate)
+	}
+	return params
+}
+
 // LeastOf returns what Triggered.Least returns for these parameters; 0 if the point may act on any
 // queue.
 func LeastOf(params any, f *wire.Frame, room unit.Size) (key string, most unit.Size) {

@@ -261,11 +261,12 @@ func inactionOf(s *scenario.Site, f *scenario.Flow, q queue, p *cp.Point, b boun
 	if p.Notifier == nil && !markable(s, f) && (p.Marker != nil || keeps(s, w, q.priority)) {
 		return inaction{text: unmarkable}
 	}
-	key, least := cp.LeastOf(w.Marking.Params, &frame, b.least)
+	marking := cp.AtRate(w.Marking.Params, s.Links[q.link].Rate)
+	key, least := cp.LeastOf(marking, &frame, b.least)
 	if b.total > least {
 		return inaction{}
 	}
-	value := textOf(w.Marking.Params, key)
+	value := textOf(marking, key)
 	if least == unit.MaxRoom {
 		return inaction{key: key, text: fmt.Sprintf("switch %s never acts on it: %s is %s, and it has packets of %v", w.Name, key, value, f.Packet)}
 	}

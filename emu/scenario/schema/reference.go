@@ -35,7 +35,7 @@ func Pages(language *param.Param, algorithms []rp.Algorithm, points []cp.Point) 
 				text += fmt.Sprintf("\nOther names: `%s`.\n", strings.Join(row.also, "`, `"))
 			}
 			if of := param.Of(row.params); len(of.Params) > 0 {
-				text += "\n" + r.object(c.file(row), "", of)
+				text += "\n" + r.object(c.file(row), "", of) + setsOf(of)
 			} else {
 				text += "\nIt has no parameters.\n"
 			}
@@ -81,7 +81,7 @@ Every field of a scenario, generated from the program. [Scenarios](../guide/scen
 | integer, number, share | none | 0.5 |
 | boolean | true, false | true |
 
-Durations, rates and sizes are > 0, sizes and integers < 2³¹, unless a field states otherwise. Fields without a default are optional unless required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. In a default such as 0; connectx: 50, the second value applies with that preset, version, profile or algorithm. The source of a default is in parentheses.
+Durations, rates and sizes are > 0, sizes and integers < 2³¹, unless a field states otherwise. Fields without a default are optional unless required. What a link, switch, endpoint or flow does not set comes from ` + "`defaults`" + `. In a default such as 0; connectx: 50, the second value applies with that preset, version, profile or algorithm. The source of a default is in parentheses. The rules of sets are computed from the fabric by ` + "`" + `fabemu generate --scheme` + "`" + ` and ` + "`" + `fabemu sweep --scheme` + "`" + `: ` + "`" + `rate` + "`" + ` is that of the endpoints' links, ` + "`" + `rtt` + "`" + ` the longest round trip without queues, ` + "`" + `one-switch` + "`" + ` that over one switch, ` + "`" + `per-switch` + "`" + ` what a further switch adds, ` + "`" + `switches` + "`" + ` their number on the longest path.
 
 "Ethernet" before a text limits the field to links with ` + "`pause`, `pfc`, `none` or `cbfc`" + `, "InfiniBand" to links with ` + "`credit`" + `. A range of names, such as ` + "`h[1-4]`" + `, has the members h1 to h4.
 
@@ -272,8 +272,8 @@ func entry(p *param.Param) []string {
 	if p.Default != "" {
 		fallback = "`" + p.Default + "`"
 	}
-	if p.Source != "" {
-		fallback = strings.TrimSpace(fallback + " (" + p.Source + ")")
+	if origin := originOf(p); origin != "" {
+		fallback = strings.TrimSpace(fallback + " (" + origin + ")")
 	}
 	values, bounds := written(p), rangeOf(p)
 	switch {
@@ -283,6 +283,41 @@ func entry(p *param.Param) []string {
 		values += ", "
 	}
 	return []string{name, p.Doc, values + bounds, fallback}
+}
+
+// originOf returns the source of the default, in which sets it has none, and the rules of sets.
+func originOf(p *param.Param) string {
+	var parts, guesses []string
+	if p.Source != "" {
+		parts = append(parts, p.Source)
+	}
+	for _, set := range p.SetsOf() {
+		if p.GuessedIn(set, false) {
+			guesses = append(guesses, set)
+		}
+	}
+	if guesses != nil {
+		parts = append(parts, "a guess in "+strings.Join(guesses, ", "))
+	}
+	for _, set := range p.SetsOf() {
+		if rule := p.RuleIn(set); rule != "" {
+			parts = append(parts, fmt.Sprintf("rule of %s: `%s`", set, rule))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// setsOf returns the table of the sets of values of a struct; empty: it has none.
+func setsOf(of *param.Struct) string {
+	sets := of.Sets()
+	if sets == nil {
+		return ""
+	}
+	t := document.NewTable("", []string{"`" + sets.Key + "`", "Source", "Made for"}, nil)
+	for _, set := range sets.Words {
+		t.Add("`"+set+"`", sets.SourceIn(set), sets.MadeFor(set).String())
+	}
+	return "\n" + t.Markdown()
 }
 
 // written describes the values of a field.
