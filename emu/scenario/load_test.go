@@ -333,6 +333,9 @@ func TestBuiltin(t *testing.T) {
 			if e.Name == "ethernet/ring-deadlock" && strings.Contains(w.Message, "wait for one another in a cycle") {
 				continue // its claim is the deadlock
 			}
+			if slices.Contains([]string{"pfc/ecn", "timely/rest", "timely/splits"}, e.Name) && strings.Contains(w.Message, "may not suit links") {
+				continue // its claims are about the values of a paper, on other links
+			}
 			// The slides on BCN try gains that are too large for a link on purpose.
 			if !strings.HasPrefix(e.Name, "bcn/") || !strings.Contains(w.Message, ": one message can ") {
 				t.Errorf("%s: %v", e.Name, w)

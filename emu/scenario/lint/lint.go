@@ -11,7 +11,7 @@ import (
 func Check(s *scenario.Site) []scenario.Problem {
 	p := &problems{seen: map[problem]bool{}}
 	for _, rule := range []func(*scenario.Site, *problems){
-		retries, channels, rest, ignored, credits, algorithms, inactions, losses, idle, guests, timeouts, deadlocks,
+		retries, channels, rest, ignored, credits, algorithms, madeFor, inactions, losses, idle, guests, timeouts, deadlocks,
 	} {
 		rule(s, p)
 	}

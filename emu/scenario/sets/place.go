@@ -1,0 +1,151 @@
+package sets
+
+import (
+	"cmp"
+	"fmt"
+
+	"fabemu/emu/scenario"
+	"fabemu/wire"
+	"fabemu/wire/param"
+	"fabemu/wire/unit"
+)
+
+// Place is a fabric as the rules of sets see it. Round trips are those of a packet of the largest
+// size and its ACK, without queues.
+type Place struct {
+	Rate      unit.Rate     // the highest of the links of endpoints
+	Trip      unit.Duration // the longest on a shortest path
+	OneSwitch unit.Duration // the longest between two endpoints of one switch
+	PerSwitch unit.Duration // what each further switch adds on the way of Trip
+	Switches  int           // on that way
+	Workload  bool          // flows of a workload do not know how many switches are on their paths
+}
+
+// The bytes on an Ethernet line of a RoCEv2 packet beside its payload, with the telemetry of HPCC,
+// and of an ACK. A packet of the usual framing is shorter, so that times are no shorter than they
+// will be with any scheme.
+const (
+	packetOverhead = 180
+	ackBytes       = wire.MinFrame + wire.LinkOverhead
+)
+
+// mostEdges is how many switches with endpoints a Place is measured from.
+const mostEdges = 64
+
+// Of measures the fabric of a scenario. It returns false if no path crosses a switch.
+func Of(s *scenario.Scenario) (Place, bool) {
+	m := newChart(s)
+	p := Place{Workload: len(s.Workloads) > 0, Rate: m.rate}
+	step := max(1, (len(m.edges)+mostEdges-2)/mostEdges)
+	for i := 0; i < len(m.edges); i += step {
+		m.from(&p, m.edges[i])
+	}
+	if n := len(m.edges); n > 0 {
+		m.from(&p, m.edges[n-1])
+	}
+	if p.Switches > 1 {
+		p.PerSwitch = (p.Trip - p.OneSwitch) / unit.Duration(p.Switches-1)
+	}
+	return p, p.Switches > 0
+}
+
+// chart is a fabric for the measurement of round trips.
+type chart struct {
+	rate  unit.Rate
+	delay []unit.Duration // of each switch, there and back
+	near  []unit.Duration // of each switch, the round trip over the slowest link to an endpoint; 0: there is none
+	ends  []int           // of each switch, its endpoints
+	next  [][]line
+	edges []int // switches with endpoints
+}
+
+// line is a link to a switch, with its round trip.
+type line struct {
+	to   int
+	trip unit.Duration
+}
+
+func newChart(s *scenario.Scenario) *chart {
+	n := len(s.Switches)
+	m := &chart{delay: make([]unit.Duration, n), near: make([]unit.Duration, n), ends: make([]int, n), next: make([][]line, n)}
+	number := make(map[string]int, n)
+	for i := range s.Switches {
+		number[s.Switches[i].Name], m.delay[i] = i, 2*s.Switches[i].ForwardingDelay
+	}
+	packet := unit.Size(0)
+	for i := range s.Flows {
+		packet = max(packet, s.Flows[i].Packet)
+	}
+	for i := range s.Workloads {
+		packet = max(packet, s.Workloads[i].Packet)
+	}
+	for i := range s.Links {
+		l := &s.Links[i]
+		trip := 2*l.Propagation + l.Rate.Serialise(packet+packetOverhead) + l.Rate.Serialise(ackBytes)
+		a, inA := number[l.A]
+		b, inB := number[l.B]
+		switch {
+		case inA && inB:
+			m.next[a], m.next[b] = append(m.next[a], line{b, trip}), append(m.next[b], line{a, trip})
+		case inA || inB:
+			at := a
+			if inB {
+				at = b
+			}
+			m.near[at], m.rate = max(m.near[at], trip), max(m.rate, l.Rate)
+			m.ends[at]++
+		}
+	}
+	for i, trip := range m.near {
+		if trip > 0 {
+			m.edges = append(m.edges, i)
+		}
+	}
+	return m
+}
+
+// from takes the round trips from the endpoints of a switch into a place.
+func (m *chart) from(p *Place, edge int) {
+	p.OneSwitch = max(p.OneSwitch, 2*m.near[edge]+m.delay[edge])
+	switches, trip := make([]int, len(m.delay)), make([]unit.Duration, len(m.delay))
+	switches[edge], trip[edge] = 1, m.near[edge]+m.delay[edge]
+	for queue := []int{edge}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if whole := trip[at] + m.near[at]; m.near[at] > 0 && (at != edge || m.ends[at] > 1) &&
+			cmp.Or(cmp.Compare(whole, p.Trip), cmp.Compare(switches[at], p.Switches)) > 0 {
+			p.Trip, p.Switches = whole, switches[at]
+		}
+		for _, l := range m.next[at] {
+			if switches[l.to] == 0 {
+				switches[l.to] = switches[at] + 1
+				queue = append(queue, l.to)
+			}
+			if switches[l.to] == switches[at]+1 {
+				trip[l.to] = max(trip[l.to], trip[at]+l.trip+m.delay[l.to])
+			}
+		}
+	}
+}
+
+// String describes the place: "100Gb/s and a round trip of 1.2us", the time in steps of 10 ns, as
+// rules give it.
+func (p Place) String() string {
+	const step = 10 * unit.Nanosecond
+	rate := p.Rate.String()
+	if p.Rate%1e9 == 0 {
+		rate = fmt.Sprintf("%dGb/s", p.Rate/1e9)
+	}
+	return fmt.Sprintf("%s and a round trip of %v", rate, (p.Trip+step-1)/step*step)
+}
+
+// quantities returns what rules may use.
+func (p *Place) quantities() map[string]float64 {
+	q := map[string]float64{
+		param.LinkRate: p.Rate.BytesPerSecond(), param.RoundTrip: p.Trip.Seconds(),
+		param.OneSwitch: p.OneSwitch.Seconds(), param.PerSwitch: p.PerSwitch.Seconds(),
+	}
+	if p.Workload {
+		q[param.Switches] = float64(p.Switches)
+	}
+	return q
+}
