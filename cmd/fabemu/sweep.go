@@ -159,6 +159,7 @@ func (f *sweepFlags) run(c *cobra.Command, scenario string) error {
 		o := f.how
 		o.Share, o.Force, o.Progress = share, f.Force, cellsDone(sweep.Kind)
 		o.Warn = func(text string) { fmt.Fprintln(os.Stderr, "fabemu: warning:", text) }
+		o.Say = func(text string) { fmt.Fprintln(os.Stderr, "sweep:", text) }
 		cells, err = sweep.Run(ctx, p, f.Out, o)
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ type Preset struct {
 	Name             string      // of the algorithm, its congestion points, its variant: "lipd, input-output", "qcn without timer"
 	Acts             bool        // sources change their rates
 	Sets             []Set       // of defaults
+	Marks            string      // the set of the congestion point that goes with it, in place of its values in Sets; empty: any
 }
 
 // Presets returns each algorithm with each of its variants and congestion points: on InfiniBand,
@@ -54,7 +55,7 @@ func (s *Schemes) Presets() []Preset {
 
 // presetOf returns a variant of an algorithm with a congestion point, or with none.
 func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
-	preset := Preset{Algorithm: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil}
+	preset := Preset{Algorithm: l.Name, Acts: l.Feedback != rp.Nothing || l.Answer != nil, Marks: v.Marks}
 	add := func(section string, all ...string) {
 		for _, s := range all {
 			path, value, _ := strings.Cut(s, "=")

@@ -9,8 +9,11 @@ import (
 
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/sets"
 	"fabemu/node/rp"
+	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -19,6 +22,7 @@ import (
 type scheme struct {
 	scenario.Preset
 	control string
+	notes   []string // where its parameters come from
 }
 
 // credit reports whether the links are links of InfiniBand.
@@ -94,11 +98,19 @@ func schemeOf(o *Options) (*scheme, error) {
 }
 
 // SchemeOf returns a scheme, and the changes that put it in the place of the one that a scenario
-// with a flow control has: its algorithm, marking, telemetry, thresholds and transport.
-func SchemeOf(name string, control port.FlowControl) (scenario.Preset, []scenario.Set, error) {
-	s, err := schemeOf(&Options{Scheme: name, FlowControl: control.String()})
+// has: its algorithm, marking, telemetry, thresholds and transport, with the sets of parameters
+// that suit the links.
+func SchemeOf(name string, base *scenario.Scenario) (scenario.Preset, []scenario.Set, error) {
+	o := Options{Scheme: name}
+	if len(base.Links) > 0 { // without a link the scenario is wrong, as loading it reports
+		o.FlowControl = base.Links[0].FlowControl.String()
+	}
+	s, err := schemeOf(&o)
 	if err != nil {
 		return scenario.Preset{}, nil, err
+	}
+	if place, ok := sets.Of(base); ok {
+		s.fit(&place)
 	}
 	var sets []scenario.Set
 	for _, section := range []string{"switch.marking", "flow.control", "flow.transport"} {
@@ -108,6 +120,69 @@ func SchemeOf(name string, control port.FlowControl) (scenario.Preset, []scenari
 		sets = append(sets, scenario.Set{Path: "defaults.switch.marking.scheme", Value: rp.NoPoint})
 	}
 	return s.Preset, append(sets, s.Sets...), nil
+}
+
+// fit gives a scheme the sets of parameters that suit a place, with the values of their rules
+// there. Its own parameters stay.
+func (s *scheme) fit(place *sets.Place) {
+	tables := scenario.BuiltIn()
+	set := ""
+	for i := range tables.Algorithms {
+		if l := &tables.Algorithms[i]; l.Name == s.Algorithm {
+			set = s.choose(place, "defaults.flow.control.", param.Of(l.Params), "")
+		}
+	}
+	for i := range tables.Points {
+		p := &tables.Points[i]
+		if p.Name != s.Point {
+			continue
+		}
+		const marking = "defaults.switch.marking."
+		if of := param.Of(p.Params); s.Marks != "" {
+			s.Sets = slices.DeleteFunc(slices.Clone(s.Sets), func(x scenario.Set) bool {
+				key, in := strings.CutPrefix(x.Path, marking)
+				return in && of.Find(key) != nil && of.Find(key).Grows != ""
+			})
+			set = s.Marks
+		}
+		s.choose(place, marking, param.Of(p.Params), set)
+	}
+}
+
+// hasSets reports whether parameters of the scheme come in sets.
+func (s *scheme) hasSets() bool {
+	tables := scenario.BuiltIn()
+	for i := range tables.Algorithms {
+		if l := &tables.Algorithms[i]; l.Name == s.Algorithm && param.Of(l.Params).Sets() != nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(tables.Points, func(p cp.Point) bool {
+		return p.Name == s.Point && param.Of(p.Params).Sets() != nil
+	})
+}
+
+// choose adds the values that suit a place to a section of the defaults, and notes the set.
+func (s *scheme) choose(place *sets.Place, section string, of *param.Struct, like string) string {
+	set, values := place.Choose(of, like, func(key string) (string, bool) {
+		i := slices.IndexFunc(s.Sets, func(x scenario.Set) bool { return x.Path == section+key })
+		if i < 0 {
+			return "", false
+		}
+		return s.Sets[i].Value, true
+	})
+	if set == "" {
+		return ""
+	}
+	note := fmt.Sprintf("%s of %s", set, of.Sets().SourceIn(set))
+	for _, v := range values {
+		s.Sets = append(s.Sets[:len(s.Sets):len(s.Sets)], scenario.Set{Path: section + v.Key, Value: v.Text})
+		if rule := of.Find(v.Key).RuleIn(set); rule != "" {
+			note += fmt.Sprintf(", %s = %s", v.Key, rule)
+		}
+	}
+	s.notes = append(s.notes, strings.TrimSuffix(strings.TrimPrefix(section, "defaults."), ".")+": the set "+note)
+	return set
 }
 
 // The figures of a packet of 2048 bytes, and of links and switches.
@@ -160,7 +235,7 @@ func (o *Options) sets(s *scheme, window int) (all []scenario.Set) {
 	} else {
 		add("link.flow-control", "%s", s.control)
 		add("switch.kind", "output-queued")
-		if kb := o.memory(); kb > 0 {
+		if kb := o.memory(); kb > usualMemory {
 			add("switch.memory", "%dKB per port", kb)
 		}
 	}
@@ -183,18 +258,24 @@ func (o *Options) buffer(tier int) int {
 	return min(4+packetsIn(trip(o.Delays[tier]), o.Rates[tier]), mostBlocks/blocks)
 }
 
-// memory is how many kilobytes of memory the ports of a switch need in addition to the usual 300
-// for frames in flight when two priorities are stopped, in hundreds; 0: none.
+// memory is how many kilobytes of memory a port of a switch has: 40 for each Gb/s of an endpoint,
+// at least the usual 300, and for frames in flight when two priorities are stopped more, in
+// hundreds. An empty switch of HPCC's simulator (run.py) stops an input at an eighth of its memory,
+// 16 MB times the rate over 50 Gb/s.
 func (o *Options) memory() int {
+	kb := max(usualMemory, int(o.Rates[0]/1e9)*40)
 	longest := 0.0
 	for i, d := range o.Delays {
 		longest = max(longest, 2*d.Seconds()*float64(o.Rates[i])/8)
 	}
 	if longest < 20e3 {
-		return 0
+		return kb
 	}
-	return 300 + 100*int(math.Ceil(2*longest/100e3))
+	return kb + 100*int(math.Ceil(2*longest/100e3))
 }
+
+// usualMemory is the memory of a port that is not given, in kilobytes.
+const usualMemory = 300
 
 // link returns a link or links of a tier as an item of the list, with the fields that differ from
 // the defaults.

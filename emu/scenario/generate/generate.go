@@ -13,6 +13,7 @@ import (
 
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/sets"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )
@@ -37,7 +38,7 @@ type Options struct {
 	// Rate and propagation delay of the links, for each tier from the endpoints up. The last value
 	// holds for the tiers above too.
 	Rates  []unit.Rate     `call:"rate"`  // 1 GB/s
-	Delays []unit.Duration `call:"delay"` // 1 ns
+	Delays []unit.Duration `call:"delay"` // those of cables in a hall
 	// Capacity down over capacity up, of the leaves and of the switches above them (default: 1,1).
 	Oversubscription []float64 `flag:"oversubscription" arg:"RATIO,..."`
 
@@ -86,7 +87,7 @@ func Kinds() []Kind {
 			[]string{k, pods, leaves, perLeaf}, fatTree},
 		{"rail-optimised", "hosts of eight endpoints, each at the leaf of its rail; each host sends to a distant one",
 			32, 16, 8, 2, []string{k, pods, perLeaf, rails}, railOptimised},
-		{"hpl2002", "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, 1, 1, nil, hpl2002},
+		{paper, "the fabric of HPL-2002-224, Fig. 1: a victim between two switches", 23, 5, 1, 1, nil, hpl2002},
 	}
 }
 
@@ -116,12 +117,19 @@ func (k *Kind) text(o Options) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := k.fit(s, o); err != nil {
+		return nil, err
+	}
 	if o.dimension() == "" {
 		o.Endpoints = cmp.Or(o.Endpoints, k.Endpoints)
 	}
 	o.Rates = filled(o.Rates, 8e9, 1)
 	call := o.call(k.Name)
 	o.Rates = filled(o.Rates, 0, k.tiers)
+	hall := o.Delays == nil && k.Name != paper
+	if hall {
+		o.Delays = cables[:k.tiers]
+	}
 	o.Delays = filled(o.Delays, unit.Nanosecond, k.tiers)
 	o.Oversubscription = append(o.Oversubscription, 1, 1)
 	v, err := k.lay(&o, s)
@@ -164,6 +172,10 @@ func (k *Kind) text(o Options) ([]byte, error) {
 	for _, section := range []string{"link", "switch", "flow"} {
 		v[section] = mapping(within(sets, section))
 	}
+	v["notes"] = s.notes
+	if hall {
+		v["cables"] = metres[k.tiers-1]
+	}
 	v["acts"], v["bare"], v["full"] = s.Acts, s.credit() && !s.Acts, 0.98
 	if s.Acts {
 		v["full"] = 0.2 // the least that a scheme leaves among the kinds in their usual sizes is 0.27
@@ -173,6 +185,37 @@ func (k *Kind) text(o Options) ([]byte, error) {
 		panic("generate: " + err.Error()) // a template of ours, and memory
 	}
 	return b.Bytes(), nil
+}
+
+// cables are the propagation delays of the cables of a hall, from the endpoints up: 5, 30 and 100 m
+// at 5 ns/m.
+var cables = [...]unit.Duration{25 * unit.Nanosecond, 150 * unit.Nanosecond, 500 * unit.Nanosecond}
+
+// metres describes cables, by the number of tiers.
+var metres = [...]string{"Cables of 5 m, at 5 ns/m.", "Cables of 5 m to endpoints and 30 m above, at 5 ns/m.",
+	"Cables of 5 m to endpoints, 30 m in pods and 100 m between them, at 5 ns/m."}
+
+// paper is the kind that is the fabric of a paper, which has no cables.
+const paper = "hpl2002"
+
+// fit gives a scheme the sets of parameters that suit the fabric, as it is without the scheme.
+func (k *Kind) fit(s *scheme, o Options) error {
+	if !s.hasSets() {
+		return nil
+	}
+	o.Scheme, o.FlowControl = "", s.control
+	text, err := k.text(o)
+	if err != nil {
+		return err
+	}
+	bare, err := scenario.Load(k.Name, text, nil)
+	if err != nil {
+		return err
+	}
+	if place, ok := sets.Of(bare); ok {
+		s.fit(&place)
+	}
+	return nil
 }
 
 // usualLoad is the load of a workload that is not given.

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -19,6 +20,12 @@ import (
 // drawAll writes the table, and a figure for each metric.
 func (l *layout) drawAll(d *campaign.Directory, cells []Cell, style *plot.Style) error {
 	err := d.Write(TableFile, func(w io.Writer) error { return WriteTable(w, &l.Plan, cells) })
+	if err == nil {
+		err = d.Write(ParametersFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(l.parameterCells()) })
+	}
+	if err == nil {
+		err = d.Write(CaptionFile, l.writeCaption)
+	}
 	if err == nil && l.Seeds > 0 {
 		err = d.Write(MeansFile, func(w io.Writer) error { return WriteMeans(w, &l.Plan, cells) })
 	}

@@ -18,7 +18,6 @@ import (
 	"fabemu/emu/study"
 	"fabemu/emu/study/campaign"
 	"fabemu/wire"
-	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -78,8 +77,9 @@ type Plan struct {
 	// Allow more than 1000 runs.
 	Large bool `flag:"large"`
 
-	control port.FlowControl           // of the unchanged scenario
+	base    *scenario.Scenario         // unchanged
 	schemes map[string]scenario.Preset // by the value of the axis Scheme
+	level   map[string][]scenario.Set  // by the values of the other axes, the watermarks that all schemes have
 }
 
 // Scheme is the path of an axis of schemes. A value is the name of a scheme, as in fabemu generate:
@@ -108,10 +108,7 @@ func (p *Plan) begin() error {
 	if err != nil {
 		return err
 	}
-	p.schemes = make(map[string]scenario.Preset)
-	if len(s.Links) > 0 { // without a link the scenario is wrong, as its cells report
-		p.control = s.Links[0].FlowControl
-	}
+	p.base, p.schemes, p.level = s, make(map[string]scenario.Preset), make(map[string][]scenario.Set)
 	return nil
 }
 
@@ -129,7 +126,7 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 	if a.Path != Scheme {
 		return []scenario.Set{{Path: a.Path, Value: value}}, nil
 	}
-	preset, sets, err := generate.SchemeOf(value, p.control)
+	preset, sets, err := generate.SchemeOf(value, p.base)
 	for i := range sets {
 		sets[i].As = "--scheme " + value
 	}
@@ -140,7 +137,7 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 // Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures show means over
 // them, and the means have a separate table.
 func (p *Plan) Repeat(n int) {
-	a := Axis{Path: "model.seed"}
+	a := Axis{Path: seedPath}
 	for i := range n {
 		a.Values = append(a.Values, strconv.Itoa(i+1))
 	}
@@ -198,6 +195,7 @@ func (p *Plan) lay(only string) (*layout, error) {
 		end = first + 1
 	}
 	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{What: Kind}}
+	l.level = p.level
 	var wrong []error
 	reported := make(map[string]bool)
 	for i := first; i < end; i++ {
@@ -277,7 +275,7 @@ func (l *layout) unfair() (all []string) {
 
 // files names the table and the figures.
 func (l *layout) files() []string {
-	names := []string{TableFile}
+	names := []string{TableFile, ParametersFile, CaptionFile}
 	if l.Seeds > 0 {
 		names = append(names, slices.Concat([]string{MeansFile, seeds.TableFile}, plot.NamesOf(slowdownsFile))...)
 	}
@@ -337,7 +335,7 @@ func (p *Plan) options() emu.Options {
 // cell returns the i-th combination; the last axis varies fastest.
 func (p *Plan) cell(i int) (*cell, error) {
 	c := &cell{number: i + 1, values: make([]string, len(p.Axes))}
-	var sets []scenario.Set
+	var sets, ofScheme []scenario.Set
 	for k, rest := len(p.Axes)-1, i; k >= 0; k-- {
 		values := p.Axes[k].Values
 		c.values[k] = values[rest%len(values)]
@@ -347,13 +345,17 @@ func (p *Plan) cell(i int) (*cell, error) {
 			return nil, err
 		}
 		if p.Axes[k].Path == Scheme {
-			sets = append(of, sets...) // a field that is also set overrides its scheme
+			ofScheme = of
 		} else {
 			sets = append(sets, of...)
 		}
 	}
-	var err error
-	if c.scenario, err = p.open()(sets...); err != nil {
+	level, err := p.levels(c.values, sets)
+	if err != nil {
+		return nil, err
+	}
+	// A field that is also set overrides its scheme.
+	if c.scenario, err = p.open()(slices.Concat(ofScheme, level, sets)...); err != nil {
 		return nil, err
 	}
 	return c, p.check(c.scenario)

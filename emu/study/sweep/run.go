@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fabemu/emu"
 	"fabemu/emu/metrics"
@@ -38,6 +39,9 @@ type Options struct {
 	Progress func(campaign.Status)
 	// Warn, if not nil, gets the warnings about probable mistakes, before a cell is done.
 	Warn func(text string)
+	// Say, if not nil, gets what the schemes of a sweep have in common and what not, before a cell
+	// is done.
+	Say func(text string)
 }
 
 // Cell is the result of one combination.
@@ -90,6 +94,12 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		for _, text := range append(l.unfair(), l.derivedApart()...) {
 			o.Warn(text)
 		}
+		if parts := l.differing(); parts != nil {
+			o.Warn("the schemes differ in more than their algorithms, markings and transports: in " + strings.Join(parts, ", "))
+		}
+	}
+	if text := l.compared(); text != "" && o.Say != nil {
+		o.Say(text)
 	}
 	if p.Clock != string(emu.VirtualClock) {
 		o.Jobs = 1 // they would disturb each other

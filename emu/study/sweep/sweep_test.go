@@ -123,7 +123,7 @@ func cellsOf(t *testing.T, p Plan) (names []string) {
 func TestRunWritesTheTableTheFiguresAndTheCells(t *testing.T) {
 	dir := t.TempDir()
 	cells, _ := sweep(t, windows(t, nil), dir, Options{})
-	want := append(cellsOf(t, windows(t, nil)), "f.rate.svg", "sweep.csv")
+	want := append(cellsOf(t, windows(t, nil)), "f.rate.svg", ParametersFile, CaptionFile, "sweep.csv")
 	slices.Sort(want)
 	if d := cmp.Diff(want, listing(t, dir)); d != "" {
 		t.Error(d)
