@@ -49,6 +49,9 @@ type PauseStorm struct {
 	// With pfc: sends frames that the peer must ignore. pause: PAUSE; no-classes: PFC that enables
 	// no priority.
 	Invalid Invalid `key:"invalid" words:"pause|no-classes" omit:"usual" also:"malformed"`
+	// Sends frames of zero quanta (XON), which let the peer continue, while the endpoint does not
+	// stop it itself.
+	XON bool `key:"xon" def:"false" omit:"usual" also:"resume"`
 	// The storm stops for this long at the end of each period.
 	Gap unit.Duration `key:"gap" low:"above 0s" omit:"usual"`
 	Periodic
@@ -73,6 +76,8 @@ func (a PauseStorm) check(x *entered) {
 		x.refuse("endpoint", "the link of %s does not have flow-control: pfc: only PFC pauses priorities", x.Endpoint)
 	case a.Invalid != "" && control != port.PriorityPauseFrames:
 		x.refuse("endpoint", "the link of %s does not have flow-control: pfc: invalid frames are those that a port with PFC ignores", x.Endpoint)
+	case a.Invalid != "" && a.XON:
+		x.refuse("xon", "frames of XON are valid: leave out invalid, or xon")
 	case a.Invalid != "" && a.Classes != 0:
 		x.refuse("endpoint", "invalid frames stop no priority: leave out priorities, or invalid")
 	}
@@ -86,9 +91,15 @@ func (x *entered) controlOf() port.FlowControl {
 // Course implements Act.
 func (a PauseStorm) Course(e *Event) Course {
 	name := strings.TrimSpace(fmt.Sprintf("pause storm %s", a.Invalid))
+	if a.XON {
+		name += " of XON"
+	}
 	c := Course{Begins: fmt.Sprintf("endpoint %s: %s %s", e.Endpoint, name, a.State),
 		Ends: fmt.Sprintf("endpoint %s: %s off", e.Endpoint, name), Last: a.For,
 		Fault: fmt.Sprintf("storm of %s ", e.Endpoint), Over: a.State == StormOff}
+	if a.XON {
+		c.Fault = "XON " + c.Fault
+	}
 	if a.Classes != 0 {
 		c.Fault += a.Classes.String()
 	}
@@ -97,7 +108,7 @@ func (a PauseStorm) Course(e *Event) Course {
 
 // Begin implements Act.
 func (a PauseStorm) Begin(e *Event, m *Making) {
-	start := port.StormStart{Classes: uint8(a.Classes), Invalid: a.Invalid.Kind()}
+	start := port.StormStart{Classes: uint8(a.Classes), Invalid: a.Invalid.Kind(), XON: a.XON}
 	stop, end := port.StormStop(start), a.over(e, m)
 	if a.State == StormOff {
 		m.AtNode(e.At, e.Endpoint, stop)

@@ -40,12 +40,14 @@ type ServiceRate struct{ Rate unit.Rate }
 type StormStart struct {
 	Classes uint8     // the priorities, a bit each; 0: all
 	Invalid wire.Kind // the storm has frames of this kind that the peer must ignore; 0: valid frames
+	XON     bool      // the storm has frames that let the peer continue
 }
 
 // StormStop ends a pause storm, or a part of it.
 type StormStop struct {
 	Classes uint8     // the priorities, a bit each; 0: all
 	Invalid wire.Kind // of the storm
+	XON     bool      // of the storm
 }
 
 // Restart loses the content of a switch. Its links are down until LinkUp.

@@ -64,6 +64,7 @@ type Pausing struct {
 	unwarned uint8 // the classes that should have been stopped when the link came up
 	quanta   uint16
 	invalid  wire.Kind             // receiver: a storm of frames that the peer has to ignore; 0: there is none
+	xon      uint8                 // receiver: a storm of frames that let the peer send these classes
 	late     *responding           // sender: what it obeys only after its response; nil: it obeys at once
 	expires  unit.Time             // when the peer resumes if it receives nothing more
 	changed  unit.Time             // sender: when the rate of the link last changed
@@ -130,7 +131,7 @@ func (s *Pausing) empty(unit.Time) {
 // settle notes whether the port has PAUSE to send: it has, or will have, while one is wanted or one
 // that was sent still holds.
 func (s *Pausing) settle() {
-	if s.port.owed = 0; s.stopped|s.last|s.storm|uint8(s.invalid) == 0 {
+	if s.port.owed = 0; s.stopped|s.last|s.storm|s.xon|uint8(s.invalid) == 0 {
 		s.port.owed = unit.Never
 	}
 }
@@ -152,17 +153,22 @@ func (s *Pausing) wanted() uint8 {
 	}
 }
 
-// setStorm starts or stops a pause storm of some priorities, a bit each; 0 means all. A storm of
-// invalid frames stops no priority.
-func (s *Pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
+// setStorm starts or stops a pause storm. One of invalid frames, or of frames that let the peer
+// continue, stops no priority.
+func (s *Pausing) setStorm(on bool, c StormStart) {
+	classes := c.Classes
 	if classes == 0 {
 		classes = allClasses
 	}
 	switch {
-	case invalid != 0 && on:
-		s.invalid, s.again = invalid, true
-	case invalid != 0:
+	case c.Invalid != 0 && on:
+		s.invalid, s.again = c.Invalid, true
+	case c.Invalid != 0:
 		s.invalid = 0
+	case c.XON && on:
+		s.xon, s.again = s.xon|classes, true
+	case c.XON:
+		s.xon &^= classes
 	case on:
 		s.storm |= classes
 	default:
@@ -174,17 +180,23 @@ func (s *Pausing) setStorm(on bool, classes uint8, invalid wire.Kind) {
 // owes reports whether a PAUSE frame is to be sent at once.
 func (s *Pausing) owes() bool {
 	w := s.wanted()
-	return w != s.last || s.again && w|uint8(s.invalid) != 0
+	return w != s.last || s.again && w|s.xon|uint8(s.invalid) != 0
 }
 
 // fill makes f, which is empty but for its source, the frame to send now. That is everything that
-// the peer should know. If there is nothing, it is a frame of a storm that the peer has to ignore:
-// PAUSE, or PFC that has a time for each priority but enables none.
+// the peer should know. If there is nothing, it is a frame of a storm: one that the peer has to
+// ignore, PAUSE, or PFC that has a time for each priority but enables none; or one of zero quanta.
 func (s *Pausing) fill(f *wire.Frame) {
 	w := s.wanted()
 	f.Kind = wire.Pause
 	part := f.Pause()
-	if w|s.last == 0 {
+	switch {
+	case w|s.last|uint8(s.invalid) == 0:
+		if s.again = false; s.kind == PriorityPauseFrames {
+			f.Kind, part.Classes = wire.PriorityPause, s.xon
+		}
+		return
+	case w|s.last == 0:
 		f.Kind, part.Stopped, part.Quanta, s.again = s.invalid, allClasses, s.quanta, false
 		if f.Kind == wire.Pause {
 			part.Stopped = 0
@@ -308,8 +320,13 @@ func (s *Pausing) receive(now unit.Time, a *Arrival) (pass bool) {
 	return false
 }
 
-// paused has a class stop for d from now on, in place of any stop before it.
+// paused has a class stop for d from now on, in place of any stop before it. A stop that has ended
+// does not end again.
 func (s *Pausing) paused(now unit.Time, class int, d unit.Duration) {
+	if d == 0 {
+		s.until[class] = min(s.until[class], now)
+		return
+	}
 	if s.until[class] <= now {
 		s.since[class] = now
 	}
@@ -351,7 +368,7 @@ func (s *Pausing) rateChanged(now unit.Time, before, r unit.Rate) {
 // expires, even if the longest frame has just begun to leave.
 func (s *Pausing) repeats() unit.Time {
 	p := s.port
-	if s.last|uint8(s.invalid) == 0 || p.Down() || s.owes() {
+	if s.last|s.xon|uint8(s.invalid) == 0 || p.Down() || s.owes() {
 		return unit.Never
 	}
 	ahead := p.transmitter.Serialise(unit.Size(s.longest)) + p.transmitter.Serialise(unit.Size(s.pause)) + p.Propagation()

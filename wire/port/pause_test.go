@@ -505,6 +505,46 @@ func TestInvalidStorm(t *testing.T) {
 	}
 }
 
+// A storm of XON stops nothing, ends a stop that came before it, and does not end one of the port
+// itself, which works alongside it.
+func TestXONStorm(t *testing.T) {
+	for _, kind := range []FlowControl{PauseFrames, PriorityPauseFrames} {
+		p := newPair(t, etherLink(kind), BufferConfig{Room: 1 << 30})
+		p.ports[1].Apply(p.now, StormStart{})
+		p.run(at(1000 * us))
+		n := len(p.stored[0])
+		p.ports[1].Apply(p.now, StormStop{})
+		p.ports[1].Apply(p.now, StormStart{XON: true})
+		p.run(at(30_000 * us))
+		var last *wire.Frame
+		frames := 0
+		for i := range p.seen[1] {
+			if f := &p.seen[1][i].Frame; f.Kind.Control() {
+				last = f
+				frames++
+			}
+		}
+		if want := (wire.PauseExtension{Classes: allClasses}); kind == PriorityPauseFrames && *last.Pause() != want || kind == PauseFrames && *last.Pause() != (wire.PauseExtension{}) {
+			t.Errorf("%v: the storm has %+v", kind, *last)
+		}
+		if got := len(p.stored[0]) - n; frames < 8 || got < 23_000 {
+			t.Errorf("%v: %d frames passed, %d frames of the storm", kind, got, frames)
+		}
+		p.ports[1].Pausing().Stop(0)
+		p.run(at(30_010 * us))
+		n = len(p.stored[0])
+		if p.run(at(60_000 * us)); len(p.stored[0]) != n {
+			t.Errorf("%v: %d frames passed a stop", kind, len(p.stored[0])-n)
+		}
+		p.ports[1].Pausing().Resume(0)
+		p.ports[1].Apply(p.now, StormStop{XON: true})
+		p.run(at(60_300 * us))
+		if len(p.stored[0]) == n || !p.ports[1].ControlIdle() {
+			t.Errorf("%v: %d frames passed after the stop; the storm has ended: %v", kind, len(p.stored[0])-n, p.ports[1].ControlIdle())
+		}
+	}
+}
+
 // "A new incarnation, flow control initialised anew": what is in flight is lost, the
 // pause is forgotten by who was paused, and said again by who still wants it.
 func TestLinkDownAndUp(t *testing.T) {

@@ -391,11 +391,11 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		return
 	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the node makes it
 	case StormStart:
-		if !p.setStorm(true, c.Classes, c.Invalid) {
+		if !p.setStorm(true, c) {
 			return
 		}
 	case StormStop:
-		if !p.setStorm(false, c.Classes, c.Invalid) {
+		if !p.setStorm(false, StormStart(c)) {
 			return
 		}
 	case FaultStart:
@@ -416,9 +416,9 @@ func (p *Port) Apply(now unit.Time, change Change) {
 }
 
 // setStorm begins or ends a storm, or reports that the port can have none.
-func (p *Port) setStorm(on bool, classes uint8, invalid wire.Kind) bool {
+func (p *Port) setStorm(on bool, c StormStart) bool {
 	if s := p.control.pausing(); s != nil { // without flow control too: its frames are invalid
-		s.setStorm(on, classes, invalid)
+		s.setStorm(on, c)
 	}
 	return p.kind != Credits
 }

@@ -160,7 +160,9 @@ func (s *Pausing) obey(o *order) {
 			last = s.stopTime(o)
 		}
 		if s.ignored&bit != 0 {
-			s.meant[class] = o.at.Add(last)
+			if last > 0 || s.meant[class] > o.at {
+				s.meant[class] = o.at.Add(last)
+			}
 			continue
 		}
 		s.paused(o.at, class, last)

@@ -97,6 +97,34 @@ func TestModelPFCWatchdog(t *testing.T) {
 	}
 }
 
+// A storm of XON triggers no watchdog, and one that takes the place of a storm of XOFF, in the same
+// priority and as often, does not keep the watchdog from restoring the queue: "the restoration path
+// during an active storm" must tell the two apart (sonic-net/sonic-swss#4581).
+func TestXONStormIsNoStorm(t *testing.T) {
+	const dog = "{action: drop, detection: 400us, restoration: 2ms, poll: 200us}"
+	xon := func(at string) string {
+		return fmt.Sprintf(`{at: %s, endpoint: C, pause-storm: "on", priorities: [3], xon: true}`, at)
+	}
+	xoff := `{at: 0s, endpoint: C, pause-storm: "on", priorities: [3], for: 1ms}`
+	for _, c := range []struct {
+		storm  string
+		storms int
+	}{{xon("0s"), 0}, {xoff, 1}, {xoff + "\n  - " + xon("1ms"), 1}} {
+		r, drops := faulted(t, watched(dog, c.storm, 1))
+		if r.Verdict.Violations != 0 || len(r.Storms) != c.storms || (drops["storm-dropped"] > 0) != (c.storms > 0) {
+			t.Fatalf("%s: %d violations, %v, storms %+v", c.storm, r.Verdict.Violations, drops, r.Storms)
+		}
+		for _, s := range r.Storms {
+			if ended := s.ToPs / 1e9; ended < 2 || ended > 4 {
+				t.Errorf("%s: the queue is restored at %d ps", c.storm, s.ToPs)
+			}
+		}
+		if n := runtest.Over(t, r.Metrics, "c.C-S.pauses.3", 4, 6); (n > 10) != strings.Contains(c.storm, "xon") {
+			t.Errorf("%s: %v PFC frames at the end", c.storm, n)
+		}
+	}
+}
+
 // A deadlock is a storm that does not end by itself. The watchdog breaks it: frames are lost, and
 // counted, and the flows go on. Without it, or with one that only reports, nothing comes any more.
 func TestModelWatchdogBreaksADeadlock(t *testing.T) {
