@@ -90,7 +90,7 @@ func (a ControlChange) fit(x *entered) Act {
 		if !cca {
 			before.PortControl = rp.CCAPerQP
 		}
-		switch family := x.family(f.From); {
+		switch family := x.FamilyOf(f.From); {
 		case family != wire.InfiniBand || !cca && x.s.Algorithm(f).Feedback != rp.Nothing:
 			x.Add(at.Spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
 		case before.PortControl != a.Control.PortControl:
@@ -101,7 +101,7 @@ func (a ControlChange) fit(x *entered) Act {
 		default:
 			now, frame := *f, x.s.Frame(f, family)
 			now.Control.Params = a.Control.CCAParams
-			x.checkSite(&now, rp.Site{Line: x.lineRate(f), Length: x.s.Model.Framing.Length(&frame)}, SharedBy(&now), of, v)
+			x.checkSite(&now, rp.Site{Line: x.LineRate(f), Length: x.s.Model.Framing.Length(&frame)}, SharedBy(&now), of, v)
 		}
 	}
 	if !some {

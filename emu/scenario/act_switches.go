@@ -62,7 +62,7 @@ func (a WatermarksChange) fit(x *entered) Act {
 	if !ok {
 		return nil
 	}
-	if control := x.control(s); !control.Pauses() || !s.Stops(control) {
+	if control := x.FlowControlOf(s); !control.Pauses() || !s.Stops(control) {
 		x.Add(x.node.Spot, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 			s.Name, control, s.Lossless)
 		return nil

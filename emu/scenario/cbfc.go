@@ -28,7 +28,7 @@ func (r *resolver) checkChannels() {
 			continue
 		}
 		slowest, _ := r.s.Rates(l)
-		frame := r.channelFrame(of.index)
+		frame := r.LongestOfChannels(of.index)
 		switch need, most := c.Credits(frame), c.Most(); {
 		case need > most:
 			r.Add(at(key), "link %s could never send a frame of %v: it takes %d credits of %v, and a channel has at most %d",
@@ -43,11 +43,11 @@ func (r *resolver) checkChannels() {
 	}
 }
 
-// channelFrame returns the length of the longest frame that crosses a link in a virtual channel; 0:
+// LongestOfChannels returns the length of the longest frame that crosses a link in a virtual channel; 0:
 // none does.
-func (r *resolver) channelFrame(link int) (frame unit.Size) {
+func (r *Site) LongestOfChannels(link int) (frame unit.Size) {
 	for _, crossed := range r.crossed[link] {
-		if crossed.priorities&r.s.Links[link].CBFC.Lossless != 0 {
+		if crossed.priorities&r.Links[link].CBFC.Lossless != 0 {
 			frame = max(frame, crossed.longest)
 		}
 	}

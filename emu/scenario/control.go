@@ -18,7 +18,7 @@ import (
 func (r *resolver) checkPoints() {
 	longest := unit.Size(0) // of the frames of Ethernet
 	for f := range each(r.s.Flows, r.flows) {
-		longest = max(longest, r.length(f))
+		longest = max(longest, r.Length(f))
 	}
 	for s, m := range each(r.s.Switches, r.switches) {
 		p, ok := r.s.Point(s)
@@ -55,7 +55,7 @@ func (r *resolver) checkPoints() {
 // checkDropper refuses a switch whose congestion points would drop frames that its flow control
 // keeps from loss.
 func (r *resolver) checkDropper(s *Switch, name string, marking scheme) {
-	control := r.control(s)
+	control := r.FlowControlOf(s)
 	if !control.Pauses() || !s.Stops(control) {
 		return
 	}
@@ -86,10 +86,10 @@ func (r *resolver) checkAlgorithms() {
 	for f, of := range each(r.s.Flows, r.flows) {
 		algorithm := r.s.Algorithm(f)
 		c := scheme{of.view.Sub("control"), "algorithm", of.Spot}
-		family := r.family(f.From)
+		family := r.FamilyOf(f.From)
 		_, receivesCNPs := r.cnpPriority(f)
 		roce, acks := f.Transport.Params.(nodes.RoCEParams)
-		adapter := r.endpoint(f.From).Guest.Adapter != ""
+		adapter := r.EndpointOf(f.From).Guest.Adapter != ""
 		wrong := ""
 		switch {
 		case adapter && (receivesCNPs || algorithm.Feedback != rp.Nothing) && algorithm.Name != dcqcn:
@@ -106,9 +106,9 @@ func (r *resolver) checkAlgorithms() {
 			wrong = "needs notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case algorithm.Answer != nil && family != wire.Ethernet:
 			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
-		case roce.Telemetry != wire.NoTelemetry && r.endpoint(f.From).Guest.Kind != "":
+		case roce.Telemetry != wire.NoTelemetry && r.EndpointOf(f.From).Guest.Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
-		case receivesCNPs && !acks && !adapter && r.endpoint(f.From).Guest.Kind != "":
+		case receivesCNPs && !acks && !adapter && r.EndpointOf(f.From).Guest.Kind != "":
 			wrong = fmt.Sprintf("needs CNPs, and nothing answers the packets of guest %s: give it adapter: %s", f.From, RoCE)
 		case receivesCNPs && !acks && !adapter:
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
@@ -118,11 +118,11 @@ func (r *resolver) checkAlgorithms() {
 			continue
 		}
 		frame, grouped := r.s.Frame(f, family), SharedBy(f)
-		r.checkSite(f, rp.Site{Line: r.lineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
+		r.checkSite(f, rp.Site{Line: r.LineRate(f), Length: r.s.Model.Framing.Length(&frame)}, grouped, of, c)
 	}
 	for s := range r.senders {
 		f, c := s.flow, scheme{s.of.view.Sub("control"), "algorithm", s.of.Spot}
-		frame := r.s.Frame(f, r.family(f.From))
+		frame := r.s.Frame(f, r.FamilyOf(f.From))
 		if known := frame.Tagged || SharedBy(f) != ""; r.s.Algorithm(f).Feedback == rp.Notifications && nameless && !known {
 			r.checkNotified(s, c)
 		}

@@ -19,39 +19,45 @@ import (
 // and workloads with frames that never arrive.
 func (r *resolver) findPaths() {
 	r.standIn()
-	r.paths = PathTableOf(&r.s)
+	r.Paths = PathTableOf(&r.s)
 	sources := map[int][]int{} // by destination
-	for i := range r.own {
-		k := r.key(r.flows[i])
+	for i := range r.Own {
+		k := r.Key(i)
 		sources[k.Dst] = append(sources[k.Dst], k.Src)
 	}
 	stray := map[int]bool{} // destinations that some frames do not reach
 	for dst, from := range sources {
-		_, err := r.paths.Stray(from, dst)
+		_, err := r.Paths.Stray(from, dst)
 		stray[dst] = err != nil
 	}
-	for i := range r.own {
-		if k := r.key(r.flows[i]); stray[k.Dst] {
+	for i := range r.Own {
+		if k := r.Key(i); stray[k.Dst] {
 			r.checkArrival(&r.s.Flows[i], r.flows[i], k.Src, k.Dst)
 		}
 	}
 	for w, of := range each(r.s.Workloads, r.workloads) {
 		r.checkMembers(w, of)
 	}
-	if len(r.Mistakes) == 0 {
-		r.crossAll()
+	if len(r.Mistakes) > 0 {
+		return
+	}
+	for _, lost := range r.crossAll() {
+		s := &r.s.Switches[lost.at]
+		r.Add(r.nodes[s.Name].view.Sub("marking").Node("scheme").Spot,
+			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
+			s.Name, r.nodeName(lost.to), lost.flow)
 	}
 }
 
 // checkArrival reports a flow with frames that never arrive, with any choice among equal paths: the
 // choice depends on the seed.
 func (r *resolver) checkArrival(f *Flow, of origin, src, dst int) (arrives bool) {
-	at, err := r.paths.Stray([]int{src}, dst)
+	at, err := r.Paths.Stray([]int{src}, dst)
 	switch to := cmp.Or(of.Get("to"), of.Get("over")); {
-	case err == ErrRound && r.paths.Shared():
-		r.Add(to.Spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.named("node")[at])
+	case err == ErrRound && r.Paths.Shared():
+		r.Add(to.Spot, "flow %s never arrives: the routes lead it past %s again and again", f.Name, r.nodeName(at))
 	case err == ErrRound:
-		r.Add(to.Spot, "flow %s may never arrive: of its equal paths one leads past %s again and again", f.Name, r.named("node")[at])
+		r.Add(to.Spot, "flow %s may never arrive: of its equal paths one leads past %s again and again", f.Name, r.nodeName(at))
 	case err != nil:
 		r.Add(to.Spot, "flow %s has no path: no links lead from %s to %s", f.Name, f.From, f.To)
 	}
@@ -64,15 +70,15 @@ func (r *resolver) checkMembers(w *Workload, of origin) {
 	members := r.members(w)
 	roots := r.roots(members)
 	stray := slices.DeleteFunc(slices.Clone(roots), func(root int) bool {
-		_, err := r.paths.Stray(roots, root)
+		_, err := r.Paths.Stray(roots, root)
 		return err == nil
 	})
 	for _, src := range members {
 		for _, dst := range members {
-			if root, _ := r.paths.Root(dst); src == dst || !slices.Contains(stray, root) {
+			if root, _ := r.Paths.Root(dst); src == dst || !slices.Contains(stray, root) {
 				continue
 			}
-			f := w.Template(r.named("node")[src], r.named("node")[dst])
+			f := w.Template(r.nodeName(src), r.nodeName(dst))
 			if !r.checkArrival(&f, of, src, dst) {
 				return
 			}
@@ -81,17 +87,17 @@ func (r *resolver) checkMembers(w *Workload, of origin) {
 }
 
 // members returns the endpoints of a workload.
-func (r *resolver) members(w *Workload) (nodes []int) {
+func (r *Site) members(w *Workload) (nodes []int) {
 	for _, name := range w.Members() {
-		nodes = append(nodes, r.paths.Index[name])
+		nodes = append(nodes, r.Paths.Index[name])
 	}
 	return nodes
 }
 
 // roots returns where paths between nodes begin and end (PathTable.Root), without repetition.
-func (r *resolver) roots(nodes []int) (roots []int) {
+func (r *Site) roots(nodes []int) (roots []int) {
 	for _, node := range nodes {
-		root, _ := r.paths.Root(node)
+		root, _ := r.Paths.Root(node)
 		roots = append(roots, root)
 	}
 	slices.Sort(roots)
@@ -103,7 +109,7 @@ type output struct{ node, link int }
 
 // sender is a flow, or a workload, of which each member may send to each other.
 type sender struct {
-	*resolver
+	*Site
 	of       origin
 	flow     *Flow  // of a workload the first that stands for it
 	name     string // in messages
@@ -112,17 +118,17 @@ type sender struct {
 }
 
 // senders visits the flows and the workloads.
-func (r *resolver) senders(yield func(*sender) bool) {
-	for i, of := range r.flows[:r.own] {
-		f, k := &r.s.Flows[i], r.key(of)
+func (r *Site) senders(yield func(*sender) bool) {
+	for i, of := range r.flows[:r.Own] {
+		f, k := &r.Flows[i], r.Key(of.index)
 		if !yield(&sender{r, of, f, "flow " + f.Name, []int{k.Src}, []int{k.Dst}, nil}) {
 			return
 		}
 	}
-	for w, of := range each(r.s.Workloads, r.workloads) {
+	for w, of := range each(r.Workloads, r.workloads) {
 		members := r.members(w)
 		roots := r.roots(members)
-		if !yield(&sender{r, of, &r.s.Flows[of.index], "a transfer of workload " + w.Name, roots, roots, members}) {
+		if !yield(&sender{r, of, &r.Flows[of.index], "a transfer of workload " + w.Name, roots, roots, members}) {
 			return
 		}
 	}
@@ -137,14 +143,14 @@ func (s *sender) back(visit func(at int, step paths.Step)) { s.visit(s.dst, s.sr
 
 func (s *sender) visit(from, to []int, visit func(at int, step paths.Step)) {
 	for _, node := range s.members {
-		if root, last := s.paths.Root(node); root != node {
+		if root, last := s.Paths.Root(node); root != node {
 			visit(root, last)
 			visit(node, paths.Step{Link: last.Link, To: root})
 		}
 	}
 	for _, dst := range to {
 		been := map[output]bool{}
-		s.paths.Reach(from, dst, func(at int, step paths.Step) bool {
+		s.Paths.Reach(from, dst, func(at int, step paths.Step) bool {
 			o := output{at, step.Link}
 			more := !been[o]
 			if been[o] = true; more {
@@ -158,22 +164,16 @@ func (s *sender) visit(from, to []int, visit func(at int, step paths.Step)) {
 // hops returns how many switches a frame passes at most, with any choice among equal paths.
 func (s *sender) hops() (most int) {
 	for _, dst := range s.dst {
-		for state := range s.paths.graphs {
-			most = max(most, s.paths.Longest(state, s.src, dst))
+		for state := range s.Paths.graphs {
+			most = max(most, s.Paths.Longest(state, s.src, dst))
 		}
 	}
 	return most
 }
 
-// key returns the key by which the paths of a flow are chosen.
-func (r *resolver) key(of origin) Key {
-	f := &r.s.Flows[of.index]
-	return Key{Src: r.paths.Index[f.From], Dst: r.paths.Index[f.To], QP: uint32(of.index + FirstQP)}
-}
-
-// largest returns the flow with the largest packet that may cross a link in either
+// Largest returns the flow with the largest packet that may cross a link in either
 // direction; nil if none does.
-func (r *resolver) largest(link int) *Flow {
+func (r *Site) Largest(link int) *Flow {
 	var largest *Flow
 	for i := range r.crossed[link] {
 		if f := r.largestOf(&r.crossed[link][i]); largest == nil || f != nil && largest.Packet < f.Packet {
@@ -184,7 +184,7 @@ func (r *resolver) largest(link int) *Flow {
 }
 
 // largestOf returns the flow with the largest packet of a crossing; nil if there is none.
-func (r *resolver) largestOf(c *crossing) *Flow {
+func (r *Site) largestOf(c *crossing) *Flow {
 	d := carried{}
 	for _, of := range c.data {
 		d.join(of)
@@ -192,12 +192,12 @@ func (r *resolver) largestOf(c *crossing) *Flow {
 	if d.flow == 0 {
 		return nil
 	}
-	return &r.s.Flows[d.flow-1]
+	return &r.Flows[d.flow-1]
 }
 
 // into returns the crossing of a link towards the node at one of its ends.
-func (r *resolver) into(node string, link int) *crossing {
-	if r.s.Links[link].A == node {
+func (r *Site) into(node string, link int) *crossing {
+	if r.Links[link].A == node {
 		return &r.crossed[link][1]
 	}
 	return &r.crossed[link][0]
@@ -215,10 +215,10 @@ func (s *Scenario) Frame(f *Flow, family wire.Family) wire.Frame {
 }
 
 // passes visits the switches that frames of a flow may reach, each with the step that leads there.
-func (r *resolver) passes(k Key, visit func(s *Switch, step paths.Step)) {
-	r.paths.Reach([]int{k.Src}, k.Dst, once(func(step paths.Step) {
-		if step.To < len(r.s.Switches) {
-			visit(&r.s.Switches[step.To], step)
+func (r *Site) passes(k Key, visit func(s *Switch, step paths.Step)) {
+	r.Paths.Reach([]int{k.Src}, k.Dst, once(func(step paths.Step) {
+		if step.To < len(r.Switches) {
+			visit(&r.Switches[step.To], step)
 		}
 	}))
 }
@@ -261,8 +261,8 @@ func (c *carried) join(d carried) bool {
 }
 
 // crossingOf returns the crossing of one frame.
-func (r *resolver) crossingOf(frame *wire.Frame) crossing {
-	return crossing{priorities: 1 << frame.Lane, longest: r.s.Model.Framing.Length(frame)}
+func (r *Site) crossingOf(frame *wire.Frame) crossing {
+	return crossing{priorities: 1 << frame.Lane, longest: r.Model.Framing.Length(frame)}
 }
 
 // join adds the frames of d, and reports whether that makes a difference.
@@ -284,10 +284,17 @@ func (c *crossing) some() bool { return c.longest > 0 }
 // from, the switch at its end: frames that begin at one switch and end at another take the same
 // paths between them, of whichever endpoints they are.
 type crosser struct {
-	*resolver
+	*Site
 	ends   []int                     // for each link the number of its end A
 	pairs  map[int]map[int]*crossing // frames between two nodes, by the one where they end, by the one where they begin
 	meshes []mesh
+	lost   []notice
+}
+
+// notice is notifications from a switch to the source of a flow.
+type notice struct {
+	at, to int
+	flow   string
 }
 
 // mesh is frames from each of some nodes to each of others.
@@ -298,23 +305,24 @@ type mesh struct {
 }
 
 // crossAll records the frames that may cross each link: data, the feedback of congestion control
-// that an algorithm has a flow and its destination send, and notifications. It reports a switch
-// whose notifications would never arrive.
-func (r *resolver) crossAll() {
-	r.crossed = make([][2]crossing, len(r.s.Links))
-	c := crosser{resolver: r, pairs: map[int]map[int]*crossing{}}
-	for i := range r.s.Links {
-		c.ends = append(c.ends, r.paths.Index[r.s.Links[i].A])
+// that an algorithm has a flow and its destination send, and notifications. It returns the
+// notifications that would never arrive.
+func (r *Site) crossAll() []notice {
+	r.crossed = make([][2]crossing, len(r.Links))
+	c := crosser{Site: r, pairs: map[int]map[int]*crossing{}}
+	for i := range r.Links {
+		c.ends = append(c.ends, r.Paths.Index[r.Links[i].A])
 	}
-	for i, of := range r.flows[:r.own] {
-		k := r.key(of)
-		c.sendFlow(&r.s.Flows[i], of, []int{k.Src}, []int{k.Dst})
+	for i, of := range r.flows[:r.Own] {
+		k := r.Key(of.index)
+		c.sendFlow(&r.Flows[i], of, []int{k.Src}, []int{k.Dst})
 	}
 	for i, of := range r.workloads {
-		members := r.members(&r.s.Workloads[i])
-		c.sendFlow(&r.s.Flows[of.index], of, members, members)
+		members := r.members(&r.Workloads[i])
+		c.sendFlow(&r.Flows[of.index], of, members, members)
 	}
 	c.spread()
+	return c.lost
 }
 
 // crossing returns the crossing of a link in the direction of a step from a node.
@@ -330,14 +338,14 @@ func (c *crosser) crossing(at int, step paths.Step) *crossing {
 func (c *crosser) send(from, to []int, frame crossing) {
 	begins, ends := map[int]bool{}, map[int]bool{}
 	for _, src := range from {
-		at, link := c.paths.Root(src)
+		at, link := c.Paths.Root(src)
 		if at != src {
 			c.crossing(src, paths.Step{Link: link.Link, To: at}).join(&frame)
 		}
 		begins[at] = true
 	}
 	for _, dst := range to {
-		at, link := c.paths.Root(dst)
+		at, link := c.Paths.Root(dst)
 		if at != dst {
 			c.crossing(at, link).join(&frame)
 		}
@@ -370,7 +378,7 @@ func (c *crosser) spread() {
 	for _, m := range c.meshes {
 		maps.Copy(ends, m.to)
 	}
-	here := make([]crossing, len(c.paths.Index)) // the frames that may reach each node on their way to one
+	here := make([]crossing, len(c.Paths.Index)) // the frames that may reach each node on their way to one
 	for end := range ends {
 		var from []int
 		begin := func(at int, frame *crossing) {
@@ -391,7 +399,7 @@ func (c *crosser) spread() {
 		}
 		slices.Sort(from)
 		reached := slices.Clone(from)
-		c.paths.Reach(from, end, func(at int, step paths.Step) bool {
+		c.Paths.Reach(from, end, func(at int, step paths.Step) bool {
 			if !here[step.To].some() {
 				reached = append(reached, step.To)
 			}
@@ -407,8 +415,8 @@ func (c *crosser) spread() {
 // sendFlow records the frames of a flow, or of flows like it from each of some endpoints to each of
 // others, and the feedback about them.
 func (c *crosser) sendFlow(f *Flow, of origin, from, to []int) {
-	family := c.family(f.From)
-	data := c.s.Frame(f, family)
+	family := c.FamilyOf(f.From)
+	data := c.Frame(f, family)
 	data.Lane = f.Priority
 	frame := c.crossingOf(&data)
 	frame.data[f.Priority] = carried{of.index + 1, f.Packet}
@@ -416,7 +424,7 @@ func (c *crosser) sendFlow(f *Flow, of origin, from, to []int) {
 	if family != wire.Ethernet {
 		return
 	}
-	if c.s.Algorithm(f).Answer != nil {
+	if c.Algorithm(f).Answer != nil {
 		probe, answer := c.algorithmFrames(f, &data)
 		c.send(from, to, c.crossingOf(&probe))
 		c.send(to, from, c.crossingOf(&answer))
@@ -436,12 +444,12 @@ func (c *crosser) sendFlow(f *Flow, of origin, from, to []int) {
 
 // algorithmFrames returns the frame that the algorithm of a flow has its source send for a data
 // frame, and the answer.
-func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
+func (r *Site) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Frame) {
 	if sends := rp.TraitsOf(f.Control.Params).Sends; sends != nil {
 		return sends(data)
 	}
 	_, roce := f.Transport.Params.(nodes.RoCEParams)
-	if algorithm := r.s.Algorithm(f); roce && algorithm.Feedback == rp.Marks && algorithm.Answer != nil {
+	if algorithm := r.Algorithm(f); roce && algorithm.Feedback == rp.Marks && algorithm.Answer != nil {
 		answer = wire.Frame{Kind: wire.CNP, Family: wire.RoCEv2, Lane: data.Lane}
 		answer.SetRoCE(wire.RoCE{IPv6: data.RoCE().IPv6})
 		return *data, answer
@@ -454,9 +462,9 @@ func (r *resolver) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wir
 // It refuses those of a switch that can never arrive.
 func (c *crosser) notify(f *Flow, of origin, data *wire.Frame, from, to []int) {
 	notices := map[int]crossing{} // by switch
-	for i := range c.s.Switches {
-		s := &c.s.Switches[i]
-		if p, ok := c.s.Point(s); ok && p.Notifier != nil {
+	for i := range c.Switches {
+		s := &c.Switches[i]
+		if p, ok := c.Point(s); ok && p.Notifier != nil {
 			notice := wire.Frame{Kind: wire.Message, Lane: data.Lane, Tagged: data.Tagged}
 			if longest := cp.TraitsOf(s.Marking.Params).Notice; longest != nil {
 				notice = longest(data)
@@ -469,37 +477,34 @@ func (c *crosser) notify(f *Flow, of origin, data *wire.Frame, from, to []int) {
 	}
 	sources := map[int][]int{} // by the node where their frames begin
 	for _, src := range from {
-		at, _ := c.paths.Root(src)
+		at, _ := c.Paths.Root(src)
 		sources[at] = append(sources[at], src)
 	}
 	ends := map[int]bool{}
 	for _, dst := range to {
-		at, _ := c.paths.Root(dst)
+		at, _ := c.Paths.Root(dst)
 		ends[at] = true
 	}
 	for begin, sources := range sources {
 		notified := map[int]bool{begin: true}
 		for end := range ends {
-			c.paths.Reach([]int{begin}, end, once(func(step paths.Step) { notified[step.To] = true }))
+			c.Paths.Reach([]int{begin}, end, once(func(step paths.Step) { notified[step.To] = true }))
 		}
 		for s := range notified {
 			if notice, notifies := notices[s]; notifies {
 				c.send([]int{s}, sources, notice)
-				c.checkNotice(s, sources, f, of)
+				c.arrive(s, sources, f, of)
 			}
 		}
 	}
 }
 
-// checkNotice refuses a switch with a notification that can never arrive.
-func (c *crosser) checkNotice(s int, sources []int, f *Flow, of origin) {
+// arrive records a notification that can never arrive.
+func (c *crosser) arrive(s int, sources []int, f *Flow, of origin) {
 	for _, src := range sources {
 		for _, qp := range []uint32{0, uint32(of.index + FirstQP)} { // one with few octets has no queue pair
-			if _, err := c.paths.Visit(Key{Src: s, Dst: src, QP: qp}, func(int, paths.Step) {}); err != nil {
-				name := c.s.Switches[s].Name
-				c.Add(c.nodes[name].view.Sub("marking").Node("scheme").Spot,
-					"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
-					name, c.named("node")[src], f.Name)
+			if _, err := c.Paths.Visit(Key{Src: s, Dst: src, QP: qp}, func(int, paths.Step) {}); err != nil {
+				c.lost = append(c.lost, notice{s, src, f.Name})
 				return
 			}
 		}

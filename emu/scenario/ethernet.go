@@ -9,7 +9,7 @@ import (
 // has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
 	for e := range each(r.s.Endpoints, r.endpoints) {
-		if r.family(e.Name) == wire.InfiniBand {
+		if r.FamilyOf(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != Unlimited {
 				e.Service = limited.Service

@@ -50,7 +50,7 @@ func BlocksOf(payload unit.Size) int {
 // checkBuffers refuses a buffer with no room for the largest packet that crosses the link.
 func (r *resolver) checkBuffers() {
 	for l, of := range each(r.s.Links, r.links) {
-		n, f := of.view.Node("buffer"), r.largest(of.index)
+		n, f := of.view.Node("buffer"), r.Largest(of.index)
 		if f == nil || l.Buffer.Bytes == 0 || n == nil {
 			continue
 		}
@@ -79,7 +79,7 @@ func (r *resolver) checkFull() {
 		for _, i := range m.links {
 			room := r.s.Links[i].Buffer
 			payload := unit.Size(wire.MaxPayload)
-			if f := r.largest(i); f != nil {
+			if f := r.Largest(i); f != nil {
 				payload = f.Packet
 			}
 			reached = reached || BlocksIn(full, payload) <= BlocksIn(room, payload)
@@ -125,7 +125,7 @@ func (r *resolver) checkWindow() {
 	for _, f := range r.s.Flows {
 		for _, i := range r.nodes[f.From].links {
 			l := r.s.Links[i]
-			if t := l.Rate.Serialise(r.length(&f)); t > w {
+			if t := l.Rate.Serialise(r.Length(&f)); t > w {
 				r.Add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
 					w, f.Name, t, l.Name)
 				return

@@ -151,7 +151,7 @@ func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 	v := of.view
 	f.Rate = o.rate
-	line := r.lineRate(f)
+	line := r.LineRate(f)
 	if o.load > 0 {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
@@ -165,7 +165,7 @@ func (r *resolver) adaptFlow(f *Flow, of origin, o offer) {
 // that the family of the link does not have.
 func (r *resolver) adaptSending(f *Flow, of origin) {
 	v := of.view
-	family := r.family(f.From)
+	family := r.FamilyOf(f.From)
 	r.adaptTransport(f, v, family)
 	r.adaptServiceLevels(f, of)
 	refuse := func(key, format string, args ...any) {
@@ -279,7 +279,7 @@ func (r *resolver) adaptRoCE(f *Flow, v yaml.View, t scheme, kind yaml.Spot) {
 }
 
 // cnpPriority returns the priority of the CNPs that answer a flow; ok is false if none do.
-func (r *resolver) cnpPriority(f *Flow) (priority uint8, ok bool) {
+func (r *Site) cnpPriority(f *Flow) (priority uint8, ok bool) {
 	_, answer := r.algorithmFrames(f, &wire.Frame{Kind: wire.Data, Lane: f.Priority})
 	return answer.Lane, answer.Kind == wire.CNP
 }
@@ -295,9 +295,9 @@ func (r *resolver) transportsOf(family wire.Family) string {
 	return strings.Join(all, ", ")
 }
 
-// lineRate returns the rate of the link of a flow's sender.
-func (r *resolver) lineRate(f *Flow) unit.Rate {
-	return r.s.Links[r.nodes[f.From].links[0]].Rate
+// LineRate returns the rate of the link of a flow's sender.
+func (r *Site) LineRate(f *Flow) unit.Rate {
+	return r.Links[r.nodes[f.From].links[0]].Rate
 }
 
 // checkTraffic refuses traffic that its line or its packets do not allow.
@@ -309,7 +309,7 @@ func (r *resolver) checkTraffic(f *Flow, of origin, line unit.Rate) {
 		refuse("rate", "flow %s offers %v, more than its link of %v carries: %s traffic cannot",
 			f.Name, f.Rate, line, f.Traffic)
 	}
-	if length := r.length(f); f.Traffic == traffic.Bursts && f.Burst < length {
+	if length := r.Length(f); f.Traffic == traffic.Bursts && f.Burst < length {
 		refuse("burst", "a burst of %v is less than a packet of flow %s, which is %v on the link",
 			f.Burst, f.Name, length)
 	}
@@ -364,14 +364,14 @@ func (r *resolver) jitter(f Flow, v yaml.View, line unit.Rate) unit.Duration {
 	if f.Spread == Uniform {
 		return 0
 	}
-	return line.Serialise(r.length(&f)) / 2
+	return line.Serialise(r.Length(&f)) / 2
 }
 
-// length returns the length of a flow's packet on the link.
-func (r *resolver) length(f *Flow) unit.Size {
-	frame := wire.Frame{Kind: wire.Data, Family: r.family(f.From), Payload: uint32(f.Packet)}
+// Length returns the length of a flow's packet on the link.
+func (r *Site) Length(f *Flow) unit.Size {
+	frame := wire.Frame{Kind: wire.Data, Family: r.FamilyOf(f.From), Payload: uint32(f.Packet)}
 	f.Transport.frame(&frame)
-	return r.s.Model.Framing.Length(&frame)
+	return r.Model.Framing.Length(&frame)
 }
 
 // checkGroups refuses names of two flows, or of a group and a flow or a link.

@@ -381,7 +381,7 @@ func (r *resolver) guestSpot(endpoint, key string) yaml.Spot {
 
 // guestRoom returns the length of the longest packet of IP that a packet of a flow can carry.
 func (r *resolver) guestRoom(f *Flow, kind GuestKind) unit.Size {
-	family := r.family(f.From)
+	family := r.FamilyOf(f.From)
 	room := unit.Size(family.BodyRoom(uint32(f.Packet)))
 	if kind == Tap && family != wire.Ethernet {
 		room -= tapOverhead
@@ -423,10 +423,10 @@ func (r *resolver) checkGuests() {
 				tightest[name] = of.index + 1
 			}
 		}
-		if g := r.endpoint(f.From).Guest; g.Adapter != "" && r.family(f.From) != wire.Ethernet {
+		if g := r.EndpointOf(f.From).Guest; g.Adapter != "" && r.FamilyOf(f.From) != wire.Ethernet {
 			r.Add(r.guestSpot(f.From, "adapter"), "guest %s has an adapter for RoCEv2, which crosses Ethernet, and its link has credit: omit adapter", f.From)
 		}
-		if f.Transport.Acks() && r.family(f.From) == wire.Ethernet {
+		if f.Transport.Acks() && r.FamilyOf(f.From) == wire.Ethernet {
 			r.Add(of.Spot, "flow %s carries the frames of guest %s, which cross Ethernet as they are: omit its transport: rocev2",
 				f.Name, f.From)
 		}

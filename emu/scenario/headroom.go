@@ -50,11 +50,11 @@ func (r *resolver) checkMemories() {
 			continue
 		}
 		r.checkWatchdog(s, &s.Watchdog, m.view.Spot("watchdog", m.Spot))
-		if r.control(s) == port.ChannelCredits {
+		if r.FlowControlOf(s) == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
 		}
-		if !s.Stops(r.control(s)) {
+		if !s.Stops(r.FlowControlOf(s)) {
 			s.High, s.Low = 0, 0
 			continue
 		}
@@ -89,7 +89,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 		}
 		whole := BlocksIn(l.Buffer, payload)
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
-		if f, have := r.largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
+		if f, have := r.Largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
 			need := BlocksOf(f.Packet)
 			r.Add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
@@ -138,7 +138,7 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 	frame := unit.Size(0)
 	for _, i := range m.links {
 		for side := range 2 {
-			frame = max(frame, r.headroom(i, side).Frame)
+			frame = max(frame, r.Headroom(i, side).Frame)
 		}
 	}
 	return min(max(high-2*frame, high/2), high-1)
@@ -148,8 +148,8 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at yaml.Spot) {
 	switch {
 	case w.Poll == 0:
-	case r.control(s) != port.PriorityPauseFrames:
-		r.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.control(s))
+	case r.FlowControlOf(s) != port.PriorityPauseFrames:
+		r.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.FlowControlOf(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
 		r.Add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
 			s.Name, w.Poll, w.Detection, w.Restoration)
@@ -162,9 +162,9 @@ func (s *Switch) Stops(control port.FlowControl) bool {
 	return s.Lossless > 0 || control != port.PauseFrames
 }
 
-// control returns the flow control of the links of a switch.
-func (r *resolver) control(s *Switch) port.FlowControl {
-	return r.s.Links[r.nodes[s.Name].links[0]].FlowControl
+// FlowControlOf returns the flow control of the links of a switch.
+func (r *Site) FlowControlOf(s *Switch) port.FlowControl {
+	return r.Links[r.nodes[s.Name].links[0]].FlowControl
 }
 
 // checkAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
@@ -176,7 +176,7 @@ func (r *resolver) checkAdapters() {
 		slowed[e.Endpoint] = slowed[e.Endpoint] || x.Service > 0 && x.Service != Unlimited || x.Stops
 	}
 	for e, m := range each(r.s.Endpoints, r.endpoints) {
-		if r.family(e.Name) != wire.Ethernet {
+		if r.FamilyOf(e.Name) != wire.Ethernet {
 			continue
 		}
 		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
@@ -198,7 +198,7 @@ func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input)
 		if l.A == name {
 			side = 1
 		}
-		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.headroom(i, side)}
+		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.Headroom(i, side)}
 		c := &r.crossed[i][side]
 		if l.FlowControl == port.PriorityPauseFrames && m.isSwitch {
 			in.classes = bits.OnesCount8(c.priorities & lossless)
@@ -212,18 +212,18 @@ func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input)
 	return all
 }
 
-// headroom returns the headroom of a link for frames that cross it from its A (0) or its B (1).
-func (r *resolver) headroom(link, side int) port.Headroom {
-	l := &r.s.Links[link]
+// Headroom returns the headroom of a link for frames that cross it from its A (0) or its B (1).
+func (r *Site) Headroom(link, side int) port.Headroom {
+	l := &r.Links[link]
 	h := port.Headroom{
 		There: l.Propagation, Back: l.Propagation, Response: l.Response,
-		Pause: r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
+		Pause: r.Model.Framing.Length(&wire.Frame{Kind: wire.Pause}),
 		Frame: r.crossed[link][side].longest, Reverse: r.crossed[link][1-side].longest,
 	}
 	if l.Retry.On() {
 		h.Replay = l.Rate.Serialise(3 * l.Retry.Bytes)
 	}
-	if h.Slowest, h.Rate = r.s.Rates(l); h.Slowest == h.Rate {
+	if h.Slowest, h.Rate = r.Rates(l); h.Slowest == h.Rate {
 		h.Slowest = 0
 	}
 	return h

@@ -225,7 +225,7 @@ func (r *resolver) checkLanes() {
 	}
 	seen := map[[4]int]bool{} // link, direction, service level
 	for s := range r.senders {
-		if f := s.flow; r.family(f.From) == wire.InfiniBand {
+		if f := s.flow; r.FamilyOf(f.From) == wire.InfiniBand {
 			r.checkServiceLevel(s, f.SL, s.of.view.Spot("sl", s.of.Spot), seen, s.forth)
 			if f.AckSL != AcksApart {
 				r.checkServiceLevel(s, uint8(f.AckSL), s.of.view.Spot("ack-sl", s.of.Spot), seen, s.back)
@@ -266,7 +266,7 @@ func (r *resolver) checkServiceLevel(s *sender, sl uint8, at yaml.Spot, seen map
 // adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its
 // service level, unless its control has another one.
 func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
-	if r.family(f.From) == wire.InfiniBand {
+	if r.FamilyOf(f.From) == wire.InfiniBand {
 		if _, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.Sub("control").Given("sl") {
 			f.level(f.SL)
 		}

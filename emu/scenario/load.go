@@ -91,8 +91,8 @@ func load(r *yaml.File, root *yaml.Node, sets []Set, o options) (*resolver, erro
 		return nil, r.Err()
 	}
 	r.Read(root, top)
-	res := &resolver{File: r, tables: t, s: empty, metrics: o.metrics,
-		nodes: map[string]*nodeRef{}, linkNames: map[string]*yaml.Node{}}
+	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{}}
+	res.Site = &Site{Scenario: &res.s, tables: t, nodes: map[string]*nodeRef{}}
 	res.checkChoices()
 	res.once()
 	if !slices.ContainsFunc(r.Mistakes, func(e Error) bool {
@@ -111,7 +111,7 @@ func load(r *yaml.File, root *yaml.Node, sets []Set, o options) (*resolver, erro
 		return nil, err
 	}
 	s := &res.s
-	s.loaded = newLoaded(s, res.paths)
+	s.loaded = newLoaded(s, res.Paths)
 	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
 	})

@@ -76,15 +76,15 @@ func namesOf[T any](all []T, name func(*T) string) []string {
 	return names
 }
 
-// endpoint returns the endpoint of a name, or nil.
-func (r *resolver) endpoint(name string) *Endpoint {
+// EndpointOf returns the endpoint of a name, or nil.
+func (r *Site) EndpointOf(name string) *Endpoint {
 	if m := r.nodes[name]; m != nil && !m.isSwitch {
-		return &r.s.Endpoints[m.index]
+		return &r.Endpoints[m.index]
 	}
 	return nil
 }
 
-// family returns the family of the links of a node.
-func (r *resolver) family(name string) wire.Family {
-	return r.s.Links[r.nodes[name].links[0]].Family()
+// FamilyOf returns the family of the links of a node.
+func (r *Site) FamilyOf(name string) wire.Family {
+	return r.Links[r.nodes[name].links[0]].Family()
 }

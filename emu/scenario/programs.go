@@ -68,8 +68,8 @@ func (r *resolver) resolvePrograms() {
 }
 
 // guestKind returns the kind of guest that a node is; empty: none.
-func (r *resolver) guestKind(name string) GuestKind {
-	if e := r.endpoint(name); e != nil {
+func (r *Site) guestKind(name string) GuestKind {
+	if e := r.EndpointOf(name); e != nil {
 		return e.Guest.Kind
 	}
 	return ""

@@ -12,22 +12,13 @@ import (
 // before it, which have found no mistake.
 type resolver struct {
 	*yaml.File
-	tables  tables
+	*Site
 	s       Scenario
 	metrics MetricChecker // nil: metrics are not checked
 
-	nodes     map[string]*nodeRef
-	switches  []*nodeRef // for each of s.Switches
-	endpoints []*nodeRef // for each of s.Endpoints
-	links     []origin   // for each of s.Links
 	linkNames map[string]*yaml.Node
-	flows     []origin      // for each of s.Flows
-	workloads []origin      // for each of s.Workloads
-	own       int           // flows that are the scenario's: others stand for workloads
-	checks    []*yaml.Node  // for each of s.Expect
-	programs  []Error       // for each of s.Programs, the place of its command
-	crossed   [][2]crossing // for each of s.Links, from its A and from its B
-	paths     *PathTable    // nil: they cannot be found
+	checks    []*yaml.Node // for each of s.Expect
+	programs  []Error      // for each of s.Programs, the place of its command
 
 	derived []Threshold                 // watermarks that were computed
 	entered []entered                   // for each of s.Events

@@ -45,15 +45,15 @@ func (t RetryTimes) String() string {
 		t.ACK, t.Flight, t.Rate, t.Rate.Serialise(t.Spacing+t.Largest+wire.OrderedSetSize), t.Spacing, t.Largest)
 }
 
-// retryTimes returns what the profile of a link with retry depends on.
-func (r *resolver) retryTimes(link int) RetryTimes {
-	l := &r.s.Links[link]
-	t := RetryTimes{Flight: l.Propagation + r.s.Latest(l)}
-	t.Largest = r.s.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: l.Family(), Payload: wire.MinMSDU})
+// RetryTimes returns what the profile of a link with retry depends on.
+func (r *Site) RetryTimes(link int) RetryTimes {
+	l := &r.Links[link]
+	t := RetryTimes{Flight: l.Propagation + r.Latest(l)}
+	t.Largest = r.Model.Framing.Length(&wire.Frame{Kind: wire.Data, Family: l.Family(), Payload: wire.MinMSDU})
 	for side := range r.crossed[link] {
 		t.Largest = max(t.Largest, r.crossed[link][side].longest)
 	}
-	t.Rate, _ = r.s.Rates(l)
+	t.Rate, _ = r.Rates(l)
 	t.Spacing, t.ACK = l.Retry.Spacing, l.Retry.AckTime(t.Rate, t.Flight, t.Largest)
 	return t
 }
@@ -64,7 +64,7 @@ func (r *resolver) checkRetries() {
 		if !l.Retry.On() {
 			continue
 		}
-		p, v, at, t := &l.Retry.Profile, of.view.Sub("retry"), of.Spot, r.retryTimes(of.index)
+		p, v, at, t := &l.Retry.Profile, of.view.Sub("retry"), of.Spot, r.RetryTimes(of.index)
 		p.Complete(t.Rate, t.Flight, t.Largest)
 		switch {
 		case p.Bytes < t.Largest:

@@ -5,9 +5,7 @@ import (
 
 	"fabemu/emu/scenario/paths"
 	"fabemu/emu/scenario/yaml"
-	"fabemu/wire"
 	"fabemu/wire/param"
-	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -43,14 +41,23 @@ type Site struct {
 	Own       int // how many flows are the scenario's
 	Paths     *PathTable
 	Shortened bool // a --set of model.duration leaves flows out
-	r         *resolver
+
+	tables    tables
+	nodes     map[string]*nodeRef
+	switches  []*nodeRef    // for each switch
+	endpoints []*nodeRef    // for each endpoint
+	links     []origin      // for each link
+	flows     []origin      // for each flow
+	workloads []origin      // for each workload
+	crossed   [][2]crossing // for each link, from its A and from its B
 }
 
 // lint adds the warnings of a linter.
 func (r *resolver) lint(check Linter) {
 	r.standIn()
 	defer r.withdraw()
-	problems := check(&Site{&r.s, r.own, r.paths, len(r.left.flows) > 0, r})
+	r.Shortened = len(r.left.flows) > 0
+	problems := check(r.Site)
 	if len(problems) == 0 {
 		return
 	}
@@ -106,82 +113,64 @@ func (i Item) Mention(key string) Mention {
 func (i Item) In(key string) Item { return Item{i.view.Sub(key), i.at} }
 
 // Link returns the item of a link.
-func (s *Site) Link(i int) Item { return Item{s.r.links[i].view, s.r.links[i].Node} }
+func (s *Site) Link(i int) Item { return Item{s.links[i].view, s.links[i].Node} }
 
 // Flow returns the item of a flow; of one that stands for a workload that of the workload.
-func (s *Site) Flow(i int) Item { return Item{s.r.flows[i].view, s.r.flows[i].Node} }
+func (s *Site) Flow(i int) Item { return Item{s.flows[i].view, s.flows[i].Node} }
 
 // Workload returns the item of a workload.
-func (s *Site) Workload(i int) Item { return Item{s.r.workloads[i].view, s.r.workloads[i].Node} }
+func (s *Site) Workload(i int) Item { return Item{s.workloads[i].view, s.workloads[i].Node} }
 
 // Switch returns the item of a switch.
-func (s *Site) Switch(i int) Item { return s.node(s.r.switches[i]) }
+func (s *Site) Switch(i int) Item { return s.node(s.switches[i]) }
 
 // Endpoint returns the item of an endpoint.
-func (s *Site) Endpoint(i int) Item { return s.node(s.r.endpoints[i]) }
+func (s *Site) Endpoint(i int) Item { return s.node(s.endpoints[i]) }
 
 func (s *Site) node(m *nodeRef) Item { return Item{m.view, m.view.Chain[0]} }
 
 // Choices returns what an object such as a marking can choose: the key of the choice, and in their
 // order the further keys, each with the choices that have it.
 func (s *Site) Choices(of Item) (by string, keys []string, having map[string][]string) {
-	t := s.r.tables.chosen[of.view.Of]
+	t := s.tables.chosen[of.view.Of]
 	return t.by, t.keys, t.having
 }
 
 // Key returns the key by which the paths of a flow are chosen.
-func (s *Site) Key(flow int) Key { return s.r.key(s.r.flows[flow]) }
+func (s *Site) Key(flow int) Key {
+	f := &s.Flows[flow]
+	return Key{Src: s.Paths.Index[f.From], Dst: s.Paths.Index[f.To], QP: uint32(flow + FirstQP)}
+}
+
+// nodeName returns the name of a node of Paths.
+func (s *Site) nodeName(node int) string {
+	if n := node - len(s.Switches); n >= 0 {
+		return s.Endpoints[n].Name
+	}
+	return s.Switches[node].Name
+}
 
 // LinksOf returns the links of a node.
-func (s *Site) LinksOf(node string) []int { return s.r.nodes[node].links }
-
-// FamilyOf returns the family of the links of a node.
-func (s *Site) FamilyOf(node string) wire.Family { return s.r.family(node) }
-
-// FlowControlOf returns the flow control of the links of a switch.
-func (s *Site) FlowControlOf(w *Switch) port.FlowControl { return s.r.control(w) }
-
-// LineRate returns the rate of the link of a flow's sender.
-func (s *Site) LineRate(f *Flow) unit.Rate { return s.r.lineRate(f) }
-
-// Length returns the length of a flow's packet on the link.
-func (s *Site) Length(f *Flow) unit.Size { return s.r.length(f) }
-
-// Largest returns the flow with the largest packet that may cross a link in either direction; nil
-// if none does.
-func (s *Site) Largest(link int) *Flow { return s.r.largest(link) }
+func (s *Site) LinksOf(node string) []int { return s.nodes[node].links }
 
 // LargestFrom returns the same of those that may cross a link from its A (0) or its B (1).
-func (s *Site) LargestFrom(link, side int) *Flow { return s.r.largestOf(&s.r.crossed[link][side]) }
+func (s *Site) LargestFrom(link, side int) *Flow { return s.largestOf(&s.crossed[link][side]) }
 
 // Longest returns the length of the longest frame that may cross a link from its A (0) or its B
 // (1); 0: there is none.
-func (s *Site) Longest(link, side int) unit.Size { return s.r.crossed[link][side].longest }
-
-// Headroom returns the headroom of a link for frames that cross it from its A (0) or its B (1).
-func (s *Site) Headroom(link, side int) port.Headroom { return s.r.headroom(link, side) }
-
-// RetryTimes returns what the profile of a link with retry depends on.
-func (s *Site) RetryTimes(link int) RetryTimes { return s.r.retryTimes(link) }
-
-// LongestOfChannels returns the length of the longest frame that may cross a link in a virtual
-// channel; 0: none does.
-func (s *Site) LongestOfChannels(link int) unit.Size { return s.r.channelFrame(link) }
+func (s *Site) Longest(link, side int) unit.Size { return s.crossed[link][side].longest }
 
 // Passes visits the switches that frames of a flow may reach.
 func (s *Site) Passes(flow int, visit func(*Switch)) {
-	s.r.passes(s.Key(flow), func(w *Switch, _ paths.Step) { visit(w) })
+	s.passes(s.Key(flow), func(w *Switch, _ paths.Step) { visit(w) })
 }
 
 // IsGuest reports whether an endpoint is a guest.
-func (s *Site) IsGuest(endpoint string) bool { return s.r.guestKind(endpoint) != "" }
-
-// EndpointOf returns the endpoint of a name, or nil.
-func (s *Site) EndpointOf(name string) *Endpoint { return s.r.endpoint(name) }
+func (s *Site) IsGuest(endpoint string) bool { return s.guestKind(endpoint) != "" }
 
 // SwitchOf returns the index of a switch, and whether there is one of that name.
 func (s *Site) SwitchOf(name string) (index int, ok bool) {
-	m := s.r.nodes[name]
+	m := s.nodes[name]
 	if m == nil || !m.isSwitch {
 		return 0, false
 	}

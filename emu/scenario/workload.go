@@ -286,7 +286,7 @@ const standIns = 64
 // standIn adds flows instead of each workload: from each endpoint to others, evenly apart. So the
 // checks of flows apply to workloads too. withdraw removes these flows.
 func (r *resolver) standIn() {
-	r.own = len(r.s.Flows)
+	r.Own = len(r.s.Flows)
 	for i, of := range r.workloads {
 		w := &r.s.Workloads[i]
 		names := w.Members()
@@ -303,7 +303,7 @@ func (r *resolver) standIn() {
 }
 
 func (r *resolver) withdraw() {
-	r.s.Flows, r.flows = r.s.Flows[:r.own:r.own], r.flows[:r.own:r.own]
+	r.s.Flows, r.flows = r.s.Flows[:r.Own:r.Own], r.flows[:r.Own:r.Own]
 }
 
 // Offered returns the payload that an endpoint with a line offers, of incast all endpoints
