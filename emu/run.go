@@ -71,7 +71,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Dilation = s.Wall.Dilation; !o.Wall() {
 		o.Link, o.Packing, o.Dilation = "", "", 0
 	}
-	resolved, err := s.Resolved()
+	resolved, err := scenario.Text(s)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +311,7 @@ func ThisComputer() Computer { return host.ThisComputer() }
 
 // Prepare lays a scenario out without running it, and so shows that a run is possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
-	_, err := s.Resolved() // which refuses a scenario that is not right
+	_, err := scenario.Text(s) // which refuses a scenario that is not right
 	var f *fabric.Fabric
 	if err == nil {
 		f, err = fabric.Build(s)

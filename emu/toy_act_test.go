@@ -57,7 +57,7 @@ func TestAFaultIsOneFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := s.Resolved()
+	src, err := scenario.Text(s)
 	if text := "{at: 1ms, link: root, blink: 30us}"; err != nil || !strings.Contains(string(src), "\n  - "+text+"\n") {
 		t.Errorf("%v; the resolved scenario has no %s", err, text)
 	}
@@ -92,7 +92,7 @@ func TestAFaultIsOneFile(t *testing.T) {
 			t.Errorf("the reference has no %s", want)
 		}
 	}
-	if _, e, err := s.Happen("link: root, blink: 5us, again: 9us", 2*unit.Millisecond); err != nil || e.Text() != "{at: 2ms, link: root, blink: 5us, again: 9us}" {
+	if _, e, err := scenario.Happen(s, "link: root, blink: 5us, again: 9us", 2*unit.Millisecond); err != nil || e.Text() != "{at: 2ms, link: root, blink: 5us, again: 9us}" {
 		t.Errorf("by hand: %s, %v", e.Text(), err)
 	}
 

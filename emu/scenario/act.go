@@ -185,7 +185,7 @@ func (t tables) events(v any, forms param.Forms) *param.Struct {
 
 // entered is an event of a file.
 type entered struct {
-	*resolver
+	*Entering
 	node  *yaml.Node
 	event int // index in s.Events; -1: it is not entered yet
 	*Event

@@ -28,8 +28,8 @@ func (a BufferCut) check(x *entered) { x.checkEnds(a.Buffer == 1) }
 
 // fit computes the parts that are left, and refuses a part that is too small.
 func (a BufferCut) fit(x *entered) Act {
-	i := slices.IndexFunc(x.s.Links, func(l Link) bool { return l.Name == x.Link })
-	l, at, some := &x.s.Links[i], x.node.Get("buffer").Spot, false
+	i := slices.IndexFunc(x.Links, func(l Link) bool { return l.Name == x.Link })
+	l, at, some := &x.Links[i], x.node.Get("buffer").Spot, false
 	if l.Lanes.Count() > 1 {
 		x.Add(x.node.Spot, "link %s has several data lanes: this event is for links with one buffer", x.Link)
 	}
@@ -42,7 +42,7 @@ func (a BufferCut) fit(x *entered) Act {
 			name = l.A
 		}
 		if m := x.nodes[name]; m.isSwitch && (a.From == "" || a.From == from) {
-			a.Left[1-side] = x.leave(&x.s.Switches[m.index], m, i, side, a.Buffer, at)
+			a.Left[1-side] = x.leave(&x.Switches[m.index], m, i, side, a.Buffer, at)
 			some = true
 		}
 	}

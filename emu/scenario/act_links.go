@@ -119,7 +119,7 @@ func (a Flap) split(x *entered) (all []Event) {
 	if a.Period == 0 {
 		return nil
 	}
-	end := x.s.Model.Duration
+	end := x.Model.Duration
 	if a.For > 0 {
 		end = min(end, x.At+a.For)
 	}
@@ -130,7 +130,7 @@ func (a Flap) split(x *entered) (all []Event) {
 	}
 	for at := x.At; at < end; at += a.Period {
 		all = append(all, Event{At: at, Link: x.Link, Act: StateChange{State: Down}})
-		if up := at + a.Flap; up < x.s.Model.Duration {
+		if up := at + a.Flap; up < x.Model.Duration {
 			all = append(all, Event{At: up, Link: x.Link, Act: StateChange{State: Up}})
 		}
 	}

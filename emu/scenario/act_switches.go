@@ -80,7 +80,7 @@ func (a WatermarksChange) fit(x *entered) Act {
 // queued returns the switch of an event for output-queued switches, and refuses another one.
 func (x *entered) queued() (s *Switch, m *nodeRef, ok bool) {
 	m = x.nodes[x.Switch]
-	s = &x.s.Switches[m.index]
+	s = &x.Switches[m.index]
 	if ok = s.Kind == OutputQueued; !ok {
 		x.Add(x.node.Spot, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
 	}

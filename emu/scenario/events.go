@@ -2,21 +2,37 @@ package scenario
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario/yaml"
+	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
 
 // everyLink stands for all links in a fault.
 const everyLink = "*"
 
-// resolveEvent checks an event and enters it, or the events that it stands for.
-func (r *resolver) resolveEvent(n *yaml.Node, v yaml.View) {
+// Entering enters the events of a file into a scenario.
+type Entering struct {
+	*yaml.File
+	*Site
+	// leaves reports whether an event is left out because a --set ends the run before it. Without a
+	// --set it refuses the event, with a message about its instant and the end of the run.
+	leaves  func(n *yaml.Node, at unit.Duration, name, message string) bool
+	entered []entered                   // for each event
+	dogs    map[string]switchd.Watchdog // the watchdogs of switches after events so far
+}
+
+// NewEntering returns what enters the events of the file of a site.
+func NewEntering(s *Site, leaves func(n *yaml.Node, at unit.Duration, name, message string) bool) Entering {
+	return Entering{File: s.File, Site: s, leaves: leaves}
+}
+
+// Enter checks an event and enters it, or the events that it stands for.
+func (r *Entering) Enter(n *yaml.Node, v yaml.View) {
 	v.Of = r.tables.section("events") // an item of faults also has a name
 	e := yaml.Build[Event](v)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
@@ -48,28 +64,28 @@ func (r *resolver) resolveEvent(n *yaml.Node, v yaml.View) {
 		r.Add(n.Get("link").Spot, `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
 		return
 	}
-	for i := range r.s.Links {
-		e.Link = r.s.Links[i].Name
+	for i := range r.Links {
+		e.Link = r.Links[i].Name
 		r.enter(x)
 	}
 }
 
 // enter enters an event, or those that it stands for.
-func (r *resolver) enter(x *entered) {
+func (r *Entering) enter(x *entered) {
 	all := x.Act.split(x)
 	if all == nil {
 		all = []Event{*x.Event}
 	}
 	for _, e := range all {
-		r.entered = append(r.entered, entered{r, x.node, len(r.s.Events), nil})
-		r.s.Events = append(r.s.Events, e)
+		r.entered = append(r.entered, entered{r, x.node, len(r.Events), nil})
+		r.Events = append(r.Events, e)
 	}
 }
 
-// fitEvents completes the events, by time, and refuses those that do not fit the fabric.
-func (r *resolver) fitEvents() {
+// Fit completes the events, by time, and refuses those that do not fit the fabric.
+func (r *Entering) Fit() {
 	for i := range r.entered {
-		r.entered[i].Event = &r.s.Events[r.entered[i].event]
+		r.entered[i].Event = &r.Events[r.entered[i].event]
 	}
 	slices.SortStableFunc(r.entered, func(a, b entered) int { return cmp.Compare(a.At, b.At) })
 	for i := range r.entered {
@@ -82,7 +98,7 @@ func (r *resolver) fitEvents() {
 
 // checkFrom refuses an end that the link does not have.
 func (x *entered) checkFrom() {
-	l, one := rowOf(x.s.Links, func(l *Link) bool { return l.Name == x.Link })
+	l, one := rowOf(x.Links, func(l *Link) bool { return l.Name == x.Link })
 	switch from := yaml.Get[string](x.fields(), "from"); {
 	case from == "":
 	case !one:
@@ -94,7 +110,7 @@ func (x *entered) checkFrom() {
 
 // checkChange returns the row of what an event does, and whether that is one change of one object,
 // with the further keys of that change.
-func (r *resolver) checkChange(n *yaml.Node) (of Row, ok bool) {
+func (r *Entering) checkChange(n *yaml.Node) (of Row, ok bool) {
 	var all []string
 	var act Act
 	for _, a := range r.tables.rows {
@@ -199,78 +215,11 @@ func Active(changes []Change, at unit.Time) (active []Change) {
 	return active
 }
 
-// Happen adds an event to a scenario that is running, and returns the scenario with the event. The
-// text is an item of events without its time, "link: trunk, rate: 5Gb/s", in braces or not; at is
-// an instant within the run. Happen checks the event like one in the file. It also refuses an event
-// with which the fabric would have been laid out differently from the start: with more headroom, or
-// other ways.
-func (s *Scenario) Happen(text string, at unit.Duration) (*Scenario, Event, error) {
-	text = strings.TrimSpace(text)
-	if inner, ok := strings.CutPrefix(text, "{"); ok && strings.HasSuffix(inner, "}") {
-		text = strings.TrimSpace(strings.TrimSuffix(inner, "}"))
-	}
-	wrong := func(format string, args ...any) (*Scenario, Event, error) {
-		return nil, Event{}, fmt.Errorf("event {%s}: "+format, append([]any{text}, args...)...)
-	}
-	if text == "" || strings.ContainsAny(text, "\n\r") {
-		return nil, Event{}, fmt.Errorf("event %q: expected one line, such as {link: trunk, rate: 5Gb/s}", text)
-	}
-	now := *s
-	now.Events = nil
-	src, err := now.Resolved()
-	if err != nil {
-		return nil, Event{}, err
-	}
-	p := &printer{tables: s.tables()}
-	p.line("events:")
-	for _, e := range s.Events {
-		p.line("  - %s", e.Text())
-	}
-	p.line("  - {at: %v, %s}", at, text)
-	then, err := s.reload("event", strings.Replace(string(src), "\nevents: []\n", "\n"+p.String(), 1))
-	if list := (*yaml.Errors)(nil); errors.As(err, &list) {
-		var all []string
-		for _, e := range list.List {
-			path := strings.TrimPrefix(e.Path, fmt.Sprintf("events[%d]", len(s.Events))) // the user has not written it in a list
-			path = strings.TrimPrefix(path, ".")
-			for i := range s.Events {
-				if rest, ok := strings.CutPrefix(path, fmt.Sprintf("events[%d]", i)); ok {
-					path = s.Events[i].Text() + rest
-				}
-			}
-			if strings.HasPrefix(e.Message, `duplicate key "at"`) {
-				return wrong("it happens now: leave out at")
-			}
-			all = append(all, strings.TrimPrefix(path+": "+e.Message, ": "))
-		}
-		return wrong("%s", strings.Join(all, "; "))
-	} else if err != nil {
-		return wrong("%v", err)
-	}
-	n := len(then.Events) - 1
-	for i := range min(n, len(s.Events)) {
-		was, cut := s.Events[i].Act.(BufferCut)
-		if now, _ := then.Events[i].Act.(BufferCut); cut && now.Left != was.Left {
-			return wrong("with it %s would leave less of the buffer: put the event into the scenario", s.Events[i].Text())
-		}
-	}
-	// Near the end of the run flaps may be one event only: the link goes down and stays there.
-	flaps := strings.Contains(text, "flap") && strings.Contains(text, "period")
-	if n != len(s.Events) || !slices.Equal(then.Events[:n], s.Events) || flaps && then.Events[n].Touch().Down {
-		return wrong("give one event, without a time, because it happens now, and without flaps, because they are several events: bring a link down, and later up")
-	}
-	e := then.Events[n]
-	if x := e.Touch(); (x.Down || x.Up) && s.Routing.Recompute > 0 {
-		return wrong("with routing.recompute the paths around a link that is down are computed before the run: put the event into the scenario")
-	}
-	same := *then
-	same.Events = nil
-	if part := differs(&now, &same); part != "" {
-		return wrong("with it the %s would be different from the start: put the event into the scenario", part)
-	}
+// With returns s with one more event. It is another scenario than the one that was read.
+func (s *Scenario) With(e Event) *Scenario {
 	with := *s
 	with.Events, with.loaded = append(slices.Clone(s.Events), e), nil
-	return &with, e, nil
+	return &with
 }
 
 // Reroutes reports whether frames of a flow may change their path or their lane.

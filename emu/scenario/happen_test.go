@@ -22,11 +22,11 @@ links: [a - S, {name: trunk, between: S - b}]
 flows: [{name: x, from: a, to: b}]
 `)
 	for _, at := range []unit.Duration{0, 5 * unit.Millisecond, 9500 * unit.Microsecond} {
-		_, _, err := s.Happen("link: trunk, flap: 1ms, period: 2ms", at)
+		_, _, err := scenario.Happen(s, "link: trunk, flap: 1ms, period: 2ms", at)
 		if err == nil || !strings.Contains(err.Error(), "several events") {
 			t.Errorf("at %v: got %v, want a mistake with several events", at, err)
 		}
-		if _, e, err := s.Happen("link: trunk, state: down", at); err != nil || e.At != at {
+		if _, e, err := scenario.Happen(s, "link: trunk, state: down", at); err != nil || e.At != at {
 			t.Errorf("down at %v: %v, %v", at, e, err)
 		}
 	}
@@ -53,14 +53,14 @@ flows: [{name: x, from: a, to: b}, {name: y, from: b, to: a}]
 func TestLowerRateOfARunningLink(t *testing.T) {
 	const now = 5 * unit.Millisecond
 	long := load(t, fmt.Sprintf(trunk, "5us", ""))
-	slow, e, err := long.Happen("link: trunk, rate: 1Gb/s", now)
+	slow, e, err := scenario.Happen(long, "link: trunk, rate: 1Gb/s", now)
 	if err != nil || e.Touch().Rate != 1_000_000_000 {
 		t.Fatalf("%v, %v", e, err)
 	}
-	if slower, _, err := slow.Happen("link: trunk, rate: 500Mb/s", now+unit.Millisecond); err != nil || len(slower.Events) != 2 {
+	if slower, _, err := scenario.Happen(slow, "link: trunk, rate: 500Mb/s", now+unit.Millisecond); err != nil || len(slower.Events) != 2 {
 		t.Errorf("slower still: %v", err)
 	}
-	src, err := slow.Resolved()
+	src, err := scenario.Text(slow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestLowerRateOfARunningLink(t *testing.T) {
 		{slow, "link: trunk, rate: 500Mb/s", "438B of a frame"}, // it may be the same PAUSE frame
 		{load(t, fmt.Sprintf(trunk, "100ns", "")), "link: trunk, rate: 1Gb/s", "1238B of a frame that started before the rate became lower"},
 	} {
-		if _, _, err := tc.s.Happen(tc.text, now); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, _, err := scenario.Happen(tc.s, tc.text, now); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v; want %q", tc.text, err, tc.want)
 		}
 	}
@@ -97,7 +97,7 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 		"link: trunk, loss: 0.1, at: 6ms":  `event {link: trunk, loss: 0.1, at: 6ms}: it happens now: leave out at`,
 		"link: trunk, loss: 0.1, burst: 0": `event {link: trunk, loss: 0.1, burst: 0}: burst: 0 is out of range`,
 	} {
-		_, _, err := s.Happen(text, 5*unit.Millisecond)
+		_, _, err := scenario.Happen(s, text, 5*unit.Millisecond)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "events[") {
 			t.Errorf("%v; want %s", err, want)
 		}
@@ -128,7 +128,7 @@ func TestSettingsOfARunningSwitch(t *testing.T) {
 		{text: "switch: S, watchdog: drop, high: 20KB", wrong: "high and watchdog are given: an event changes one thing"},
 	} {
 		at += unit.Millisecond
-		then, e, err := s.Happen(tc.text, at)
+		then, e, err := scenario.Happen(s, tc.text, at)
 		if tc.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("%s: %v; want %s", tc.text, err, tc.wrong)
@@ -141,7 +141,7 @@ func TestSettingsOfARunningSwitch(t *testing.T) {
 		}
 		s = then
 	}
-	src, err := s.Resolved()
+	src, err := scenario.Text(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ flows: [{name: x, from: a, to: b, sl: 3}]
 		{text: "endpoint: a, control: {sl: 3, ccti-min: 200}", wrong: "control.ccti-min: flow x: the least CCTI is 200, and the limit 127"},
 		{text: "endpoint: a, marking: {threshold: 9}", wrong: "marking changes a switch"},
 	} {
-		then, _, err := s.Happen(tc.text, 5*unit.Millisecond)
+		then, _, err := scenario.Happen(s, tc.text, 5*unit.Millisecond)
 		if tc.wrong != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("%s: %v; want %s", tc.text, err, tc.wrong)
@@ -196,7 +196,7 @@ flows: [{name: x, from: a, to: b, sl: 3}]
 			t.Errorf("%s, want %s", all[len(all)-1].What, tc.want)
 		}
 	}
-	src, err := s.Resolved()
+	src, err := scenario.Text(s)
 	if err != nil {
 		t.Fatal(err)
 	}

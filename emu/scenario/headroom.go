@@ -44,8 +44,9 @@ func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.clas
 
 // checkMemories computes the watermarks of output-queued switches, and refuses those with
 // which a lossless link could lose a frame.
-func (r *resolver) checkMemories() {
-	for s, m := range each(r.s.Switches, r.switches) {
+func (r *Site) checkMemories() {
+	for i, m := range r.switches {
+		s := &r.Switches[i]
 		if s.Kind != OutputQueued {
 			continue
 		}
@@ -65,7 +66,7 @@ func (r *resolver) checkMemories() {
 }
 
 // memory returns the buffer of an input of an output-queued switch, without watermarks.
-func (r *resolver) memory(s *Switch, m *nodeRef) *losslessBuffer {
+func (r *Site) memory(s *Switch, m *nodeRef) *losslessBuffer {
 	ports := len(m.links)
 	room := s.Memory.Total(ports) / unit.Size(ports)
 	called := fmt.Sprintf("the part of an input, %v", room)
@@ -78,20 +79,20 @@ func (r *resolver) memory(s *Switch, m *nodeRef) *losslessBuffer {
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a
 // link from its A (0) or its B (1), and refuses a share that leaves too little.
-func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
+func (r *Site) leave(s *Switch, m *nodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
-	l, longest := &r.s.Links[link], r.crossed[link][side].longest
+	l, longest := &r.Links[link], r.crossed[link][side].longest
 	switch {
 	case l.FlowControl == port.Credits:
 		payload := unit.Size(0)
-		for i := range r.s.Flows {
-			payload = max(payload, r.s.Flows[i].Packet)
+		for i := range r.Flows {
+			payload = max(payload, r.Flows[i].Packet)
 		}
 		whole := BlocksIn(l.Buffer, payload)
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
 		if f, have := r.Largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
 			need := BlocksOf(f.Packet)
-			r.Add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
+			r.File.Add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
 		}
 		return left
@@ -103,7 +104,7 @@ func (r *resolver) leave(s *Switch, m *nodeRef, link, side int, share float64, a
 	left.Room = part(whole)
 	if s.High == 0 {
 		if left.Room < longest {
-			r.Add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
+			r.File.Add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
 				share, s.Name, left.Room, whole, longest, l.Name)
 		}
 		return left
@@ -134,7 +135,7 @@ func shareOf[N int | unit.Size](part, whole N) float64 {
 
 // lowFor returns the low watermark that belongs to a high one: two of the largest frames below it,
 // and at least half.
-func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
+func (r *Site) lowFor(m *nodeRef, high unit.Size) unit.Size {
 	frame := unit.Size(0)
 	for _, i := range m.links {
 		for side := range 2 {
@@ -145,13 +146,13 @@ func (r *resolver) lowFor(m *nodeRef, high unit.Size) unit.Size {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *resolver) checkWatchdog(s *Switch, w *switchd.Watchdog, at yaml.Spot) {
+func (r *Site) checkWatchdog(s *Switch, w *switchd.Watchdog, at yaml.Spot) {
 	switch {
 	case w.Poll == 0:
 	case r.FlowControlOf(s) != port.PriorityPauseFrames:
-		r.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.FlowControlOf(s))
+		r.File.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.FlowControlOf(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
-		r.Add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
+		r.File.Add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
 			s.Name, w.Poll, w.Detection, w.Restoration)
 	}
 }
@@ -169,13 +170,14 @@ func (r *Site) FlowControlOf(s *Switch) port.FlowControl {
 
 // checkAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
 // which a slow endpoint could lose a frame.
-func (r *resolver) checkAdapters() {
+func (r *Site) checkAdapters() {
 	slowed := map[string]bool{}
-	for _, e := range r.s.Events {
+	for _, e := range r.Events {
 		x := e.Touch()
 		slowed[e.Endpoint] = slowed[e.Endpoint] || x.Service > 0 && x.Service != Unlimited || x.Stops
 	}
-	for e, m := range each(r.s.Endpoints, r.endpoints) {
+	for i, m := range r.endpoints {
+		e := &r.Endpoints[i]
 		if r.FamilyOf(e.Name) != wire.Ethernet {
 			continue
 		}
@@ -192,9 +194,9 @@ func (r *resolver) checkAdapters() {
 }
 
 // inputs returns the links over which a node receives frames and can stop their sender.
-func (r *resolver) inputs(m *nodeRef, name string, lossless uint8) (all []input) {
+func (r *Site) inputs(m *nodeRef, name string, lossless uint8) (all []input) {
 	for _, i := range m.links {
-		l, side := &r.s.Links[i], 0
+		l, side := &r.Links[i], 0
 		if l.A == name {
 			side = 1
 		}
@@ -231,20 +233,20 @@ func (r *Site) Headroom(link, side int) port.Headroom {
 
 // sharpen has an input need no more than it has to where the rate of its link becomes only lower
 // during the run. A watermark that is computed keeps the room for a rate that becomes higher again.
-func (r *resolver) sharpen(in *input) {
-	l, h := &r.s.Links[in.link], in.headroom
+func (r *Site) sharpen(in *input) {
+	l, h := &r.Links[in.link], in.headroom
 	type change struct {
 		At   unit.Duration
 		Rate unit.Rate
 	}
 	var changes []change
-	for i := range r.s.Events {
-		if rate := r.s.Events[i].Touches(l).Rate; rate > 0 {
-			changes = append(changes, change{r.s.Events[i].At, rate})
+	for i := range r.Events {
+		if rate := r.Events[i].Touches(l).Rate; rate > 0 {
+			changes = append(changes, change{r.Events[i].At, rate})
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.At, b.At) })
-	least, _ := r.s.Rates(l)
+	least, _ := r.Rates(l)
 	h.Slowest = 0
 	// Changes that are further apart than this have no effect on the same PAUSE frame.
 	apart := h.There + h.Back + h.Response.At(least) + least.Serialise(2*h.Frame+h.Reverse+2*h.Pause+3*l.Retry.Bytes)
@@ -271,7 +273,7 @@ func (r *resolver) sharpen(in *input) {
 
 // setWatermarks computes the watermarks of a losslessBuffer that are not given, and refuses
 // those in the wrong order or with less than the headroom above them.
-func (r *resolver) setWatermarks(a *losslessBuffer) {
+func (r *Site) setWatermarks(a *losslessBuffer) {
 	v := a.owner.view
 	highNode, lowNode := v.Node("high"), v.Node("low")
 	var tight *input // the one with the lowest limit
@@ -287,7 +289,7 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
-		r.Add(highNode.Spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
+		r.File.Add(highNode.Spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
 			a.kind, a.node, *a.high, a.called)
 		return
 	case tight == nil: // there is no sender to stop
@@ -306,9 +308,9 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 		r.tooLittle(a, tight, *a.high, highNode.Spot)
 	}
 	if tight != nil && a.factor < 1 && a.key != "" {
-		r.Warn(a.owner.view.Node("headroom").Spot,
+		r.File.Warn(a.owner.view.Node("headroom").Spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that arrive over link %s. The headroom is %s",
-			a.kind, a.node, 100*a.factor, r.s.Links[tight.link].Name, tight.arithmetic())
+			a.kind, a.node, 100*a.factor, r.Links[tight.link].Name, tight.arithmetic())
 	}
 	switch {
 	case *a.high == 0:
@@ -317,7 +319,7 @@ func (r *resolver) setWatermarks(a *losslessBuffer) {
 		*a.low = r.lowFor(a.owner, *a.high)
 		r.derive(a, "low", *a.low)
 	case *a.low >= *a.high && lowNode != nil:
-		r.Add(lowNode.Spot,
+		r.File.Add(lowNode.Spot,
 			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would continue at once",
 			a.kind, a.node, *a.low, *a.high)
 	}
@@ -335,7 +337,7 @@ func (i *input) least(a *losslessBuffer) unit.Size {
 
 // tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too
 // small for any.
-func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at yaml.Spot) {
+func (r *Site) tooLittle(a *losslessBuffer, in *input, high unit.Size, at yaml.Spot) {
 	each := ""
 	if in.shares > 1 {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
@@ -347,8 +349,8 @@ func (r *resolver) tooLittle(a *losslessBuffer, in *input, high unit.Size, at ya
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
-	r.Add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
-		a.kind, a.node, r.s.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
+	r.File.Add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
+		a.kind, a.node, r.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
 }
 
 // arithmetic returns the terms of a headroom.
@@ -390,18 +392,18 @@ func (s *Scenario) Derived() []Threshold {
 	if s.loaded == nil {
 		return nil
 	}
-	return s.loaded.derived
+	return s.loaded.Derived
 }
 
 // derive records a computed watermark.
-func (r *resolver) derive(a *losslessBuffer, key string, value unit.Size) {
+func (r *Site) derive(a *losslessBuffer, key string, value unit.Size) {
 	key = a.kind + "." + key
-	i := slices.IndexFunc(r.derived, func(d Threshold) bool { return d.Key == key && d.Bytes == int64(value) })
+	i := slices.IndexFunc(r.Derived, func(d Threshold) bool { return d.Key == key && d.Bytes == int64(value) })
 	if i < 0 {
-		i = len(r.derived)
-		r.derived = append(r.derived, Threshold{Key: key, Bytes: int64(value)})
+		i = len(r.Derived)
+		r.Derived = append(r.Derived, Threshold{Key: key, Bytes: int64(value)})
 	}
-	r.derived[i].Of = append(r.derived[i].Of, a.node)
+	r.Derived[i].Of = append(r.Derived[i].Of, a.node)
 }
 
 // DerivedApart returns the values that two scenarios have derived differently for the same nodes, a

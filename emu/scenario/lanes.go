@@ -4,11 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/scenario/paths"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/node/rp"
-	"fabemu/switchd/cp"
-	"fabemu/wire"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -152,31 +149,6 @@ func (s *Scenario) LanesAt(node, from string, l *Link) Lanes {
 	return lanes
 }
 
-// resolveLanes fills in the exceptions from the lanes of service levels.
-func (r *resolver) resolveLanes() {
-	for n, v := range r.items("sl2vl") {
-		rule := yaml.Build[LaneRule](v)
-		if rule.Since > 0 && r.leaves(n, rule.Since, rule.At, "the rule counts since %v, but %s") {
-			continue
-		}
-		for _, key := range []string{"from", "over"} {
-			name := yaml.Get[string](v, key)
-			if name != "" && !slices.ContainsFunc(r.nodes[rule.At].links, func(i int) bool { return r.s.Links[i].Name == name }) {
-				r.Add(n.Get(key).Spot, "link %s does not end at %s", name, rule.At)
-			}
-		}
-		switch {
-		case rule.Lanes == "" && !rule.Arbitrates():
-			r.Add(n.Spot, "a rule without effect: give lanes, or vlarb-high and vlarb-low")
-		case rule.From != "" && rule.Arbitrates():
-			r.Add(n.Get("from").Spot, "arbitration is among frames from all links: remove from, or give lanes only")
-		case rule.From != "" && !r.nodes[rule.At].isSwitch:
-			r.Add(n.Get("from").Spot, "%s is an endpoint, which forwards nothing: remove from", rule.At)
-		}
-		r.s.LaneRules = append(r.s.LaneRules, rule)
-	}
-}
-
 // AcksAsData reports whether the ACKs of all flows on InfiniBand have a service level, so that no
 // link has a lane for ACKs.
 func (s *Scenario) AcksAsData() bool {
@@ -196,88 +168,6 @@ func (s *Scenario) expires() bool {
 		}
 	}
 	return false
-}
-
-// checkLanes refuses lanes that cannot be, and service levels that lead to no lane or to one that
-// never sends.
-func (r *resolver) checkLanes() {
-	if !slices.ContainsFunc(r.s.Links, func(l Link) bool { return l.Lanes.Count() > 1 }) {
-		return
-	}
-	for l, of := range each(r.s.Links, r.links) {
-		if n := of.view.Sub("lanes").Node("max-vls"); n != nil && !slices.Contains([]int{1, 2, 4, 8, port.MaxDataLanes}, l.Lanes.Count()) {
-			r.Add(n.Spot, "%d data lanes: InfiniBand has 1, 2, 4, 8 or 15", l.Lanes.Count())
-			break
-		}
-		if l.Lanes.Count() == port.MaxDataLanes && !r.s.AcksAsData() {
-			r.Add(of.view.Spot("lanes", of.Spot),
-				"link %s has 15 data lanes, and none is left for ACKs: give all flows ack-sl, the service level of their ACKs, or max-vls: 8", l.Name)
-			break
-		}
-	}
-	for s, m := range each(r.s.Switches, r.switches) {
-		scheme := m.view.Sub("marking").Node("scheme")
-		several := slices.ContainsFunc(m.links, func(i int) bool { return r.s.Links[i].Lanes.Count() > 1 })
-		if _, cca := s.Marking.Params.(cp.CCAParams); several && !cca && scheme != nil && s.Marking.Scheme != NoScheme {
-			r.Add(scheme.Spot, "marking scheme %s at switch %s looks at one buffer for each input, but its links have several data lanes: use cca, which looks at lanes, or max-vls: 1",
-				s.Marking.Scheme, s.Name)
-		}
-	}
-	seen := map[[4]int]bool{} // link, direction, service level
-	for s := range r.senders {
-		if f := s.flow; r.FamilyOf(f.From) == wire.InfiniBand {
-			r.checkServiceLevel(s, f.SL, s.of.view.Spot("sl", s.of.Spot), seen, s.forth)
-			if f.AckSL != AcksApart {
-				r.checkServiceLevel(s, uint8(f.AckSL), s.of.view.Spot("ack-sl", s.of.Spot), seen, s.back)
-			}
-		}
-	}
-}
-
-// checkServiceLevel refuses a service level whose packets would be dropped or never sent on one of
-// their paths.
-func (r *resolver) checkServiceLevel(s *sender, sl uint8, at yaml.Spot, seen map[[4]int]bool, steps func(visit func(from int, step paths.Step))) {
-	steps(func(from int, step paths.Step) {
-		l := &r.s.Links[step.Link]
-		place := [4]int{step.Link, from, int(sl)}
-		if seen[place] || slices.ContainsFunc(r.s.LaneRules, func(rule LaneRule) bool {
-			at := r.nodes[rule.At].index
-			if !r.nodes[rule.At].isSwitch {
-				at += len(r.s.Switches)
-			}
-			return at == from && (rule.Over == "" || rule.Over == l.Name)
-		}) {
-			return
-		}
-		seen[place] = true
-		table, a := l.Lanes.SLToVL(), l.Lanes.Arbitration()
-		vl := table.Of(sl)
-		switch serves := func(w port.VLWeight) bool { return w.VL == vl && w.Weight > 0 }; {
-		case int(vl) >= l.Lanes.Count():
-			r.Add(at, "packets of SL %d of %s would be dropped: sl2vl of link %s maps it to VL%d, and the link has max-vls: %d",
-				sl, s.name, l.Name, vl, l.Lanes.Count())
-		case l.Lanes.Count() > 1 && !slices.ContainsFunc(a.High, serves) && !slices.ContainsFunc(a.Low, serves):
-			r.Add(at, "packets of SL %d of %s would wait forever: they use VL%d of link %s, which has no weight in vlarb-high or vlarb-low",
-				sl, s.name, vl, l.Name)
-		}
-	})
-}
-
-// adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its
-// service level, unless its control has another one.
-func (r *resolver) adaptServiceLevels(f *Flow, of origin) {
-	if r.FamilyOf(f.From) == wire.InfiniBand {
-		if _, ok := f.Control.Params.(rp.CCAParams); ok && !of.view.Sub("control").Given("sl") {
-			f.level(f.SL)
-		}
-		return
-	}
-	for _, key := range []string{"sl", "ack-sl"} {
-		if n := of.view.Node(key); n != nil {
-			r.Add(n.Spot, "%s is for InfiniBand: on Ethernet a flow has a priority", key)
-		}
-	}
-	f.SL, f.AckSL = 0, AcksApart
 }
 
 // level gives the CCTI of a flow a service level.

@@ -237,7 +237,7 @@ func TestOldKeys(t *testing.T) {
 		if got := s.Flows[0].Control.Algorithm; got != "lipd" {
 			t.Errorf("%q: the algorithm is %s, want lipd", sets, got)
 		}
-		again, err := s.Resolved()
+		again, err := scenario.Text(s)
 		if err != nil || !strings.Contains(string(again), "algorithm: lipd") || strings.Contains(string(again), "law:") {
 			t.Errorf("the resolved file does not have the present key: %v\n%s", err, again)
 		}
@@ -407,7 +407,7 @@ func TestSchemes(t *testing.T) {
 // roundTrip checks that the resolved form of a scenario reads back to it.
 func roundTrip(t *testing.T, s *scenario.Scenario) (resolved string, back *scenario.Scenario) {
 	t.Helper()
-	out, err := s.Resolved()
+	out, err := scenario.Text(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +418,7 @@ func roundTrip(t *testing.T, s *scenario.Scenario) (resolved string, back *scena
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(scenario.Scenario{}, scenario.Workload{}), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Fatalf("read back (-want +got):\n%s\n%s", diff, out)
 	}
-	again, err := back.Resolved()
+	again, err := scenario.Text(back)
 	if err != nil || string(again) != string(out) {
 		t.Fatalf("printed again it differs: %v\n%s", err, cmp.Diff(string(out), string(again)))
 	}
@@ -487,7 +487,7 @@ func TestResolvedRefuses(t *testing.T) {
 	} {
 		s := load(t, small)
 		change(s)
-		if out, err := s.Resolved(); err == nil {
+		if out, err := scenario.Text(s); err == nil {
 			t.Errorf("%s: printed\n%s", name, out)
 		}
 	}
@@ -578,7 +578,7 @@ flows: [{name: f, from: A, to: B%s}]
 		if got := (scenario.Source{Limiter: f.Limiter, RateLimit: f.RateLimit, Depth: f.Depth}); got != tc.want {
 			t.Errorf("%s %v: %+v, want %+v", tc.keys, tc.sets, got, tc.want)
 		}
-		text, err := s.Resolved() // which reads it back
+		text, err := scenario.Text(s) // which reads it back
 		if err != nil {
 			t.Error(err)
 		}

@@ -110,3 +110,39 @@ func newFlow(name string, v yaml.View, t tables) Flow {
 	}
 	return f
 }
+
+// newRetry returns the retry of a link; the fitted values are not computed yet.
+func newRetry(v yaml.View) (r Retry) {
+	sub := v.Sub("retry")
+	if sub.Present() {
+		r = yaml.Build[Retry](sub)
+		r.Unprotected = prioritiesOf(sub, "unprotected", 0)
+		r.Eligible = uint8(^r.Unprotected)
+	}
+	return r
+}
+
+// guestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
+// first member of a range.
+func guestOf(v yaml.View) (g Guest) {
+	sub := v.Sub("guest")
+	if sub.Present() {
+		g = yaml.Build[Guest](sub)
+		g.DSCP = dscpOf(sub)
+		if g.Card() && !g.Address.IsValid() {
+			g.Address = NoAddress()
+		}
+		if g.Card() && sub.Node("kind") == nil {
+			g.Kind = Tap
+		}
+	}
+	return g
+}
+
+// dscpOf returns the table of priorities in a mapping.
+func dscpOf(v yaml.View) (all DSCP) {
+	for _, d := range yaml.BuildAll[dscp](v, "dscp") {
+		all[d.DSCP&63] = d.Priority + 1
+	}
+	return all
+}

@@ -39,8 +39,8 @@ type Key struct {
 
 // PathTableOf returns the paths of a scenario: those that Load has found if it has not changed.
 func PathTableOf(s *Scenario) *PathTable {
-	if s.loaded.is(s) && s.loaded.paths != nil {
-		return s.loaded.paths
+	if s.loaded.is(s) && s.loaded.Paths != nil {
+		return s.loaded.Paths
 	}
 	names := append(s.switchNames(), namesOf(s.Endpoints, func(e *Endpoint) string { return e.Name })...)
 	w := &PathTable{Index: make(map[string]int, len(names)), Epochs: make([]Epoch, 1), ecmp: s.Routing.Paths == ECMP}

@@ -1,8 +1,10 @@
-package scenario
+package scenario_test
 
 import (
 	"strings"
 	"testing"
+
+	"fabemu/emu/scenario"
 )
 
 // TestPlacesOfGuests: a guest that is there keeps its settings, and has one place. A right one is
@@ -46,7 +48,7 @@ flows: [{name: ab, from: a, to: b}, {name: ba, from: b, to: a}]
 		if strings.Contains(want, "hardware address aa") {
 			kind += ", mac: 'aa:c1:ab:00:00:02'"
 		}
-		s, err := Load("pair.yaml", []byte(strings.Replace(text, "KIND", kind, 1)), nil)
+		s, err := scenario.Load("pair.yaml", []byte(strings.Replace(text, "KIND", kind, 1)), nil)
 		if want != "" {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v; want %q", guest, err, want)
@@ -57,11 +59,11 @@ flows: [{name: ab, from: a, to: b}, {name: ba, from: b, to: a}]
 			t.Errorf("%s: %v", guest, err)
 			continue
 		}
-		out, err := s.Resolved()
+		out, err := scenario.Text(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load("again.yaml", out, nil)
+		again, err := scenario.Load("again.yaml", out, nil)
 		if err != nil {
 			t.Errorf("%s: again: %v\n%s", guest, err, out)
 		} else if got, want := again.Endpoints[0].Guest, s.Endpoints[0].Guest; got != want {

@@ -15,10 +15,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Resolved prints s as a scenario file with every field given and every range
-// expanded. Load reads it back to an equal Scenario. It returns an error for a scenario that was
-// built in Go, or changed, and is not right or not complete.
-func (s *Scenario) Resolved() ([]byte, error) {
+// Text prints s as a scenario file with every field given and every range expanded. Whether it is
+// right is not looked at (package resolve has Text, which does).
+func (s *Scenario) Text() []byte {
 	p := &printer{tables: s.tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
 	of := p.tables.section
@@ -44,23 +43,7 @@ func (s *Scenario) Resolved() ([]byte, error) {
 	writeList(p, "programs", s.Programs)
 	p.inline("measure", of("measure"), s.Measure)
 	writeList(p, "expect", based(s.Expect))
-	out := bytes.Clone(p.Bytes()) // without the rest of the buffer: it is kept
-	if s.loaded.is(s) {
-		return out, nil
-	}
-	back, err := s.reload("resolved scenario", string(out))
-	if err != nil {
-		return nil, fmt.Errorf("scenario %s is not right: %w", s.Name, err)
-	}
-	if part := differs(back, s); part != "" {
-		return nil, fmt.Errorf("scenario %s is not right: its %s does not read back", s.Name, part)
-	}
-	return out, nil
-}
-
-// reload loads a text with the schemes of s.
-func (s *Scenario) reload(name, text string, opts ...Option) (*Scenario, error) {
-	return Load(name, []byte(text), nil, append(opts, func(o *options) { o.schemes = s.Schemes })...)
+	return bytes.Clone(p.Bytes()) // without the rest of the buffer: it is kept
 }
 
 // printer writes the lines of a file.
@@ -189,8 +172,8 @@ func lowOf(high, low unit.Size) unit.Size {
 
 func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// differs returns the key of the first part in which two scenarios differ, or nothing.
-func differs(a, b *Scenario) string {
+// FirstDifference returns the key of the first part in which two scenarios differ, or nothing.
+func FirstDifference(a, b *Scenario) string {
 	c, d := *a, *b
 	c.Expect, d.Expect = based(a.Expect), based(b.Expect)
 	x, y := reflect.ValueOf(c), reflect.ValueOf(d)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -21,52 +20,6 @@ type Program struct {
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 
-// resolvePrograms makes a program for each guest of an item.
-func (r *resolver) resolvePrograms() {
-	names := map[string]yaml.Place{}
-	count := map[string]int{}
-	for n, v := range r.items("programs") {
-		p := yaml.Build[Program](v)
-		if r.leaves(n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
-			continue
-		}
-		run, on := n.Get("run"), n.Get("on")
-		if p.Run == "" {
-			r.Add(run.Spot, "the command is empty")
-		}
-		guests := on.Value.(pattern)
-		for _, guest := range guests.names() {
-			each := p
-			each.On = guest
-			kind := r.guestKind(guest)
-			if kind == "" {
-				r.Add(on.Spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
-				break
-			}
-			if kind == Netstack {
-				if err := r.checkSending(guest, p.Run); err != nil {
-					r.Add(run.Spot, "%v", err)
-					break
-				}
-			}
-			count[guest]++
-			switch {
-			case each.Name == "":
-				each.Name = fmt.Sprintf("%s-%d", guest, count[guest])
-			case guests.ranged:
-				each.Name += "-" + guest
-			}
-			if first, twice := names[each.Name]; twice {
-				r.Add(n.Spot, "duplicate name %q: a program has it already%s", each.Name, yaml.InLine(first))
-				break
-			}
-			names[each.Name] = n.At
-			r.programs = append(r.programs, r.Entry(run.Spot, ""))
-			r.s.Programs = append(r.s.Programs, each)
-		}
-	}
-}
-
 // guestKind returns the kind of guest that a node is; empty: none.
 func (r *Site) guestKind(name string) GuestKind {
 	if e := r.EndpointOf(name); e != nil {
@@ -79,26 +32,11 @@ func (r *Site) guestKind(name string) GuestKind {
 // if s is from a file.
 func (s *Scenario) ProgramError(i int, format string, args ...any) Error {
 	e := Error{File: s.Name}
-	if s.loaded != nil && i < len(s.loaded.programs) {
-		e = s.loaded.programs[i]
+	if s.loaded != nil && i < len(s.loaded.Programs) {
+		e = s.loaded.Programs[i]
 	}
 	e.Message = fmt.Sprintf(format, args...)
 	return e
-}
-
-// checkSending refuses a command that a guest of kind netstack cannot run.
-func (r *resolver) checkSending(guest, run string) error {
-	s, err := ReadSending(run)
-	if err != nil {
-		return fmt.Errorf("guest %s is a stack in this program: %w", guest, err)
-	}
-	switch {
-	case s.To == guest:
-		return fmt.Errorf("guest %s would send to itself", guest)
-	case r.guestKind(s.To) == "":
-		return fmt.Errorf("guest %s would send to %s, which is not a guest", guest, s.To)
-	}
-	return nil
 }
 
 // Sending is the command of a program in a guest of kind netstack.

@@ -124,7 +124,7 @@ func TestScale(t *testing.T) {
 }
 
 func printed(t *testing.T, s *scenario.Scenario) string {
-	b, err := s.Resolved()
+	b, err := scenario.Text(s)
 	if err != nil {
 		t.Fatal(err)
 	}

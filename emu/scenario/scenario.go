@@ -84,29 +84,36 @@ type Scenario struct {
 	loaded *loaded // results of Load
 }
 
+// Findings are what follows from a scenario as it was read.
+type Findings struct {
+	Paths      *PathTable
+	Programs   []Error     // for each program, the place of its command
+	Derived    []Threshold // by key and value
+	Manageable []Warning   // about what a subnet manager may change
+}
+
 // loaded is a scenario as it was loaded.
 type loaded struct {
 	scenario Scenario // with its own lists
-	paths    *PathTable
-	programs []Error // with the places of the commands of programs
-	derived  []Threshold
-
-	manageable []Warning
+	Findings
 }
 
-// newLoaded returns a copy of a scenario with its paths.
-func newLoaded(s *Scenario, w *PathTable) *loaded {
-	l := &loaded{scenario: *s, paths: w}
+// Keep keeps findings, for as long as the scenario stays as it is.
+func (s *Scenario) Keep(f Findings) {
+	l := &loaded{*s, f}
 	c := &l.scenario
 	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
 		slices.Clone(s.Links), slices.Clone(s.Flows)
 	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
 	c.Programs, c.Workloads, c.LaneRules = slices.Clone(s.Programs), slices.Clone(s.Workloads), slices.Clone(s.LaneRules)
-	return l
+	s.loaded = l
 }
 
+// Kept reports whether there are findings, and s is still as it was found.
+func (s *Scenario) Kept() bool { return s.loaded.is(s) }
+
 // is reports whether s is still the scenario that was loaded.
-func (l *loaded) is(s *Scenario) bool { return l != nil && differs(&l.scenario, s) == "" }
+func (l *loaded) is(s *Scenario) bool { return l != nil && FirstDifference(&l.scenario, s) == "" }
 
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {

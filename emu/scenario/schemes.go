@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,9 +27,6 @@ type Schemes struct {
 func BuiltIn() Schemes {
 	return Schemes{Algorithms: rp.Algorithms(), Points: cp.Points(), Acts: Acts()}
 }
-
-// WithSchemes has Load choose from other tables than BuiltIn.
-func WithSchemes(s Schemes) Option { return func(o *options) { o.schemes = &s } }
 
 // Algorithm returns the row of a flow's algorithm. It is empty if the scenario was built in Go and
 // is not right.
@@ -294,40 +290,13 @@ func (t tables) marking(v yaml.View) (m Marking) {
 	return m
 }
 
-// checkChoices reports values that another algorithm, scheme or transport may have, but not the
-// chosen one.
-func (r *resolver) checkChoices() {
-	for _, c := range []struct {
-		section, key string
-		of           *table
-	}{
-		{"switches", "marking", r.tables.points},
-		{"flows", "control", r.tables.algorithms}, {"flows", "transport", r.tables.transports},
-		{"workload", "control", r.tables.algorithms}, {"workload", "transport", r.tables.transports},
-	} {
-		for _, v := range r.items(c.section) {
-			r.checkParams(v.Sub(c.key), c.of)
-		}
-	}
-}
-
-// checkParams reports values that the chosen one of a table cannot have.
-func (r *resolver) checkParams(v yaml.View, t *table) {
-	by := cmp.Or(v.Chain[0].Get(t.by), v.Chain[1].Get(t.by))
-	of := t.find(yaml.Get[string](v, t.by))
-	if of == nil || by != nil && by.Value == nil { // there is no choice, or it was wrong
-		return
-	}
-	r.checkValues(v, of)
-}
-
 // checkValues reports values that parameters cannot have.
-func (r *resolver) checkValues(v yaml.View, of *param.Struct) {
+func (r *Site) checkValues(v yaml.View, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
 		if n := v.Node(p.Key); n != nil && p.Kind.Single() {
 			if _, err := p.Read(n.Text); err != nil {
-				r.Add(n.Spot, "%v", err)
+				r.File.Add(n.Spot, "%v", err)
 			}
 		}
 	}

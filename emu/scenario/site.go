@@ -25,22 +25,15 @@ type Problem struct {
 	Manageable bool
 }
 
-// Linter returns what is right in a scenario, but probably not intended. Package
-// emu/scenario/lint has one.
-type Linter func(*Site) []Problem
-
-// Lint has Load warn of what a linter finds.
-func Lint(check Linter) Option {
-	return func(o *options) { o.lint = check }
-}
-
 // Site is a scenario that Load found right, with the fabric that follows from it, and with where
 // its values are given. Nodes are numbered as in Paths.
 type Site struct {
 	*Scenario     // behind its flows there are those that stand for workloads
 	Own       int // how many flows are the scenario's
 	Paths     *PathTable
-	Shortened bool // a --set of model.duration leaves flows out
+	Shortened bool        // a --set of model.duration leaves flows out
+	Derived   []Threshold // watermarks that were computed
+	File      *yaml.File  // where the values are given
 
 	tables    tables
 	nodes     map[string]*nodeRef
@@ -50,29 +43,6 @@ type Site struct {
 	flows     []origin      // for each flow
 	workloads []origin      // for each workload
 	crossed   [][2]crossing // for each link, from its A and from its B
-}
-
-// lint adds the warnings of a linter.
-func (r *resolver) lint(check Linter) {
-	r.standIn()
-	defer r.withdraw()
-	r.Shortened = len(r.left.flows) > 0
-	problems := check(r.Site)
-	if len(problems) == 0 {
-		return
-	}
-	spots := map[string]yaml.Spot{}
-	for _, p := range problems {
-		spots[p.Path] = yaml.Spot{Path: p.Path}
-	}
-	r.Root.Locate(spots)
-	for _, p := range problems {
-		w := r.Entry(spots[p.Path], p.Text)
-		r.Warnings = append(r.Warnings, w)
-		if p.Manageable {
-			r.manageable = append(r.manageable, Warning(w))
-		}
-	}
 }
 
 // Mention is where a file or a --set gives a value of a scenario. A value under defaults, or of an
@@ -180,5 +150,31 @@ func (s *Site) SwitchOf(name string) (index int, ok bool) {
 // UnderManager returns the warnings about s that also hold with a subnet manager, which may turn
 // congestion control on during the run.
 func (s *Scenario) UnderManager() []Warning {
-	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.manageable, w) })
+	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.Manageable, w) })
+}
+
+// nodeRef is a switch or an endpoint of the file.
+type nodeRef struct {
+	yaml.Spot
+	name     string
+	isSwitch bool
+	index    int          // in s.Switches or s.Endpoints
+	links    []int        // links that end here
+	linkAt   []yaml.Place // of each of them
+	view     yaml.View    // its fields
+}
+
+// kind returns the kind of a node with its article.
+func (m *nodeRef) kind() string {
+	if m.isSwitch {
+		return "a switch"
+	}
+	return "an endpoint"
+}
+
+// origin has the source of the values of a link or a flow.
+type origin struct {
+	*yaml.Node // the item of the list
+	view       yaml.View
+	index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }

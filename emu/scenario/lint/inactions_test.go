@@ -44,7 +44,7 @@ func acting(t *testing.T, text string, sets ...string) (all []string) {
 // resolved returns a file as it is with --sets.
 func resolved(t *testing.T, text string, sets ...string) string {
 	t.Helper()
-	out, err := load(t, text, sets...).Resolved()
+	out, err := scenario.Text(load(t, text, sets...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func TestScenarios(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resolved, err := s.Resolved()
+		resolved, err := scenario.Text(s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -383,7 +383,7 @@ func (p *Plan) check(s *scenario.Scenario) error {
 
 // add adds a cell: its scenario, and its figures.
 func (l *layout) add(c *cell) error {
-	resolved, err := c.scenario.Resolved()
+	resolved, err := scenario.Text(c.scenario)
 	if err != nil {
 		return err
 	}

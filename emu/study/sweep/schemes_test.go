@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/result/seeds"
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/wire/unit"
 
@@ -44,11 +45,11 @@ func TestSchemes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := want.Resolved()
+			a, err := scenario.Text(want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := l.cells[l.plan.Cells[0].ID].scenario.Resolved()
+			b, err := scenario.Text(l.cells[l.plan.Cells[0].ID].scenario)
 			if d := cmp.Diff(string(a), string(b)); err != nil || d != "" {
 				t.Errorf("%s in the place of %s: %v, %s", scheme, base, err, d)
 			}
@@ -244,7 +245,7 @@ func TestUnfairSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := l.cells[l.plan.Cells[0].ID].scenario.Resolved(); err != nil || !strings.Contains(string(b), "max: 300KB") {
+	if b, err := scenario.Text(l.cells[l.plan.Cells[0].ID].scenario); err != nil || !strings.Contains(string(b), "max: 300KB") {
 		t.Errorf("%v: %s", err, b)
 	}
 	if got := ParseSchemes([]string{"lipd, input,fimd", "none"}); !cmp.Equal(got.Values, []string{"lipd, input", "fimd", "none"}) {

@@ -426,7 +426,7 @@ func TestCongestionControl(t *testing.T) {
 	if len(now.Events) != len(want) || len(s.Congested()) > 0 {
 		t.Errorf("%d events", len(now.Events))
 	}
-	if _, err := now.Resolved(); err != nil {
+	if _, err := scenario.Text(now); err != nil {
 		t.Error(err)
 	}
 }
@@ -454,7 +454,7 @@ func TestCongestionControlIsAdopted(t *testing.T) {
 				accepted++
 			}
 		}
-		if _, err := s.Scenario().Resolved(); err != nil {
+		if _, err := scenario.Text(s.Scenario()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"iter"
 
 	"fabemu/emu/scenario/yaml"
-	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
 
@@ -20,21 +19,12 @@ type resolver struct {
 	checks    []*yaml.Node // for each of s.Expect
 	programs  []Error      // for each of s.Programs, the place of its command
 
-	derived []Threshold                 // watermarks that were computed
-	entered []entered                   // for each of s.Events
-	dogs    map[string]switchd.Watchdog // the watchdogs of switches after events so far
+	events Entering
 
 	manageable []Warning // of congestion control that a subnet manager may change
 
 	cut  yaml.Place // of the --set that ends the run; zero without one
 	left leftOut    // the items beyond that end
-}
-
-// origin has the source of the values of a link or a flow.
-type origin struct {
-	*yaml.Node // the item of the list
-	view       yaml.View
-	index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }
 
 // stages returns the stages behind names, in their order.
@@ -62,7 +52,7 @@ func (r *resolver) resolveTraffic() {
 	r.resolveWorkloads()
 	for _, section := range []string{"events", "faults"} {
 		for n, v := range r.items(section) {
-			r.resolveEvent(n, v)
+			r.events.Enter(n, v)
 		}
 	}
 	r.resolvePrograms()
@@ -75,7 +65,7 @@ func (r *resolver) resolveTraffic() {
 
 // top returns the fields of the scenario.
 func (r *resolver) top() yaml.View {
-	return yaml.View{Of: r.tables.language, Chain: [2]*yaml.Node{r.Root}}
+	return yaml.View{Of: r.tables.Language().Object, Chain: [2]*yaml.Node{r.Root}}
 }
 
 // resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the
@@ -94,55 +84,6 @@ func (r *resolver) resolveWindow(top yaml.View) {
 		r.s.Measure.Window = end
 		r.Warn(r.cut.Of("measure.window"),
 			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
-	}
-}
-
-// The default measuring window is a part of the run. The rows of a small fabric are as fine as
-// possible, and the rows of a large one take bounded memory.
-const (
-	windowsOfRun   = 100
-	longestUsual   = 2 * unit.Millisecond
-	packetsOfUsual = 4
-	headers        = 100     // of a packet, about
-	figuresOfRun   = 4 << 20 // two rows for each window
-	figuresOfLink  = 36      // in a row
-	figuresOfFlow  = 30
-)
-
-// usualWindow returns the default measuring window.
-func (s *Scenario) usualWindow() unit.Duration {
-	end := s.Model.Duration
-	windows := unit.Duration(figuresOfRun / 2 / max(1, figuresOfLink*len(s.Links)+figuresOfFlow*len(s.Flows)))
-	window := roundUp(end / windowsOfRun)
-	if window = min(window, longestUsual); windows < end/max(1, window) {
-		window = roundUp(end / max(1, windows))
-	}
-	longest, slowest := unit.Size(0), unit.Rate(0)
-	for i := range s.Flows {
-		longest = max(longest, s.Flows[i].Packet+headers)
-	}
-	for i := range s.Workloads {
-		longest = max(longest, s.Workloads[i].Packet+headers)
-	}
-	for i := range s.Links {
-		if rate := s.Links[i].Rate; rate > 0 && (slowest == 0 || rate < slowest) {
-			slowest = rate
-		}
-	}
-	if slowest > 0 {
-		window = max(window, roundUp(packetsOfUsual*slowest.Serialise(longest)))
-	}
-	return min(window, end)
-}
-
-// roundUp returns the next duration of 1, 2 or 5 of a power of ten, at least 20 ps.
-func roundUp(d unit.Duration) unit.Duration {
-	for ten := unit.Duration(10); ; ten *= 10 {
-		for _, n := range []unit.Duration{2, 5, 10} {
-			if n*ten >= d {
-				return n * ten
-			}
-		}
 	}
 }
 

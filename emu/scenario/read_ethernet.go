@@ -61,9 +61,9 @@ func (r *resolver) checkPriorities() {
 		}
 		for _, i := range m.links {
 			l := &r.s.Links[i]
-			for p, d := range r.into(s.Name, i).data {
+			for p, f := range r.Arriving(s.Name, i) {
 				switch {
-				case d.flow == 0:
+				case f == nil:
 				case l.FlowControl == port.PauseFrames && s.Lossless != 0 && s.Lossless != AllPriorities:
 					r.Add(given.Spot,
 						"switch %s has some lossless priorities, and PAUSE stops all frames on link %s: make none, [], or all of them lossless, or use flow-control: pfc",
@@ -71,7 +71,7 @@ func (r *resolver) checkPriorities() {
 				case l.FlowControl == port.NoFlowControl && s.Lossless>>p&1 == 1:
 					r.Add(given.Spot,
 						"priority %d is lossless at switch %s, but flow %s arrives there over link %s, which has no flow control",
-						p, s.Name, r.s.Flows[d.flow-1].Name, l.Name)
+						p, s.Name, f.Name, l.Name)
 				}
 			}
 		}

@@ -58,12 +58,12 @@ func Scale(s *Scenario, to unit.Rate, metrics MetricChecker, timeOf TimeOf) (*Sc
 		f := math.Pow(float64(x.den)/float64(x.num), float64(timeOf(c.Metric)))
 		c.Low, c.High = c.Low*f, c.High*f
 	}
-	text, err := want.Resolved()
+	text, err := Text(&want)
 	if err != nil {
 		return nil, fmt.Errorf("a rate of %v for the fastest link, which has %v, makes a scenario that is not right:\n%w",
 			to, fastest, err)
 	}
-	got, err := s.reload(want.Name, string(text), CheckMetrics(metrics))
+	got, err := reload(s, want.Name, string(text), CheckMetrics(metrics))
 	if err != nil {
 		return nil, err
 	}

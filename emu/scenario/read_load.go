@@ -92,7 +92,8 @@ func load(r *yaml.File, root *yaml.Node, sets []Set, o options) (*resolver, erro
 	}
 	r.Read(root, top)
 	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{}}
-	res.Site = &Site{Scenario: &res.s, tables: t, nodes: map[string]*nodeRef{}}
+	res.Site = &Site{Scenario: &res.s, File: r, tables: t, nodes: map[string]*nodeRef{}}
+	res.events = NewEntering(res.Site, res.leaves)
 	res.checkChoices()
 	res.once()
 	if !slices.ContainsFunc(r.Mistakes, func(e Error) bool {
@@ -111,17 +112,15 @@ func load(r *yaml.File, root *yaml.Node, sets []Set, o options) (*resolver, erro
 		return nil, err
 	}
 	s := &res.s
-	s.loaded = newLoaded(s, res.Paths)
-	s.loaded.derived = slices.SortedFunc(slices.Values(res.derived), func(a, b Threshold) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
-	})
 	if o.lint != nil {
 		res.lint(o.lint)
 	}
 	for _, w := range r.Sorted() {
 		s.Warnings = append(s.Warnings, Warning(w))
 	}
-	s.loaded.programs, s.loaded.manageable = res.programs, res.manageable
+	s.Keep(Findings{res.Paths, res.programs, slices.SortedFunc(slices.Values(res.Derived), func(a, b Threshold) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
+	}), res.manageable})
 	s.HasShort = root.Get("short") != nil && !o.short
 	return res, nil
 }

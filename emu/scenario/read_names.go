@@ -8,17 +8,6 @@ import (
 	"fabemu/wire"
 )
 
-// nodeRef is a switch or an endpoint of the file.
-type nodeRef struct {
-	yaml.Spot
-	name     string
-	isSwitch bool
-	index    int          // in s.Switches or s.Endpoints
-	links    []int        // links that end here
-	linkAt   []yaml.Place // of each of them
-	view     yaml.View    // its fields
-}
-
 // once reports items of lists that have the same name or number. Values may be wrong.
 func (r *resolver) once() {
 	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
@@ -89,14 +78,6 @@ func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern) []*nodeRef {
 		all = append(all, &m)
 	}
 	return all
-}
-
-// kind returns the kind of a node with its article.
-func (m *nodeRef) kind() string {
-	if m.isSwitch {
-		return "a switch"
-	}
-	return "an endpoint"
 }
 
 func (r *resolver) declareLinks() {
@@ -212,10 +193,14 @@ func (r *resolver) named(kind string) (names []string) {
 		return slices.Sorted(maps.Keys(r.linkNames))
 	}
 	if kind != "endpoint" {
-		names = namesOf(r.switches, func(m **nodeRef) string { return (*m).name })
+		for _, m := range r.switches {
+			names = append(names, m.name)
+		}
 	}
 	if kind != "switch" {
-		names = append(names, namesOf(r.endpoints, func(m **nodeRef) string { return (*m).name })...)
+		for _, m := range r.endpoints {
+			names = append(names, m.name)
+		}
 	}
 	return names
 }
