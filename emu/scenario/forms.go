@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/param"
@@ -27,18 +28,18 @@ func ownForms() param.Forms {
 	list := func(what string, item param.Param) param.Param {
 		return param.Param{Kind: param.List, Values: what, Item: &item}
 	}
-	name := func(s string) (any, error) { return s, checkName(s) }
+	name := func(s string) (any, error) { return s, pattern.Check(s) }
 	forms := param.Forms{
 		"scenario": form(param.Own, "a name such as hpl2002/fig3b", `^`+namePattern+`([./]`+namePattern+`)*$`,
 			readScenarioName),
 		"name": form(param.Own, "a name such as trunk", `^`+namePattern+`$`, name),
 		"node": form(param.Own, "the name of a node", `^`+namePattern+`$`, name), // whether it exists is checked later
 		"flow": form(param.Own, "a name such as local", `^`+namePattern+`(\.`+namePattern+`)*$`,
-			func(s string) (any, error) { return s, checkDotted(s, ".") }),
+			func(s string) (any, error) { return s, pattern.CheckDotted(s, ".") }),
 		"names": form(param.Own, "a name or a range of names such as A[1-10]", param.Spaced(rangePattern),
-			func(s string) (any, error) { return parsePattern(strings.TrimSpace(s)) }),
+			func(s string) (any, error) { return pattern.Parse(strings.TrimSpace(s)) }),
 		"joint": form(param.Own, `two nodes such as "A - B" or "A[1-10] - A"`,
-			param.Spaced(rangePattern+`\s* [-x] \s*`+rangePattern), readJoint),
+			param.Spaced(rangePattern+`\s* [-x] \s*`+rangePattern), pattern.ParseJoint),
 		"link": form(param.Own, "the name of a link", `\S`, readLink),
 		"start": {Kind: param.Own, Form: &param.Form{
 			Wanted:  "a duration such as 1ms, or a first one and a step such as 0us + 100us",
@@ -70,7 +71,7 @@ func ownForms() param.Forms {
 		"switches": {Kind: param.Map,
 			Values: "a mapping from the names of switches to their fields, such as {A: {}, B: {}}",
 			Form: &param.Form{Pattern: `^` + rangePattern + `$`,
-				Read: func(s string) (any, error) { return parsePattern(s) }}},
+				Read: func(s string) (any, error) { return pattern.Parse(s) }}},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
 			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),
@@ -88,11 +89,11 @@ func CheckName(name string) error {
 }
 
 func readScenarioName(s string) (any, error) {
-	if len(s) > longestScenario {
-		return nil, tooLong(s, longestScenario)
+	if len(s) > pattern.LongestScenario {
+		return nil, pattern.TooLong(s, pattern.LongestScenario)
 	}
 	for part := range strings.SplitSeq(s, "/") {
-		if err := checkDotted(part, "."); err != nil {
+		if err := pattern.CheckDotted(part, "."); err != nil {
 			return nil, fmt.Errorf("%q is not a name for a scenario: it is made of letters, digits, \"_\", \"-\" and \".\", each part starts with a letter, and parts are joined by \"/\"", s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
@@ -74,16 +75,16 @@ type member struct {
 
 // membersOf returns the flows of an item: pairwise, or if uniform from each sender to each other
 // endpoint.
-func membersOf(from, to pattern, uniform bool) (all []member) {
+func membersOf(from, to pattern.Names, uniform bool) (all []member) {
 	if !uniform {
-		for turn, p := range pairs(from, to) {
+		for turn, p := range pattern.Pairs(from, to) {
 			all = append(all, member{p[0], p[1], turn})
 		}
 		return all
 	}
-	for turn, a := range from.names() {
-		for _, b := range to.names() {
-			if a != b || !to.ranged {
+	for turn, a := range from.List() {
+		for _, b := range to.List() {
+			if a != b || !to.Ranged {
 				all = append(all, member{a, b, turn})
 			}
 		}
@@ -92,11 +93,11 @@ func membersOf(from, to pattern, uniform bool) (all []member) {
 }
 
 // suffix returns the suffix of a member's name: its ends that are of a range, of pairs the first.
-func (m *member) suffix(from, to pattern, uniform bool) (s string) {
-	if from.ranged {
+func (m *member) suffix(from, to pattern.Names, uniform bool) (s string) {
+	if from.Ranged {
 		s = "." + m.from
 	}
-	if to.ranged && (uniform || !from.ranged) {
+	if to.Ranged && (uniform || !from.Ranged) {
 		s += "." + m.to
 	}
 	return s
@@ -105,18 +106,18 @@ func (m *member) suffix(from, to pattern, uniform bool) (s string) {
 // expandFlow makes a flow for each member of the ranges of an item.
 func (r *resolver) expandFlow(base Flow, of origin, o offer) {
 	toAt := of.Get("to")
-	from, to := of.Get("from").Value.(pattern), toAt.Value.(pattern)
+	from, to := of.Get("from").Value.(pattern.Names), toAt.Value.(pattern.Names)
 	uniform := base.Spread == Uniform
-	if from.ranged && to.ranged && from.size() != to.size() && !uniform {
+	if from.Ranged && to.Ranged && from.Size() != to.Size() && !uniform {
 		r.Add(toAt.Spot,
 			"%s has %d endpoints and %s has %d: ranges are joined pairwise, so they must be equally long",
-			from.text, from.size(), to.text, to.size())
+			from.Text, from.Size(), to.Text, to.Size())
 		return
 	}
 	start := yaml.Get[startAt](of.view, "start")
 	members := membersOf(from, to, uniform)
 	if len(members) == 0 {
-		r.Add(toAt.Spot, "flow %s goes from %s to itself", base.Name, from.text)
+		r.Add(toAt.Spot, "flow %s goes from %s to itself", base.Name, from.Text)
 		return
 	}
 	turns := members[len(members)-1].turn + 1

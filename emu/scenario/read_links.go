@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
@@ -15,7 +16,7 @@ func (r *resolver) connect() {
 		between := n.Get("between")
 		link, of := newLink(v), origin{Node: n, view: v}
 		link.Retry = newRetry(v)
-		for _, ends := range between.Value.(joint).ends() {
+		for _, ends := range between.Value.(pattern.Joint).Ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B
 			if name, given := v.At("name"); given != nil {
@@ -96,7 +97,7 @@ func (r *resolver) resolveRoutes() {
 		if !slices.ContainsFunc(r.nodes[route.At].links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
 			r.Add(n.Get("over").Spot, "link %s does not end at %s", route.Over, route.At)
 		}
-		for name := range to.Value.(pattern).all() {
+		for name := range to.Value.(pattern.Names).All() {
 			key := known{route.At, name, route.Since}
 			if first, twice := seen[key]; twice {
 				r.Add(to.Spot, "%s has a route to %s already%s", route.At, name, yaml.InLine(first.At))

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 )
@@ -26,9 +27,9 @@ func (r *resolver) names() {
 	r.declareLinks()
 	r.declareFlows()
 	for n := range r.items("links") {
-		j := n.Get("between").Value.(joint)
-		r.known(r.Inside(n.Get("between"), j.aAt), j.a, "node")
-		r.known(r.Inside(n.Get("between"), j.bAt), j.b, "node")
+		j := n.Get("between").Value.(pattern.Joint)
+		r.known(r.Inside(n.Get("between"), j.AAt), j.A, "node")
+		r.known(r.Inside(n.Get("between"), j.BAt), j.B, "node")
 	}
 	for _, ref := range []struct{ section, key, kind string }{
 		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
@@ -47,7 +48,7 @@ func (r *resolver) names() {
 func (r *resolver) declareSwitches() {
 	if n := r.Root.Get("switches"); n != nil {
 		for _, e := range n.Entries {
-			p, _ := parsePattern(e.Key)
+			p, _ := pattern.Parse(e.Key)
 			m := nodeRef{Spot: e.At.Of(e.Value.Path), isSwitch: true, view: r.itemView("switches", e.Value)}
 			r.switches = r.declare(r.switches, m, p)
 		}
@@ -58,7 +59,7 @@ func (r *resolver) declareEndpoints() {
 	for n, v := range r.items("endpoints") {
 		name := n.Get("name")
 		m := nodeRef{Spot: name.At.Of(n.Path), view: v}
-		r.endpoints = r.declare(r.endpoints, m, name.Value.(pattern))
+		r.endpoints = r.declare(r.endpoints, m, name.Value.(pattern.Names))
 	}
 	if total := len(r.nodes); total > int(wire.MaxLID) {
 		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
@@ -66,8 +67,8 @@ func (r *resolver) declareEndpoints() {
 }
 
 // declare adds the nodes of an item to all of their kind.
-func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern) []*nodeRef {
-	for name := range p.all() {
+func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern.Names) []*nodeRef {
+	for name := range p.All() {
 		if first := r.nodes[name]; first != nil {
 			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.kind(), yaml.InLine(first.At))
 			continue
@@ -83,15 +84,15 @@ func (r *resolver) declare(all []*nodeRef, item nodeRef, p pattern) []*nodeRef {
 func (r *resolver) declareLinks() {
 	for n, v := range r.items("links") {
 		between := n.Get("between")
-		j, named := between.Value.(joint), v.Node("name")
-		ends := j.ends()
+		j, named := between.Value.(pattern.Joint), v.Node("name")
+		ends := j.Ends()
 		switch {
 		case named == nil:
 			for _, e := range ends {
 				r.linkNames[e[0]+" - "+e[1]] = n
 			}
 			continue
-		case j.a.ranged || j.b.ranged:
+		case j.A.Ranged || j.B.Ranged:
 			r.Add(named.Spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
 				between.Text, len(ends), named.Text)
 		case r.linkNames[named.Text] != nil:
@@ -146,20 +147,20 @@ func (r *resolver) refer(n *yaml.Node, kind string) {
 		return
 	}
 	switch v := n.Value.(type) {
-	case pattern:
+	case pattern.Names:
 		r.known(n.Spot, v, kind)
 	case string:
 		if v != everyLink {
-			r.known(n.Spot, pattern{text: v, prefix: v}, kind)
+			r.known(n.Spot, pattern.Names{Text: v, Prefix: v}, kind)
 		}
 	}
 }
 
 // known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
 // link.
-func (r *resolver) known(at yaml.Spot, p pattern, kind string) {
+func (r *resolver) known(at yaml.Spot, p pattern.Names, kind string) {
 	missing, first := 0, ""
-	for name := range p.all() {
+	for name := range p.All() {
 		m := r.nodes[name]
 		switch {
 		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
@@ -176,14 +177,14 @@ func (r *resolver) known(at yaml.Spot, p pattern, kind string) {
 	}
 	switch {
 	case missing == 0:
-	case missing == 1 && p.ranged:
-		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.text)
+	case missing == 1 && p.Ranged:
+		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.Text)
 	case missing == 1:
-		r.Add(at, "there is no %s named %q%s", kind, first, listNames(first, r.named(kind)))
-	case missing == p.size():
-		r.Add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.text, listNames(first, r.named(kind)))
+		r.Add(at, "there is no %s named %q%s", kind, first, pattern.Nearest(first, r.named(kind)))
+	case missing == p.Size():
+		r.Add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.Text, pattern.Nearest(first, r.named(kind)))
 	default:
-		r.Add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.text)
+		r.Add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.Text)
 	}
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 )
@@ -13,7 +14,7 @@ func (r *resolver) buildNodes() {
 	for n, v := range r.items("endpoints") {
 		e := yaml.Build[Endpoint](v)
 		e.Guest = guestOf(v)
-		for name := range n.Get("name").Value.(pattern).all() {
+		for name := range n.Get("name").Value.(pattern.Names).All() {
 			e.Name = name
 			r.s.Endpoints = append(r.s.Endpoints, e)
 			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.next(), e.Guest.IPv6.next()

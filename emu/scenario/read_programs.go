@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 )
 
@@ -19,8 +20,8 @@ func (r *resolver) resolvePrograms() {
 		if p.Run == "" {
 			r.Add(run.Spot, "the command is empty")
 		}
-		guests := on.Value.(pattern)
-		for _, guest := range guests.names() {
+		guests := on.Value.(pattern.Names)
+		for _, guest := range guests.List() {
 			each := p
 			each.On = guest
 			kind := r.guestKind(guest)
@@ -38,7 +39,7 @@ func (r *resolver) resolvePrograms() {
 			switch {
 			case each.Name == "":
 				each.Name = fmt.Sprintf("%s-%d", guest, count[guest])
-			case guests.ranged:
+			case guests.Ranged:
 				each.Name += "-" + guest
 			}
 			if first, twice := names[each.Name]; twice {

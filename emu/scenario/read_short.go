@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 )
 
@@ -59,7 +60,7 @@ func shortenChecks(r *yaml.File, checks, short *yaml.Node) {
 		}
 		c := byID[id.Text]
 		if c == nil {
-			r.Add(id.Spot, "there is no check with the id %q%s", id.Text, listNames(id.Text, ids))
+			r.Add(id.Spot, "there is no check with the id %q%s", id.Text, pattern.Nearest(id.Text, ids))
 			continue
 		}
 		for _, e := range s.Entries {

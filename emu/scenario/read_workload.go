@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/node/schedule"
 	"fabemu/node/traffic"
@@ -34,7 +35,7 @@ func (r *resolver) resolveWorkloads() {
 	for n, v := range r.items("workload") {
 		name, over := n.Get("name"), n.Get("over")
 		w := yaml.Build[Workload](v)
-		w.Name, w.Over = name.Text, strings.TrimSpace(over.Value.(pattern).text)
+		w.Name, w.Over = name.Text, strings.TrimSpace(over.Value.(pattern.Names).Text)
 		w.Control.Algorithm, w.Control.Params = r.tables.algorithms.chosen(v, "control", nil)
 		w.Transport.Kind, w.Transport.Params = r.tables.transports.chosen(v, "transport", nil)
 		of := origin{Node: n, view: v}
@@ -55,17 +56,17 @@ func (r *resolver) checkWorkload(w *Workload, of origin, name, over *yaml.Node) 
 		slices.ContainsFunc(r.s.Workloads, func(o Workload) bool { return o.Name == w.Name }):
 		r.Add(name.Spot, "duplicate name %q: metrics could not distinguish the two", w.Name)
 		return false
-	case w.over().size() < 2:
+	case w.over().Size() < 2:
 		r.Add(over.Spot, "workload %s has one endpoint: at least two send to one another", w.Name)
 		return false
 	case w.Transfers != "" && !r.listed(w, of), w.Ranked() && !r.ranked(w, of):
 		return false
-	case w.Pattern == traffic.Incast && w.Senders >= w.over().size():
+	case w.Pattern == traffic.Incast && w.Senders >= w.over().Size():
 		r.Add(of.view.Spot("senders", of.Spot), "%d endpoints would send at each event of workload %s, which has %d: one of them receives",
-			w.Senders, w.Name, w.over().size())
+			w.Senders, w.Name, w.over().Size())
 		return false
 	}
-	names := w.over().names()
+	names := w.over().List()
 	for _, member := range names {
 		if r.guestKind(member) != "" {
 			r.Add(over.Spot, "%s is a guest, which sends its own packets: a workload is for other endpoints", member)
@@ -109,7 +110,7 @@ func (r *resolver) listed(w *Workload, of origin) bool {
 
 // ranked refuses ranks whose program cannot run.
 func (r *resolver) ranked(w *Workload, of origin) bool {
-	if w.Open = w.over().size() - 1; w.Open > mostPeers {
+	if w.Open = w.over().Size() - 1; w.Open > mostPeers {
 		r.Add(of.view.Spot("over", of.Spot), "workload %s: %d endpoints: at most %d can be ranks", w.Name, w.Open+1, mostPeers+1)
 		return false
 	}
@@ -201,7 +202,7 @@ func (r *resolver) checkAtOnce() {
 	}
 	for i, of := range r.workloads {
 		w := &r.s.Workloads[i]
-		switch n := w.over().size(); {
+		switch n := w.over().Size(); {
 		case w.Load > 0 || w.Ranked() || w.Transfers != "" || w.Pattern != traffic.Incast:
 		default:
 			add(w.Count, n, of, "workload "+w.Name)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"fabemu/emu/base/files"
+	"fabemu/emu/scenario/pattern"
 	nodes "fabemu/node"
 	"fabemu/node/schedule"
 	"fabemu/node/traffic"
@@ -78,13 +79,13 @@ func Until(stop, drain, length unit.Duration) unit.Time {
 }
 
 // over returns the endpoints of a workload.
-func (w *Workload) over() pattern {
-	p, _ := parsePattern(w.Over)
+func (w *Workload) over() pattern.Names {
+	p, _ := pattern.Parse(w.Over)
 	return p
 }
 
 // Members returns the names of the endpoints of a workload, in their order.
-func (w *Workload) Members() []string { return w.over().names() }
+func (w *Workload) Members() []string { return w.over().List() }
 
 // Template returns a flow with all that the transfers of a workload have in common, from one of its
 // endpoints to another.
@@ -96,7 +97,7 @@ func (w *Workload) Template(from, to string) Flow {
 // Complete fills in how many endpoints send at an event of incast.
 func (w *Workload) Complete(given func(key string) bool) {
 	if w.Pattern == traffic.Incast && !given("senders") {
-		w.Senders = max(w.over().size()-1, 1)
+		w.Senders = max(w.over().Size()-1, 1)
 	}
 	w.Source.Complete(given)
 }

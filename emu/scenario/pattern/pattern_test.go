@@ -1,10 +1,8 @@
-package scenario
+package pattern
 
 import (
 	"strings"
 	"testing"
-
-	"fabemu/wire/param"
 )
 
 func TestPattern(t *testing.T) {
@@ -14,7 +12,7 @@ func TestPattern(t *testing.T) {
 		"": "", "1A": "", "[1-2]": "", "A[1-2": "", "A]1-2[": "", "A[2-1]": "", "A[1-2][1-2]": "", "A[-1-2]": "", "A[+1-2]": "",
 		"A[1-]": "", "A[1]": "", "A[a-b]": "", "A[1-65537]": "", "A[9-010]": "", "A[01-2]": "", "A b": "", "A.b": "", "é": "", "A[1-2]é": "",
 	} {
-		p, err := parsePattern(text)
+		p, err := Parse(text)
 		if want == "" {
 			if err == nil {
 				t.Errorf("%q is taken: %+v", text, p)
@@ -25,8 +23,8 @@ func TestPattern(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 			continue
 		}
-		if got := strings.Join(p.names(), " "); got != want || len(p.names()) != p.size() {
-			t.Errorf("%q: %s, not %s; size %d", text, got, want, p.size())
+		if got := strings.Join(p.List(), " "); got != want || len(p.List()) != p.Size() {
+			t.Errorf("%q: %s, not %s; size %d", text, got, want, p.Size())
 		}
 	}
 }
@@ -49,45 +47,20 @@ func TestJoint(t *testing.T) {
 		"x":                   "",
 		"a[1-300] x b[1-300]": "",
 	} {
-		v, err := readJoint(text)
+		v, err := ParseJoint(text)
 		if err != nil {
 			if want != "" {
 				t.Errorf("%q: %v", text, err)
 			}
 			continue
 		}
-		j := v.(joint)
+		j := v.(Joint)
 		var got []string
-		for _, ends := range j.ends() {
+		for _, ends := range j.Ends() {
 			got = append(got, ends[0]+ends[1])
 		}
 		if got := strings.Join(got, " "); got != want {
 			t.Errorf("%q: %s, not %s", text, got, want)
 		}
 	}
-}
-
-// TestDefaultsRead: every default in the language can be read, and every word
-// and unit that it suggests is taken.
-func TestDefaultsRead(t *testing.T) {
-	Language().Walk("", func(path string, p *param.Param) {
-		if p.Default != "" {
-			if _, err := p.Read(p.Default); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-		if p.Default != "" && p.Computed != "" || p.Required && p.Default != "" {
-			t.Errorf("%s has two defaults, or one and is required", path)
-		}
-		for _, w := range p.Beside() {
-			if _, err := p.Read(w); err != nil {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-		for _, u := range p.Units() {
-			if _, err := p.Read("1000000" + u); err != nil && strings.Contains(err.Error(), "unknown unit") {
-				t.Errorf("%s: %v", path, err)
-			}
-		}
-	})
 }
