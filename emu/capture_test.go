@@ -16,7 +16,7 @@ import (
 
 	"fabemu/emu/emutest/golden"
 	"fabemu/emu/metrics"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/capture/pcapng"
 )
@@ -40,7 +40,7 @@ flows: [{name: all, from: "A[1-2]", to: B, window: 4}]
 // captureOf runs the scenario and returns the capture.
 func captureOf(t *testing.T, o Options, c Capture) (*Result, []byte) {
 	t.Helper()
-	s, err := scenario.Load("meeting.yaml", []byte(meeting), nil, scenario.CheckMetrics(metrics.Checker()))
+	s, err := resolve.Load("meeting.yaml", []byte(meeting), nil, resolve.CheckMetrics(metrics.Checker()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestCaptureFilter(t *testing.T) {
 		}
 	}
 	for _, c := range []Capture{{Filter: []string{"nobody"}}, {Snap: -1}, {Time: capture.WallTime}} {
-		s, err := scenario.Load("meeting.yaml", []byte(meeting), nil)
+		s, err := resolve.Load("meeting.yaml", []byte(meeting), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -22,7 +22,7 @@ func TestCourseIsToldFromTimeToTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(builtin.Default, src, nil)
+	s, err := resolve.Load(builtin.Default, src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

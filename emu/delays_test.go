@@ -5,6 +5,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/node/rp"
 )
 
@@ -36,7 +37,7 @@ func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 		if l.Name == "hpcc" { // whose telemetry has no code for 1 Gb/s
 			sets = append(sets, scenario.Set{Path: "defaults.flow.control.exact", Value: "true"})
 		}
-		s, err := scenario.Load("delays.yaml", []byte(delays), sets)
+		s, err := resolve.Load("delays.yaml", []byte(delays), sets)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@
 // alone. All others work for them, and their interfaces follow.
 //
 //	runs       emu, emu/fabric, emu/run/guest/netstack, emu/study, emu/study/campaign, emu/study/sweep
-//	scenarios  emu/scenario, emu/scenario/builtin, emu/scenario/generate, emu/scenario/lint
+//	scenarios  emu/scenario, emu/scenario/resolve, emu/scenario/lint, emu/scenario/builtin, emu/scenario/generate
 //	schemes    node, node/rp, switchd/cp, emu/limitertest
 //	frames     wire, wire/unit, wire/param, wire/port, wire/trace
 //	observers  emu/watch/observe, emu/watch/capture, emu/watch/perfetto, emu/watch/openmetrics

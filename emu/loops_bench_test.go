@@ -3,6 +3,7 @@ package emu
 import (
 	"context"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fmt"
 	"runtime"
 	"testing"
@@ -21,7 +22,7 @@ func BenchmarkLoops(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := scenario.Load("fat-tree.yaml", text, []scenario.Set{{Path: "defaults.link.propagation", Value: "500ns"}, {Path: "model.duration", Value: "200us"}})
+	s, err := resolve.Load("fat-tree.yaml", text, []scenario.Set{{Path: "defaults.link.propagation", Value: "500ns"}, {Path: "model.duration", Value: "200us"}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -12,12 +12,13 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 )
 
 // mistakes returns what is wrong with the text of a scenario.
 func mistakes(t *testing.T, text string) []scenario.Error {
 	t.Helper()
-	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.CheckMetrics(metrics.Checker()))
+	_, err := resolve.Load("x.yaml", []byte(text), nil, resolve.CheckMetrics(metrics.Checker()))
 	if err == nil {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/observe"
 	"fabemu/wire/trace"
 )
@@ -272,7 +273,7 @@ func changesOfARun(t *testing.T, dilation string) (inTime bool) {
 			t.Errorf("the resolved scenario lacks %s", text)
 		}
 	}
-	back, err := scenario.Load("resolved", result.Resolved, nil)
+	back, err := resolve.Load("resolved", result.Resolved, nil)
 	if err != nil || len(back.Events) != 6 {
 		t.Fatalf("the resolved scenario: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/node"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
@@ -92,7 +93,7 @@ func departuresFollow(t *testing.T, name, sources string) {
 		} {
 			sets = append(sets, scenario.Set{Path: s[0], Value: s[1]})
 		}
-		s, err := scenario.Load(name+".yaml", []byte(text), sets)
+		s, err := resolve.Load(name+".yaml", []byte(text), sets)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 )
 
 // Result is the result of a run.
@@ -71,7 +72,7 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Dilation = s.Wall.Dilation; !o.Wall() {
 		o.Link, o.Packing, o.Dilation = "", "", 0
 	}
-	resolved, err := scenario.Text(s)
+	resolved, err := resolve.Text(s)
 	if err != nil {
 		return nil, err
 	}
@@ -285,15 +286,15 @@ func Open(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
 // OpenShort reads the short run of a scenario, which its section short describes: for
 // the wall clock, on which all of it would take too long.
 func OpenShort(name string, sets ...scenario.Set) (*scenario.Scenario, error) {
-	return load(name, sets, scenario.Short())
+	return load(name, sets, resolve.Short())
 }
 
-func load(name string, sets []scenario.Set, options ...scenario.Option) (*scenario.Scenario, error) {
+func load(name string, sets []scenario.Set, options ...resolve.Option) (*scenario.Scenario, error) {
 	src, file, err := builtin.Find(name)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
-	s, err := scenario.Load(file, src, sets, append(options, scenario.CheckMetrics(metrics.Checker()), scenario.Lint(lint.Check))...)
+	s, err := resolve.Load(file, src, sets, append(options, resolve.CheckMetrics(metrics.Checker()), resolve.Lint(lint.Check))...)
 	if err != nil {
 		return nil, &Mistake{Err: err}
 	}
@@ -311,7 +312,7 @@ func ThisComputer() Computer { return host.ThisComputer() }
 
 // Prepare lays a scenario out without running it, and so shows that a run is possible.
 func Prepare(s *scenario.Scenario) (*fabric.Fabric, error) {
-	_, err := scenario.Text(s) // which refuses a scenario that is not right
+	_, err := resolve.Text(s) // which refuses a scenario that is not right
 	var f *fabric.Fabric
 	if err == nil {
 		f, err = fabric.Build(s)

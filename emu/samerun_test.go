@@ -11,8 +11,8 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,7 +112,7 @@ func compareLoops(t *testing.T, name string, time unit.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(name, src, nil)
+	s, err := resolve.Load(name, src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

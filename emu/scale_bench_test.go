@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -76,9 +77,9 @@ func newGenerated(b *testing.B, kind string, endpoints int) generated {
 		b.Fatal(err)
 	}
 	sets := []scenario.Set{{Path: "routing.paths", Value: "shortest"}} // all meet, so that few are active at a time
-	s, err := scenario.Load(kind+".yaml", text, sets)
+	s, err := resolve.Load(kind+".yaml", text, sets)
 	if err == nil && s.Model.Duration < 10*unit.Millisecond {
-		s, err = scenario.Load(kind+".yaml", text, append(sets, scenario.Set{Path: "model.duration", Value: "10ms"}))
+		s, err = resolve.Load(kind+".yaml", text, append(sets, scenario.Set{Path: "model.duration", Value: "10ms"}))
 	}
 	if err != nil {
 		b.Fatal(err)

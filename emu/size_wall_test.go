@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // sized returns a generated fabric of so many nodes.
@@ -19,7 +20,7 @@ func sized(t *testing.T, kind string, nodes int, duration, dilation string) *sce
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(kind+".yaml", text, []scenario.Set{{Path: "model.duration", Value: duration}, {Path: "wall.dilation", Value: dilation}})
+	s, err := resolve.Load(kind+".yaml", text, []scenario.Set{{Path: "model.duration", Value: duration}, {Path: "wall.dilation", Value: dilation}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/scenario/schema"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -51,17 +52,17 @@ func TestAFaultIsOneFile(t *testing.T) {
 	tables := toyTables()
 	tables.Acts = append(tables.Acts, blink{})
 	load := func(fault string, sets ...scenario.Set) (*scenario.Scenario, error) {
-		return scenario.Load("toy.yaml", []byte(toy+"faults: ["+fault+"]\n"), sets, scenario.WithSchemes(tables))
+		return resolve.Load("toy.yaml", []byte(toy+"faults: ["+fault+"]\n"), sets, resolve.WithSchemes(tables))
 	}
 	s, err := load("{name: b, at: 1ms, link: root, blink: 20us}", scenario.Set{Path: "faults.b.blink", Value: "30us"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	src, err := scenario.Text(s)
+	src, err := resolve.Text(s)
 	if text := "{at: 1ms, link: root, blink: 30us}"; err != nil || !strings.Contains(string(src), "\n  - "+text+"\n") {
 		t.Errorf("%v; the resolved scenario has no %s", err, text)
 	}
-	back, err := scenario.Load("back.yaml", src, nil, scenario.WithSchemes(tables))
+	back, err := resolve.Load("back.yaml", src, nil, resolve.WithSchemes(tables))
 	if err != nil || !slices.Equal(back.Events, s.Events) {
 		t.Errorf("it reads back as %v (%v)", back, err)
 	}
@@ -92,7 +93,7 @@ func TestAFaultIsOneFile(t *testing.T) {
 			t.Errorf("the reference has no %s", want)
 		}
 	}
-	if _, e, err := scenario.Happen(s, "link: root, blink: 5us, again: 9us", 2*unit.Millisecond); err != nil || e.Text() != "{at: 2ms, link: root, blink: 5us, again: 9us}" {
+	if _, e, err := resolve.Happen(s, "link: root, blink: 5us, again: 9us", 2*unit.Millisecond); err != nil || e.Text() != "{at: 2ms, link: root, blink: 5us, again: 9us}" {
 		t.Errorf("by hand: %s, %v", e.Text(), err)
 	}
 

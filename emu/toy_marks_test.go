@@ -7,6 +7,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
@@ -155,7 +156,7 @@ func toyTwins() scenario.Schemes {
 // that it hears marks; the fabric reckons with them, and nothing of them is dropped.
 func TestAnAlgorithmThatHearsMarksGetsCNPs(t *testing.T) {
 	load := func(sets ...scenario.Set) *scenario.Scenario {
-		s, err := scenario.Load("toy.yaml", []byte(toyMarks), sets, scenario.WithSchemes(toyTwins()), scenario.Lint(lint.Check))
+		s, err := resolve.Load("toy.yaml", []byte(toyMarks), sets, resolve.WithSchemes(toyTwins()), resolve.Lint(lint.Check))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/scenario/schema"
 	"fabemu/emu/study/papers"
 	"fabemu/node/rp"
@@ -50,7 +51,7 @@ expect:
 
 func runToy(t *testing.T, o emu.Options, sets ...scenario.Set) (*emu.Result, string, string) {
 	t.Helper()
-	s, err := scenario.Load("toy.yaml", []byte(toy), sets, scenario.WithSchemes(toyTables()))
+	s, err := resolve.Load("toy.yaml", []byte(toy), sets, resolve.WithSchemes(toyTables()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,7 @@ func TestTheLanguageHasTheScheme(t *testing.T) {
 		{"defaults.flow.control.probe", "none", "probe"},
 		{"defaults.flow.control.algorithm", "halved", `did you mean "halve"`},
 	} {
-		_, err := scenario.Load("toy.yaml", []byte(toy), []scenario.Set{{Path: c.path, Value: c.value}}, scenario.WithSchemes(toyTables()))
+		_, err := resolve.Load("toy.yaml", []byte(toy), []scenario.Set{{Path: c.path, Value: c.value}}, resolve.WithSchemes(toyTables()))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s=%s: %v, want %q", c.path, c.value, err, c.want)
 		}
@@ -140,7 +141,7 @@ func TestTheLanguageHasTheScheme(t *testing.T) {
 
 // The processes of a placement know the schemes of fabemu alone.
 func TestSchemesOfAProgramStayInItsProcess(t *testing.T) {
-	s, err := scenario.Load("toy.yaml", []byte(toy), nil, scenario.WithSchemes(toyTables()))
+	s, err := resolve.Load("toy.yaml", []byte(toy), nil, resolve.WithSchemes(toyTables()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestAnswersAreOfEthernet(t *testing.T) {
 		}
 	}
 	text := "name: x\nmodel: {duration: 1ms}\nendpoints: [a, b]\ndefaults: {link: {rate: 1GB/s}}\nlinks: [a - b]\nflows: [{name: x, from: a, to: b, control: {algorithm: halve}}]\n"
-	_, err := scenario.Load("x.yaml", []byte(text), nil, scenario.WithSchemes(tables))
+	_, err := resolve.Load("x.yaml", []byte(text), nil, resolve.WithSchemes(tables))
 	if err == nil || !strings.Contains(err.Error(), "x.yaml:6:56: flows.x.control.algorithm: halve needs answers from the receiver") {
 		t.Errorf("an algorithm that is answered, on InfiniBand: %v", err)
 	}

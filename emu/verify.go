@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 )
 
@@ -18,7 +18,7 @@ import (
 // if none have.
 func (r *recording) resolved(before []byte) ([]byte, error) {
 	if with := r.collector.Scenario(); with != r.fabric.Scenario {
-		return scenario.Text(with)
+		return resolve.Text(with)
 	}
 	return before, nil
 }

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -71,7 +72,7 @@ func TestSixtyNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load("sixty.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}, {Path: "wall.dilation", Value: "20"}})
+	s, err := resolve.Load("sixty.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}, {Path: "wall.dilation", Value: "20"}})
 	if err != nil {
 		t.Fatal(err)
 	}

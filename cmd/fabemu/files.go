@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 
 	"github.com/spf13/cobra"
 )
@@ -118,7 +119,7 @@ func (x *changes) open(name string, more ...scenario.Set) (*scenario.Scenario, e
 
 // fromText reads a scenario from its text, which has a name in messages.
 func fromText(name string, text []byte, sets ...scenario.Set) (*scenario.Scenario, error) {
-	s, err := scenario.Load(name, text, sets, scenario.CheckMetrics(metrics.Checker()), scenario.Lint(lint.Check))
+	s, err := resolve.Load(name, text, sets, resolve.CheckMetrics(metrics.Checker()), resolve.Lint(lint.Check))
 	if err != nil {
 		return nil, &emu.Mistake{Err: err}
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // Build lays out a scenario. The fabric keeps pointers into s, which must not
-// change after. A scenario that is built in Go has to be right: Scenario.Resolved checks
+// change after. A scenario that is built in Go has to be right: resolve.Text checks
 // it. Build returns an error if a node has too many ports, or a flow has no
-// path; neither occurs in a scenario from scenario.Load.
+// path; neither occurs in a scenario from resolve.Load.
 //
 // The start of flow i is its Start and a part of its Jitter, drawn from stream i of the
 // seed. So another flow does not change the start of the others.

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -20,7 +21,7 @@ import (
 
 func load(t testing.TB, src string) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load("test.yaml", []byte(src), nil)
+	s, err := resolve.Load("test.yaml", []byte(src), nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 func generated(t testing.TB, kind string, endpoints int) *fabric.Fabric {
@@ -16,7 +16,7 @@ func generated(t testing.TB, kind string, endpoints int) *fabric.Fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(kind+".yaml", text, nil)
+	s, err := resolve.Load(kind+".yaml", text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

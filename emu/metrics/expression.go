@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -49,7 +50,7 @@ func (c *Collector) Compile(expression string) (Metric, error) { return c.object
 
 // Checker returns a function that checks whether an expression can be measured in a scenario. It
 // lays the last scenario out once.
-func Checker() scenario.MetricChecker {
+func Checker() resolve.MetricChecker {
 	var last *scenario.Scenario
 	var o *objects
 	return func(expression string, s *scenario.Scenario) error {

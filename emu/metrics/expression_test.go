@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -66,7 +67,7 @@ expect: [{id: A, low: 0, high: 1, during: [0ms, 1ms], metric: %s}]
 		"bystander.rate / bystandr.rate": "bystandr.rate", "bystander.rate / bystander.rats": "rats", "'bystandr.rate'": "bystandr",
 	} {
 		src := fmt.Sprintf(text, metric)
-		_, err := scenario.Load("m.yaml", []byte(src), nil, scenario.CheckMetrics(Checker()))
+		_, err := resolve.Load("m.yaml", []byte(src), nil, resolve.CheckMetrics(Checker()))
 		all, ok := errors.AsType[*scenario.Errors](err)
 		if !ok || len(all.List) != 1 {
 			t.Errorf("%s: %v", metric, err)

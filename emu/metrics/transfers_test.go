@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -75,7 +75,7 @@ func TestTransfers(t *testing.T) {
 // The drops and retransmissions of a workload are those of its queue pairs, over intervals, whether
 // or not a transfer is open: packets that a NAK or a timeout names, segments one by one.
 func TestDropsOfWorkloads(t *testing.T) {
-	s, err := scenario.Load("work.yaml", []byte(`
+	s, err := resolve.Load("work.yaml", []byte(`
 name: work
 model: {duration: 1ms}
 defaults:

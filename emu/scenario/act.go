@@ -118,7 +118,7 @@ func (e *Event) act() Act {
 // Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
 func (e Event) Text() string {
 	t := builtIn()
-	text := t.section("events").Fields(e, ", ")
+	text := t.Section("events").Fields(e, ", ")
 	if e.Act != nil {
 		text += ", " + t.paramsOf(e.Act).Fields(e.Act, ", ")
 	}
@@ -126,7 +126,7 @@ func (e Event) Text() string {
 }
 
 // paramsOf returns the parameters of an act.
-func (t tables) paramsOf(a Act) *param.Struct {
+func (t Tables) paramsOf(a Act) *param.Struct {
 	if c, ok := rowOf(t.acts.choices, func(c *choice) bool { return c.typ == reflect.TypeOf(a) }); ok {
 		return c.params
 	}
@@ -134,7 +134,7 @@ func (t tables) paramsOf(a Act) *param.Struct {
 }
 
 // actsOn returns the keys of the acts on a kind of object, in the order of their rows.
-func (t tables) actsOn(on Target) (keys []string) {
+func (t Tables) actsOn(on Target) (keys []string) {
 	for _, a := range t.rows {
 		if a.Row().On == on {
 			keys = append(keys, a.Row().Key)
@@ -144,7 +144,7 @@ func (t tables) actsOn(on Target) (keys []string) {
 }
 
 // targets returns the kinds of objects, in the order of the rows.
-func (t tables) targets() (all []Target) {
+func (t Tables) targets() (all []Target) {
 	for _, a := range t.rows {
 		if on := a.Row().On; !slices.Contains(all, on) {
 			all = append(all, on)
@@ -154,7 +154,7 @@ func (t tables) targets() (all []Target) {
 }
 
 // keysOn returns the keys of an event on a kind of object: its changes, then their further keys.
-func (t tables) keysOn(on Target) []string {
+func (t Tables) keysOn(on Target) []string {
 	keys := t.actsOn(on)
 	for _, key := range t.acts.keys {
 		if !slices.Contains(keys, key) && slices.ContainsFunc(t.acts.having[key], func(of string) bool { return slices.Contains(keys, of) }) {
@@ -166,7 +166,7 @@ func (t tables) keysOn(on Target) []string {
 
 // events returns the parameters of an item of a list of events, which are those of v and of all
 // acts.
-func (t tables) events(v any, forms param.Forms) *param.Struct {
+func (t Tables) events(v any, forms param.Forms) *param.Struct {
 	s := param.Of(v, forms)
 	for _, on := range t.targets() {
 		p := s.Find(string(on))
@@ -174,7 +174,7 @@ func (t tables) events(v any, forms param.Forms) *param.Struct {
 	}
 	for _, a := range t.rows {
 		key := a.Row().Key
-		for _, key := range append([]string{key}, t.acts.find(key).Keys()...) {
+		for _, key := range append([]string{key}, t.acts.Find(key).Keys()...) {
 			if s.Find(key) == nil {
 				s.Params = append(s.Params, t.acts.parameter(key))
 			}
@@ -202,7 +202,7 @@ func (x *entered) refuse(key, format string, args ...any) {
 
 // fields returns the view of the event.
 func (x *entered) fields() yaml.View {
-	return yaml.View{Of: x.tables.section("events"), Chain: [2]*yaml.Node{x.node}}
+	return yaml.View{Of: x.Tables.Section("events"), Chain: [2]*yaml.Node{x.node}}
 }
 
 // checkEnds refuses a duration of an event that ends a fault.

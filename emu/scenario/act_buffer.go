@@ -41,8 +41,8 @@ func (a BufferCut) fit(x *entered) Act {
 		if side == 1 {
 			name = l.A
 		}
-		if m := x.nodes[name]; m.isSwitch && (a.From == "" || a.From == from) {
-			a.Left[1-side] = x.leave(&x.Switches[m.index], m, i, side, a.Buffer, at)
+		if m := x.Nodes[name]; m.IsSwitch && (a.From == "" || a.From == from) {
+			a.Left[1-side] = x.leave(&x.Switches[m.Index], m, i, side, a.Buffer, at)
 			some = true
 		}
 	}

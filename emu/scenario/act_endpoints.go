@@ -85,7 +85,7 @@ func (a PauseStorm) check(x *entered) {
 
 // controlOf returns the flow control of the link of the endpoint.
 func (x *entered) controlOf() port.FlowControl {
-	return x.Links[x.nodes[x.Endpoint].links[0]].FlowControl
+	return x.Links[x.Nodes[x.Endpoint].Links[0]].FlowControl
 }
 
 // Course implements Act.

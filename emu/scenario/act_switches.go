@@ -71,16 +71,16 @@ func (a WatermarksChange) fit(x *entered) Act {
 	if a.Low == 0 {
 		a.Low = x.lowFor(m, a.High)
 	}
-	owner.view = x.fields()
+	owner.View = x.fields()
 	of.owner, of.high, of.low = &owner, &a.High, &a.Low
 	x.setWatermarks(of)
 	return a
 }
 
 // queued returns the switch of an event for output-queued switches, and refuses another one.
-func (x *entered) queued() (s *Switch, m *nodeRef, ok bool) {
-	m = x.nodes[x.Switch]
-	s = &x.Switches[m.index]
+func (x *entered) queued() (s *Switch, m *NodeRef, ok bool) {
+	m = x.Nodes[x.Switch]
+	s = &x.Switches[m.Index]
 	if ok = s.Kind == OutputQueued; !ok {
 		x.Add(x.node.Spot, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
 	}

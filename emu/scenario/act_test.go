@@ -64,7 +64,7 @@ func TestActs(t *testing.T) {
 
 // The reference says of each object what events change, and of a key that several acts have, which.
 func TestKeysOfActs(t *testing.T) {
-	section := builtIn().section("events")
+	section := builtIn().Section("events")
 	for key, want := range map[string]string{
 		"link":     "; for rate, state, loss, corruption, delay, flap, stuck, buffer.",
 		"endpoint": "Endpoint; for service, pause-storm, pauses, sink, control.",

@@ -26,7 +26,7 @@ switch S high 50KB`
 // already. Happen checks the event.
 func Command(words []string) (string, error) { return builtIn().command(words) }
 
-func (t tables) command(words []string) (string, error) {
+func (t Tables) command(words []string) (string, error) {
 	if len(words) == 1 && strings.Contains(words[0], ":") {
 		return words[0], nil
 	}
@@ -75,7 +75,7 @@ func (t tables) command(words []string) (string, error) {
 		if value, rest = first(rest); value == "" {
 			return "", errs.Errorf("%s %s: %s has no value, as in %s", kind, name, key, exampleOf(kind))
 		}
-		if t.section("events").Find(key).Kind == param.List {
+		if t.Section("events").Find(key).Kind == param.List {
 			fields = append(fields, key+": ["+strings.Trim(value, "[]")+"]")
 			continue
 		}
@@ -93,7 +93,7 @@ func first(words []string) (string, []string) {
 }
 
 // kinds returns the words with which a command can begin.
-func (t tables) kinds() []string {
+func (t Tables) kinds() []string {
 	all := []string{"storm"}
 	for _, on := range t.targets() {
 		all = append(all, string(on))
@@ -131,7 +131,7 @@ func CommandWords(words []string) []string {
 		return nil
 	case kind == "storm":
 		words := []string{"priority", string(StormOff)}
-		for _, key := range t.acts.find(PauseStorm{}.Row().Key).Keys() {
+		for _, key := range t.acts.Find(PauseStorm{}.Row().Key).Keys() {
 			if key != "priorities" && key != "pause-storm" {
 				words = append(words, key)
 			}

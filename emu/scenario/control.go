@@ -4,11 +4,11 @@ import (
 	"fabemu/node/rp"
 )
 
-// checkSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *Site) checkSite(f *Flow, s rp.Site, grouped string, of origin, control scheme) {
-	item := scheme{of.view, "rate-limit", of.Spot}
+// CheckSite refuses parameters that do not fit the line of a flow, or its rate-limit.
+func (r *Site) CheckSite(f *Flow, s rp.Site, grouped string, of Origin, control Scheme) {
+	item := Scheme{of.View, "rate-limit", of.Spot}
 	if f.RateLimit > 0 && grouped != "" {
-		r.File.Add(item.spotOf("rate-limit"),
+		r.File.Add(item.SpotOf("rate-limit"),
 			"flow %s shares a limiter (control.%s) and cannot have its own rate-limit: leave one of them out",
 			f.Name, grouped)
 	}
@@ -17,7 +17,7 @@ func (r *Site) checkSite(f *Flow, s rp.Site, grouped string, of origin, control 
 		return
 	}
 	if key, err := checker.CheckSite(s); err != nil {
-		r.File.Add(control.spotOf(key), "flow %s: %v", f.Name, err)
+		r.File.Add(control.SpotOf(key), "flow %s: %v", f.Name, err)
 		return
 	}
 	if f.RateLimit == 0 || f.RateLimit >= s.Line {
@@ -25,6 +25,6 @@ func (r *Site) checkSite(f *Flow, s rp.Site, grouped string, of origin, control 
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.File.Add(item.spotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
+		r.File.Add(item.SpotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }

@@ -14,16 +14,16 @@ import (
 	"fabemu/wire/unit"
 )
 
-// members returns the endpoints of a workload.
-func (r *Site) members(w *Workload) (nodes []int) {
+// MembersOf returns the endpoints of a workload.
+func (r *Site) MembersOf(w *Workload) (nodes []int) {
 	for _, name := range w.Members() {
 		nodes = append(nodes, r.Paths.Index[name])
 	}
 	return nodes
 }
 
-// roots returns where paths between nodes begin and end (PathTable.Root), without repetition.
-func (r *Site) roots(nodes []int) (roots []int) {
+// Roots returns where paths between nodes begin and end (PathTable.Root), without repetition.
+func (r *Site) Roots(nodes []int) (roots []int) {
 	for _, node := range nodes {
 		root, _ := r.Paths.Root(node)
 		roots = append(roots, root)
@@ -35,42 +35,42 @@ func (r *Site) roots(nodes []int) (roots []int) {
 // output is a link in the direction from a node.
 type output struct{ node, link int }
 
-// sender is a flow, or a workload, of which each member may send to each other.
-type sender struct {
+// Sender is a flow, or a workload, of which each member may send to each other.
+type Sender struct {
 	*Site
-	of       origin
-	flow     *Flow  // of a workload the first that stands for it
-	name     string // in messages
+	Of       Origin
+	Flow     *Flow  // of a workload the first that stands for it
+	Name     string // in messages
 	src, dst []int  // of a workload the roots of its members
 	members  []int  // of a workload
 }
 
-// senders visits the flows and the workloads.
-func (r *Site) senders(yield func(*sender) bool) {
-	for i, of := range r.flows[:r.Own] {
-		f, k := &r.Flows[i], r.Key(of.index)
-		if !yield(&sender{r, of, f, "flow " + f.Name, []int{k.Src}, []int{k.Dst}, nil}) {
+// Senders visits the flows and the workloads.
+func (r *Site) Senders(yield func(*Sender) bool) {
+	for i, of := range r.FlowOrigins[:r.Own] {
+		f, k := &r.Flows[i], r.Key(of.Index)
+		if !yield(&Sender{r, of, f, "flow " + f.Name, []int{k.Src}, []int{k.Dst}, nil}) {
 			return
 		}
 	}
-	for i, of := range r.workloads {
+	for i, of := range r.WorkloadOrigins {
 		w := &r.Workloads[i]
-		members := r.members(w)
-		roots := r.roots(members)
-		if !yield(&sender{r, of, &r.Flows[of.index], "a transfer of workload " + w.Name, roots, roots, members}) {
+		members := r.MembersOf(w)
+		roots := r.Roots(members)
+		if !yield(&Sender{r, of, &r.Flows[of.Index], "a transfer of workload " + w.Name, roots, roots, members}) {
 			return
 		}
 	}
 }
 
-// forth visits the steps that frames may take, in all states of the routes and with any choice
+// Forth visits the steps that frames may take, in all states of the routes and with any choice
 // among equal paths, some more than once. Each step comes with the node that it leaves.
-func (s *sender) forth(visit func(at int, step paths.Step)) { s.visit(s.src, s.dst, visit) }
+func (s *Sender) Forth(visit func(at int, step paths.Step)) { s.visit(s.src, s.dst, visit) }
 
-// back visits the steps of the answers.
-func (s *sender) back(visit func(at int, step paths.Step)) { s.visit(s.dst, s.src, visit) }
+// Back visits the steps of the answers.
+func (s *Sender) Back(visit func(at int, step paths.Step)) { s.visit(s.dst, s.src, visit) }
 
-func (s *sender) visit(from, to []int, visit func(at int, step paths.Step)) {
+func (s *Sender) visit(from, to []int, visit func(at int, step paths.Step)) {
 	for _, node := range s.members {
 		if root, last := s.Paths.Root(node); root != node {
 			visit(root, last)
@@ -90,8 +90,8 @@ func (s *sender) visit(from, to []int, visit func(at int, step paths.Step)) {
 	}
 }
 
-// hops returns how many switches a frame passes at most, with any choice among equal paths.
-func (s *sender) hops() (most int) {
+// Hops returns how many switches a frame passes at most, with any choice among equal paths.
+func (s *Sender) Hops() (most int) {
 	for _, dst := range s.dst {
 		for state := range s.Paths.graphs {
 			most = max(most, s.Paths.Longest(state, s.src, dst))
@@ -228,13 +228,13 @@ type crosser struct {
 	ends   []int                     // for each link the number of its end A
 	pairs  map[int]map[int]*crossing // frames between two nodes, by the one where they end, by the one where they begin
 	meshes []mesh
-	lost   []notice
+	lost   []Notice
 }
 
-// notice is notifications from a switch to the source of a flow.
-type notice struct {
-	at, to int
-	flow   string
+// Notice is notifications from a switch to the source of a flow.
+type Notice struct {
+	At, To int
+	Flow   string
 }
 
 // mesh is frames from each of some nodes to each of others.
@@ -244,22 +244,22 @@ type mesh struct {
 	frame crossing
 }
 
-// crossAll records the frames that may cross each link: data, the feedback of congestion control
+// Cross records the frames that may cross each link: data, the feedback of congestion control
 // that an algorithm has a flow and its destination send, and notifications. It returns the
 // notifications that would never arrive.
-func (r *Site) crossAll() []notice {
+func (r *Site) Cross() []Notice {
 	r.crossed = make([][2]crossing, len(r.Links))
 	c := crosser{Site: r, pairs: map[int]map[int]*crossing{}}
 	for i := range r.Links {
 		c.ends = append(c.ends, r.Paths.Index[r.Links[i].A])
 	}
-	for i, of := range r.flows[:r.Own] {
-		k := r.Key(of.index)
+	for i, of := range r.FlowOrigins[:r.Own] {
+		k := r.Key(of.Index)
 		c.sendFlow(&r.Flows[i], of, []int{k.Src}, []int{k.Dst})
 	}
-	for i, of := range r.workloads {
-		members := r.members(&r.Workloads[i])
-		c.sendFlow(&r.Flows[of.index], of, members, members)
+	for i, of := range r.WorkloadOrigins {
+		members := r.MembersOf(&r.Workloads[i])
+		c.sendFlow(&r.Flows[of.Index], of, members, members)
 	}
 	c.spread()
 	return c.lost
@@ -354,12 +354,12 @@ func (c *crosser) spread() {
 
 // sendFlow records the frames of a flow, or of flows like it from each of some endpoints to each of
 // others, and the feedback about them.
-func (c *crosser) sendFlow(f *Flow, of origin, from, to []int) {
+func (c *crosser) sendFlow(f *Flow, of Origin, from, to []int) {
 	family := c.FamilyOf(f.From)
 	data := c.Frame(f, family)
 	data.Lane = f.Priority
 	frame := c.crossingOf(&data)
-	frame.data[f.Priority] = carried{of.index + 1, f.Packet}
+	frame.data[f.Priority] = carried{of.Index + 1, f.Packet}
 	c.send(from, to, frame)
 	if family != wire.Ethernet {
 		return
@@ -400,7 +400,7 @@ func (r *Site) algorithmFrames(f *Flow, data *wire.Frame) (probe, answer wire.Fr
 
 // notify records the notifications of switches that frames from some endpoints to others may reach.
 // It refuses those of a switch that can never arrive.
-func (c *crosser) notify(f *Flow, of origin, data *wire.Frame, from, to []int) {
+func (c *crosser) notify(f *Flow, of Origin, data *wire.Frame, from, to []int) {
 	notices := map[int]crossing{} // by switch
 	for i := range c.Switches {
 		s := &c.Switches[i]
@@ -440,11 +440,11 @@ func (c *crosser) notify(f *Flow, of origin, data *wire.Frame, from, to []int) {
 }
 
 // arrive records a notification that can never arrive.
-func (c *crosser) arrive(s int, sources []int, f *Flow, of origin) {
+func (c *crosser) arrive(s int, sources []int, f *Flow, of Origin) {
 	for _, src := range sources {
-		for _, qp := range []uint32{0, uint32(of.index + FirstQP)} { // one with few octets has no queue pair
+		for _, qp := range []uint32{0, uint32(of.Index + FirstQP)} { // one with few octets has no queue pair
 			if _, err := c.Paths.Visit(Key{Src: s, Dst: src, QP: qp}, func(int, paths.Step) {}); err != nil {
-				c.lost = append(c.lost, notice{s, src, f.Name})
+				c.lost = append(c.lost, Notice{s, src, f.Name})
 				return
 			}
 		}

@@ -12,8 +12,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// everyLink stands for all links in a fault.
-const everyLink = "*"
+// EveryLink stands for all links in a fault.
+const EveryLink = "*"
 
 // Entering enters the events of a file into a scenario.
 type Entering struct {
@@ -33,29 +33,29 @@ func NewEntering(s *Site, leaves func(n *yaml.Node, at unit.Duration, name, mess
 
 // Enter checks an event and enters it, or the events that it stands for.
 func (r *Entering) Enter(n *yaml.Node, v yaml.View) {
-	v.Of = r.tables.section("events") // an item of faults also has a name
+	v.Of = r.Tables.Section("events") // an item of faults also has a name
 	e := yaml.Build[Event](v)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
 	row, ok := r.checkChange(n)
 	if !ok || late {
 		return
 	}
-	of := r.tables.acts.find(row.Key)
+	of := r.Tables.acts.Find(row.Key)
 	before := len(r.Mistakes)
-	if r.checkValues(v, of); len(r.Mistakes) > before {
+	if r.CheckValues(v, of); len(r.Mistakes) > before {
 		return
 	}
 	e.Act = params(v, of, nil).(Act)
 	x := &entered{r, n, -1, &e}
 	x.checkFrom()
 	e.Act.check(x)
-	if e.Link != everyLink {
+	if e.Link != EveryLink {
 		r.enter(x)
 		return
 	}
 	if !row.Every {
 		var all []string
-		for _, a := range r.tables.rows {
+		for _, a := range r.Tables.rows {
 			if a.Row().Every {
 				all = append(all, a.Row().Key)
 			}
@@ -113,17 +113,17 @@ func (x *entered) checkFrom() {
 func (r *Entering) checkChange(n *yaml.Node) (of Row, ok bool) {
 	var all []string
 	var act Act
-	for _, a := range r.tables.rows {
+	for _, a := range r.Tables.rows {
 		if row := a.Row(); n.Get(row.Key) != nil {
 			all, of, act = append(all, row.Key), row, a
 		}
 	}
-	others := slices.ContainsFunc(r.tables.targets(), func(on Target) bool { return on != of.On && n.Get(string(on)) != nil })
+	others := slices.ContainsFunc(r.Tables.targets(), func(on Target) bool { return on != of.On && n.Get(string(on)) != nil })
 	before := len(r.Mistakes)
 	switch {
 	case len(all) == 0:
 		r.Add(n.Spot,
-			"this event changes nothing: give one of %s", r.tables.possible())
+			"this event changes nothing: give one of %s", r.Tables.possible())
 	case len(all) > 1:
 		r.Add(n.Spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
 			strings.Join(all, " and "))
@@ -135,7 +135,7 @@ func (r *Entering) checkChange(n *yaml.Node) (of Row, ok bool) {
 		r.Add(n.Spot, "%s changes %s %s: name that, and nothing else", of.Key, article, of.On)
 	default:
 		for _, e := range n.Entries {
-			if having := r.tables.acts.having[e.Key]; having != nil && !slices.Contains(having, of.Key) {
+			if having := r.Tables.acts.having[e.Key]; having != nil && !slices.Contains(having, of.Key) {
 				r.Add(e.Value.Spot, "%s is a detail of %s, not of %s%s", e.Key, spelling.Several(having), of.Key, act.instead(e.Key, e.Value.Text))
 			}
 		}
@@ -156,7 +156,7 @@ func noFault(key string) string {
 }
 
 // possible lists the changes by their objects.
-func (t tables) possible() string {
+func (t Tables) possible() string {
 	var all []string
 	for _, on := range t.targets() {
 		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(t.actsOn(on), ", "), on))

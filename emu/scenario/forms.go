@@ -74,7 +74,7 @@ func ownForms() param.Forms {
 				Read: func(s string) (any, error) { return pattern.Parse(s) }}},
 
 		"dscp": list("a list such as [{dscp: 46, priority: 5}]",
-			param.Param{Kind: param.Object, Object: param.Of(dscp{})}),
+			param.Param{Kind: param.Object, Object: param.Of(DSCPItem{})}),
 		"priorities": list("a list of priorities such as [3, 4]", param.Param{Kind: param.Whole, Low: "0", High: "7"}),
 		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
 			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
@@ -112,16 +112,16 @@ func readLink(s string) (any, error) {
 	return strings.Join(strings.Fields(s), " "), nil
 }
 
-// startAt is when the members of a flow start: the first, and each further one a
+// StartAt is when the members of a flow start: the first, and each further one a
 // step later.
-type startAt struct{ first, step unit.Duration }
+type StartAt struct{ First, Step unit.Duration }
 
 func readStart(s string) (any, error) {
-	var at startAt
+	var at StartAt
 	var err error
 	first, step, stepped := strings.Cut(s, "+")
-	if at.first, err = unit.ParseDuration(first); err == nil && stepped {
-		at.step, err = unit.ParseDuration(step)
+	if at.First, err = unit.ParseDuration(first); err == nil && stepped {
+		at.Step, err = unit.ParseDuration(step)
 	}
 	return at, err
 }
@@ -156,8 +156,8 @@ func readPacket(s string) (any, error) {
 	return n, nil
 }
 
-// payload returns an error for a payload that is not possible in a family of links.
-func payload(n unit.Size, f wire.Family) error {
+// CheckPayload returns an error for a payload that is not possible in a family of links.
+func CheckPayload(n unit.Size, f wire.Family) error {
 	least, of := minPacket, ""
 	switch {
 	case f == wire.Ethernet && n < wire.MinMSDU:

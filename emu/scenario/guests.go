@@ -110,8 +110,8 @@ func (a Address) String() string {
 	return a.Prefix.String()
 }
 
-// next returns the address after a, in a network of the same length; the zero value after the last.
-func (a Address) next() Address {
+// Next returns the address after a, in a network of the same length; the zero value after the last.
+func (a Address) Next() Address {
 	if a.None() {
 		return a
 	}
@@ -119,15 +119,15 @@ func (a Address) next() Address {
 }
 
 // Attached reports whether the guest was there before the run: its namespace, or its interface.
-func (g *Guest) Attached() bool { return g.places() > 0 && g.VM == "" }
+func (g *Guest) Attached() bool { return g.Places() > 0 && g.VM == "" }
 
 // Card reports whether the guest is an interface of this machine, and has no namespace.
 func (g *Guest) Card() bool { return g.Interface != "" || g.VM != "" }
 
 // Bridged reports whether hardware addresses of the guest are not the fabric's.
-func (g *Guest) Bridged() bool { return g.Kind == Tap && g.places() > 0 }
+func (g *Guest) Bridged() bool { return g.Kind == Tap && g.Places() > 0 }
 
-func (g *Guest) places() (n int) {
+func (g *Guest) Places() (n int) {
 	for _, given := range []bool{g.Netns != "", g.PID > 0, g.Container != "", g.Interface != "", g.VM != ""} {
 		if given {
 			n++
@@ -146,17 +146,17 @@ func (d *DSCP) Priority(dscp uint8) (priority uint8, listed bool) {
 	return p - 1, p > 0
 }
 
-// class returns the priority of a packet: as listed, or else the class selector.
-func (d *DSCP) class(dscp uint8) uint8 {
+// Class returns the priority of a packet: as listed, or else the class selector.
+func (d *DSCP) Class(dscp uint8) uint8 {
 	if p, listed := d.Priority(dscp); listed {
 		return p
 	}
 	return dscp & 63 >> 3
 }
 
-func (d *DSCP) lowest(priority uint8) (dscp uint8, ok bool) {
+func (d *DSCP) Lowest(priority uint8) (dscp uint8, ok bool) {
 	for dscp := range uint8(len(d)) {
-		if d.class(dscp) == priority {
+		if d.Class(dscp) == priority {
 			return dscp, true
 		}
 	}
@@ -174,8 +174,8 @@ func (d DSCP) String() string {
 	return "[" + strings.Join(all, ", ") + "]"
 }
 
-// dscp is the priority of one.
-type dscp struct {
+// DSCPItem is the priority of one.
+type DSCPItem struct {
 	DSCP     uint8 `key:"dscp" need:"given" low:"0" high:"63" doc:"Value of the DSCP." source:"RFC 2474"`
 	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"Priority of its packets, or of their flow."`
 }

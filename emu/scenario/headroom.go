@@ -20,7 +20,7 @@ import (
 type losslessBuffer struct {
 	node      string
 	kind      string // of the node: switch or endpoint
-	owner     *nodeRef
+	owner     *NodeRef
 	room      unit.Size
 	called    string // the room in messages
 	key       string // of the room; empty: an event gives the watermarks
@@ -42,15 +42,15 @@ type input struct {
 // needs returns the room above the high watermark that an input needs for all its priorities.
 func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.classes) }
 
-// checkMemories computes the watermarks of output-queued switches, and refuses those with
+// SetMemories computes the watermarks of output-queued switches, and refuses those with
 // which a lossless link could lose a frame.
-func (r *Site) checkMemories() {
-	for i, m := range r.switches {
+func (r *Site) SetMemories() {
+	for i, m := range r.SwitchNodes {
 		s := &r.Switches[i]
 		if s.Kind != OutputQueued {
 			continue
 		}
-		r.checkWatchdog(s, &s.Watchdog, m.view.Spot("watchdog", m.Spot))
+		r.checkWatchdog(s, &s.Watchdog, m.View.Spot("watchdog", m.Spot))
 		if r.FlowControlOf(s) == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
@@ -66,8 +66,8 @@ func (r *Site) checkMemories() {
 }
 
 // memory returns the buffer of an input of an output-queued switch, without watermarks.
-func (r *Site) memory(s *Switch, m *nodeRef) *losslessBuffer {
-	ports := len(m.links)
+func (r *Site) memory(s *Switch, m *NodeRef) *losslessBuffer {
+	ports := len(m.Links)
 	room := s.Memory.Total(ports) / unit.Size(ports)
 	called := fmt.Sprintf("the part of an input, %v", room)
 	if !s.Memory.PerPort {
@@ -79,7 +79,7 @@ func (r *Site) memory(s *Switch, m *nodeRef) *losslessBuffer {
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a
 // link from its A (0) or its B (1), and refuses a share that leaves too little.
-func (r *Site) leave(s *Switch, m *nodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
+func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
 	l, longest := &r.Links[link], r.crossed[link][side].longest
 	switch {
@@ -99,7 +99,7 @@ func (r *Site) leave(s *Switch, m *nodeRef, link, side int, share float64, at ya
 	case l.FlowControl == port.ChannelCredits:
 		return left
 	}
-	ports := len(m.links)
+	ports := len(m.Links)
 	whole := s.Memory.Total(ports) / unit.Size(ports)
 	left.Room = part(whole)
 	if s.High == 0 {
@@ -135,9 +135,9 @@ func shareOf[N int | unit.Size](part, whole N) float64 {
 
 // lowFor returns the low watermark that belongs to a high one: two of the largest frames below it,
 // and at least half.
-func (r *Site) lowFor(m *nodeRef, high unit.Size) unit.Size {
+func (r *Site) lowFor(m *NodeRef, high unit.Size) unit.Size {
 	frame := unit.Size(0)
-	for _, i := range m.links {
+	for _, i := range m.Links {
 		for side := range 2 {
 			frame = max(frame, r.Headroom(i, side).Frame)
 		}
@@ -165,18 +165,18 @@ func (s *Switch) Stops(control port.FlowControl) bool {
 
 // FlowControlOf returns the flow control of the links of a switch.
 func (r *Site) FlowControlOf(s *Switch) port.FlowControl {
-	return r.Links[r.nodes[s.Name].links[0]].FlowControl
+	return r.Links[r.Nodes[s.Name].Links[0]].FlowControl
 }
 
-// checkAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
+// SetAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
 // which a slow endpoint could lose a frame.
-func (r *Site) checkAdapters() {
+func (r *Site) SetAdapters() {
 	slowed := map[string]bool{}
 	for _, e := range r.Events {
 		x := e.Touch()
 		slowed[e.Endpoint] = slowed[e.Endpoint] || x.Service > 0 && x.Service != Unlimited || x.Stops
 	}
-	for i, m := range r.endpoints {
+	for i, m := range r.EndpointNodes {
 		e := &r.Endpoints[i]
 		if r.FamilyOf(e.Name) != wire.Ethernet {
 			continue
@@ -194,19 +194,19 @@ func (r *Site) checkAdapters() {
 }
 
 // inputs returns the links over which a node receives frames and can stop their sender.
-func (r *Site) inputs(m *nodeRef, name string, lossless uint8) (all []input) {
-	for _, i := range m.links {
+func (r *Site) inputs(m *NodeRef, name string, lossless uint8) (all []input) {
+	for _, i := range m.Links {
 		l, side := &r.Links[i], 0
 		if l.A == name {
 			side = 1
 		}
 		in := input{link: i, side: side, classes: 1, shares: 1, headroom: r.Headroom(i, side)}
 		c := &r.crossed[i][side]
-		if l.FlowControl == port.PriorityPauseFrames && m.isSwitch {
+		if l.FlowControl == port.PriorityPauseFrames && m.IsSwitch {
 			in.classes = bits.OnesCount8(c.priorities & lossless)
 			in.shares = bits.OnesCount8(c.priorities)
 		}
-		keeps := m.isSwitch && c.some() || r.largestOf(c) != nil // an endpoint consumes feedback at once
+		keeps := m.IsSwitch && c.some() || r.largestOf(c) != nil // an endpoint consumes feedback at once
 		if l.FlowControl.Pauses() && keeps && in.classes > 0 {
 			all = append(all, in)
 		}
@@ -274,7 +274,7 @@ func (r *Site) sharpen(in *input) {
 // setWatermarks computes the watermarks of a losslessBuffer that are not given, and refuses
 // those in the wrong order or with less than the headroom above them.
 func (r *Site) setWatermarks(a *losslessBuffer) {
-	v := a.owner.view
+	v := a.owner.View
 	highNode, lowNode := v.Node("high"), v.Node("low")
 	var tight *input // the one with the lowest limit
 	least := unit.Size(0)
@@ -294,7 +294,7 @@ func (r *Site) setWatermarks(a *losslessBuffer) {
 		return
 	case tight == nil: // there is no sender to stop
 	case computed && least < 1:
-		at := a.owner.view.Spot(a.key, a.owner.Spot)
+		at := a.owner.View.Spot(a.key, a.owner.Spot)
 		if highNode != nil && highNode.Value != any(unit.Size(0)) {
 			at = highNode.Spot
 		}
@@ -308,7 +308,7 @@ func (r *Site) setWatermarks(a *losslessBuffer) {
 		r.tooLittle(a, tight, *a.high, highNode.Spot)
 	}
 	if tight != nil && a.factor < 1 && a.key != "" {
-		r.File.Warn(a.owner.view.Node("headroom").Spot,
+		r.File.Warn(a.owner.View.Node("headroom").Spot,
 			"%s %s keeps %.3g %% of its headroom and may lose frames that arrive over link %s. The headroom is %s",
 			a.kind, a.node, 100*a.factor, r.Links[tight.link].Name, tight.arithmetic())
 	}

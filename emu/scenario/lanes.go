@@ -170,8 +170,8 @@ func (s *Scenario) expires() bool {
 	return false
 }
 
-// level gives the CCTI of a flow a service level.
-func (f *Flow) level(sl uint8) {
+// SetCCTILevel gives the CCTI of a flow a service level.
+func (f *Flow) SetCCTILevel(sl uint8) {
 	if p, ok := f.Control.Params.(rp.CCAParams); ok {
 		p.SL = int(sl)
 		f.Control.Params = p
@@ -182,7 +182,7 @@ func (f *Flow) level(sl uint8) {
 // packets.
 func (f *Flow) SetSL(sl uint8) {
 	if p, ok := f.Control.Params.(rp.CCAParams); ok && p.SL == int(f.SL) {
-		f.level(sl)
+		f.SetCCTILevel(sl)
 	}
 	f.SL = sl
 }

@@ -16,10 +16,10 @@ import (
 func Language() *param.Param { return builtIn().Language() }
 
 // LanguageOf returns the language with other tables of schemes.
-func LanguageOf(t Schemes) *param.Param { return t.tables().Language() }
+func LanguageOf(t Schemes) *param.Param { return t.Tables().Language() }
 
 // whole returns the language as one parameter.
-func (t tables) Language() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
+func (t Tables) Language() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
 // shared returns the parameters of a type that may be under defaults: all but an item's
 // own.
@@ -43,20 +43,20 @@ type defaults struct {
 }
 
 // forms returns the forms of a scenario that chooses from tables.
-func (t tables) forms() param.Forms {
+func (t Tables) forms() param.Forms {
 	forms := ownForms()
 	object := func(s *param.Struct) param.Param { return param.Param{Kind: param.Object, Object: s} }
-	choice := func(of *table, def, doc string) *param.Struct {
+	choice := func(of *Table, def, doc string) *param.Struct {
 		s := &param.Struct{Params: of.fields(def, doc)}
 		t.chosen[s] = of
 		return s
 	}
-	forms["control"] = object(choice(t.algorithms, "fixed", "The algorithm by which the source changes its rate"))
+	forms["control"] = object(choice(t.Algorithms, "fixed", "The algorithm by which the source changes its rate"))
 	forms["transport"] = param.Param{
-		Kind: param.Object, Short: t.transports.by,
-		Object: choice(t.transports, "", "How the ends treat packets"),
+		Kind: param.Object, Short: t.Transports.By,
+		Object: choice(t.Transports, "", "How the ends treat packets"),
 	}
-	forms["marking"] = object(choice(t.points, NoScheme, "Whom the switch marks or notifies, and when"))
+	forms["marking"] = object(choice(t.Points, NoScheme, "Whom the switch marks or notifies, and when"))
 	for _, a := range t.rows {
 		t.acts.add(a.Row().Key, nil, "", a, forms)
 	}
@@ -74,17 +74,17 @@ func (t tables) forms() param.Forms {
 }
 
 // Choice returns what an object has chosen.
-func (t tables) Choice(of *param.Struct, n, root *yaml.Node) (by string, own *param.Struct) {
+func (t Tables) Choice(of *param.Struct, n, root *yaml.Node) (by string, own *param.Struct) {
 	c := t.chosen[of]
 	if c == nil {
 		return "", nil
 	}
-	return c.by, c.own(n, root)
+	return c.By, c.own(n, root)
 }
 
 // Elsewhere returns the field that has a word. Words of schemes are left out: they belong to other
 // schemes.
-func (t tables) Elsewhere(of *param.Struct, p *param.Param, word string) string {
+func (t Tables) Elsewhere(of *param.Struct, p *param.Param, word string) string {
 	if t.chosen[of] != nil || word == NoScheme {
 		return ""
 	}
@@ -105,7 +105,7 @@ func (t tables) Elsewhere(of *param.Struct, p *param.Param, word string) string 
 }
 
 // Never returns why a link cannot have a fault.
-func (t tables) Never(of *param.Struct, key string) string {
+func (t Tables) Never(of *param.Struct, key string) string {
 	if why := noFault(key); of.Find("loss") != nil && why != "" {
 		return fmt.Sprintf("a link has no fault %q: %s", key, why)
 	}

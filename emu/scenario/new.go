@@ -18,14 +18,14 @@ func New(name string, duration unit.Duration) *Scenario {
 		Routing: yaml.Build[Routing](top.Sub("routing")),
 	}
 	s.Model.Duration = duration
-	s.Measure.Window = s.usualWindow()
+	s.Measure.Window = s.UsualWindow()
 	return s
 }
 
 // NewSwitch returns a switch with the built-in defaults.
 func NewSwitch(name string) Switch {
 	t := builtIn()
-	return newSwitch(name, yaml.View{Of: t.section("switches")}, t)
+	return SwitchOf(name, yaml.View{Of: t.Section("switches")}, t)
 }
 
 // NewEndpoints returns endpoints on InfiniBand, which have nothing but names.
@@ -39,7 +39,7 @@ func NewEndpoints(names ...string) []Endpoint {
 
 // NewLink returns a link without its own name, with the built-in defaults.
 func NewLink(a, b string, rate unit.Rate) Link {
-	l := newLink(yaml.View{Of: builtIn().section("links")})
+	l := LinkOf(yaml.View{Of: builtIn().Section("links")})
 	l.Name, l.A, l.B, l.Rate = a+" - "+b, a, b, rate
 	return l
 }
@@ -48,20 +48,20 @@ func NewLink(a, b string, rate unit.Rate) Link {
 // but without jitter: it starts at its Start, to the picosecond.
 func NewFlow(name, from, to string) Flow {
 	t := builtIn()
-	f := newFlow(name, yaml.View{Of: t.section("flows")}, t)
+	f := FlowOf(name, yaml.View{Of: t.Section("flows")}, t)
 	f.From, f.To = from, to
 	return f
 }
 
-// newLink returns a link without ends.
-func newLink(v yaml.View) Link {
+// LinkOf returns a link without ends.
+func LinkOf(v yaml.View) Link {
 	l, sub := yaml.Build[Link](v), v.Sub("cbfc")
 	l.Lanes = lanesOf(v, &l)
 	if l.FlowControl != port.ChannelCredits {
 		return l
 	}
 	l.CBFC = yaml.Build[CBFC](sub)
-	l.CBFC.Carry = prioritiesOf(sub, "lossless", AllPriorities)
+	l.CBFC.Carry = PrioritiesOf(sub, "lossless", AllPriorities)
 	l.CBFC.Lossless = uint8(l.CBFC.Carry)
 	for class := range l.CBFC.Channels {
 		l.CBFC.Channels[class] = l.CBFC.First + uint8(class)
@@ -69,8 +69,8 @@ func newLink(v yaml.View) Link {
 	return l
 }
 
-// prioritiesOf returns the priorities in a list, and others without it.
-func prioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
+// PrioritiesOf returns the priorities in a list, and others without it.
+func PrioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
 	classes := v.List(key)
 	if classes == nil {
 		return others
@@ -83,13 +83,13 @@ func prioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
 	return p
 }
 
-func newSwitch(name string, v yaml.View, t tables) Switch {
+func SwitchOf(name string, v yaml.View, t Tables) Switch {
 	s := yaml.Build[Switch](v)
 	s.Name, s.Marking = name, t.marking(v)
 	if s.Kind == InputBuffered {
 		return s
 	}
-	s.Lossless = prioritiesOf(v, "lossless", s.Lossless)
+	s.Lossless = PrioritiesOf(v, "lossless", s.Lossless)
 	if sub := v.Sub("watchdog"); sub.Present() {
 		s.Watchdog = yaml.Build[switchd.Watchdog](sub)
 	}
@@ -99,36 +99,36 @@ func newSwitch(name string, v yaml.View, t tables) Switch {
 	return s
 }
 
-// newFlow returns a flow without ends, start and jitter.
-func newFlow(name string, v yaml.View, t tables) Flow {
+// FlowOf returns a flow without ends, start and jitter.
+func FlowOf(name string, v yaml.View, t Tables) Flow {
 	f := yaml.Build[Flow](v)
 	f.Name = name
-	f.Control.Algorithm, f.Control.Params = t.algorithms.chosen(v, "control", nil)
-	f.Transport.Kind, f.Transport.Params = t.transports.chosen(v, "transport", nil)
+	f.Control.Algorithm, f.Control.Params = t.Algorithms.Chosen(v, "control", nil)
+	f.Transport.Kind, f.Transport.Params = t.Transports.Chosen(v, "transport", nil)
 	if f.Group == "" {
 		f.Group = name
 	}
 	return f
 }
 
-// newRetry returns the retry of a link; the fitted values are not computed yet.
-func newRetry(v yaml.View) (r Retry) {
+// RetryOf returns the retry of a link; the fitted values are not computed yet.
+func RetryOf(v yaml.View) (r Retry) {
 	sub := v.Sub("retry")
 	if sub.Present() {
 		r = yaml.Build[Retry](sub)
-		r.Unprotected = prioritiesOf(sub, "unprotected", 0)
+		r.Unprotected = PrioritiesOf(sub, "unprotected", 0)
 		r.Eligible = uint8(^r.Unprotected)
 	}
 	return r
 }
 
-// guestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
+// GuestOf returns the guest that an endpoint is, if it is one. The guest has the address of the
 // first member of a range.
-func guestOf(v yaml.View) (g Guest) {
+func GuestOf(v yaml.View) (g Guest) {
 	sub := v.Sub("guest")
 	if sub.Present() {
 		g = yaml.Build[Guest](sub)
-		g.DSCP = dscpOf(sub)
+		g.DSCP = DSCPOf(sub)
 		if g.Card() && !g.Address.IsValid() {
 			g.Address = NoAddress()
 		}
@@ -139,9 +139,9 @@ func guestOf(v yaml.View) (g Guest) {
 	return g
 }
 
-// dscpOf returns the table of priorities in a mapping.
-func dscpOf(v yaml.View) (all DSCP) {
-	for _, d := range yaml.BuildAll[dscp](v, "dscp") {
+// DSCPOf returns the table of priorities in a mapping.
+func DSCPOf(v yaml.View) (all DSCP) {
+	for _, d := range yaml.BuildAll[DSCPItem](v, "dscp") {
 		all[d.DSCP&63] = d.Priority + 1
 	}
 	return all

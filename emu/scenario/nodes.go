@@ -18,13 +18,13 @@ func namesOf[T any](all []T, name func(*T) string) []string {
 
 // EndpointOf returns the endpoint of a name, or nil.
 func (r *Site) EndpointOf(name string) *Endpoint {
-	if m := r.nodes[name]; m != nil && !m.isSwitch {
-		return &r.Endpoints[m.index]
+	if m := r.Nodes[name]; m != nil && !m.IsSwitch {
+		return &r.Endpoints[m.Index]
 	}
 	return nil
 }
 
 // FamilyOf returns the family of the links of a node.
 func (r *Site) FamilyOf(name string) wire.Family {
-	return r.Links[r.nodes[name].links[0]].Family()
+	return r.Links[r.Nodes[name].Links[0]].Family()
 }

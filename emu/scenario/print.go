@@ -18,9 +18,9 @@ import (
 // Text prints s as a scenario file with every field given and every range expanded. Whether it is
 // right is not looked at (package resolve has Text, which does).
 func (s *Scenario) Text() []byte {
-	p := &printer{tables: s.tables()}
+	p := &printer{tables: s.Tables()}
 	p.Grow(64 * (len(s.Links) + len(s.Routes) + len(s.Flows)))
-	of := p.tables.section
+	of := p.tables.Section
 	p.line("name: %s", param.Quote(s.Name))
 	p.line("source: %s", param.Quote(s.Source))
 	p.line("description: %s", param.Quote(s.Description))
@@ -49,7 +49,7 @@ func (s *Scenario) Text() []byte {
 // printer writes the lines of a file.
 type printer struct {
 	bytes.Buffer
-	tables tables
+	tables Tables
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -69,7 +69,7 @@ func writeList[T any](p *printer, section string, all []T) {
 	case !slices.Contains([]string{"routes", "sl2vl", "workload", "programs"}, section):
 		p.line("%s: []", section)
 	}
-	of := p.tables.section(section)
+	of := p.tables.Section(section)
 	for i := range all {
 		switch item := any(&all[i]).(type) {
 		case *Link:
@@ -115,7 +115,7 @@ func (p *printer) switches(switches []Switch) {
 		return
 	}
 	p.line("switches:")
-	of := p.tables.section("switches")
+	of := p.tables.Section("switches")
 	for _, s := range switches {
 		p.line("  %s:", param.Quote(s.Name))
 		s.Low = lowOf(s.High, s.Low)
@@ -147,7 +147,7 @@ func (p *printer) endpoints(s *Scenario) {
 				continue
 			}
 			e.Low = lowOf(e.High, e.Low)
-			p.line("  - {%s}", p.tables.section("endpoints").Fields(e, ", ", without[e.Name]...))
+			p.line("  - {%s}", p.tables.Section("endpoints").Fields(e, ", ", without[e.Name]...))
 		}
 		return
 	}

@@ -20,8 +20,8 @@ type Program struct {
 	Run string `key:"run" form:"command" need:"given" also:"command|cmd|exec"`
 }
 
-// guestKind returns the kind of guest that a node is; empty: none.
-func (r *Site) guestKind(name string) GuestKind {
+// GuestKindOf returns the kind of guest that a node is; empty: none.
+func (r *Site) GuestKindOf(name string) GuestKind {
 	if e := r.EndpointOf(name); e != nil {
 		return e.Guest.Kind
 	}

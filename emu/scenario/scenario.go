@@ -363,7 +363,7 @@ func (c CBFC) String() string {
 	if c.Carry == AllPriorities {
 		without = append(without, "lossless")
 	}
-	return "{" + builtIn().section("links").Find("cbfc").Object.Fields(c, ", ", without...) + "}"
+	return "{" + builtIn().Section("links").Find("cbfc").Object.Fields(c, ", ", without...) + "}"
 }
 
 // Family returns the family of the link's frames.

@@ -45,8 +45,8 @@ func SharedBy(f *Flow) string {
 	return rp.TraitsOf(f.Control.Params).By
 }
 
-// transport returns the row of a flow's transport, given the family of its frames.
-func transport(kind string, family wire.Family) nodes.TransportRow {
+// TransportOf returns the row of a flow's transport, given the family of its frames.
+func TransportOf(kind string, family wire.Family) nodes.TransportRow {
 	row, _ := rowOf(transports(), func(t *nodes.TransportRow) bool {
 		return t.Name == kind || kind == "" && t.Usual && t.Family == family
 	})
@@ -66,7 +66,7 @@ func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
 // NewTransport returns the transport of a flow, given the family of its frames and
 // [Scenario.Loses].
 func NewTransport(f *Flow, family wire.Family, loses bool) nodes.Transport {
-	return transport(f.Transport.Kind, family).New(f.Transport.Params,
+	return TransportOf(f.Transport.Kind, family).New(f.Transport.Params,
 		nodes.Acknowledged{Window: f.Window, Timeout: f.Timeout, Loses: loses,
 			AckSL: uint8(max(f.AckSL, 0)), AcksAsData: f.AckSL != AcksApart})
 }
@@ -94,9 +94,9 @@ type choice struct {
 	typ    reflect.Type // of the parameters
 }
 
-// A table has the choices of one place of a scenario.
-type table struct {
-	by, old string // the key that names the choice, and its name in earlier versions
+// A Table has the choices of one place of a scenario.
+type Table struct {
+	By, old string // the key that names the choice, and its name in earlier versions
 	choices []choice
 	usual   []string            // the path of the object where all others have their choice from
 	keys    []string            // the parameters of all choices, in their order
@@ -104,12 +104,12 @@ type table struct {
 }
 
 // newTable returns a table without choices.
-func newTable(by string, usual ...string) *table {
-	return &table{by: by, usual: usual, having: map[string][]string{}}
+func newTable(by string, usual ...string) *Table {
+	return &Table{By: by, usual: usual, having: map[string][]string{}}
 }
 
 // add adds a choice.
-func (t *table) add(name string, also []string, doc string, params any, forms ...param.Forms) {
+func (t *Table) add(name string, also []string, doc string, params any, forms ...param.Forms) {
 	c := choice{name, also, doc, param.Of(params, forms...), reflect.TypeOf(params)}
 	t.choices = append(t.choices, c)
 	for _, key := range c.params.Keys() {
@@ -120,21 +120,21 @@ func (t *table) add(name string, also []string, doc string, params any, forms ..
 	}
 }
 
-// find returns the parameters of a choice; nil if it does not exist.
-func (t *table) find(name string) *param.Struct {
+// Find returns the parameters of a choice; nil if it does not exist.
+func (t *Table) Find(name string) *param.Struct {
 	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == name })
 	return c.params
 }
 
 // own returns the parameters of the choice of an object, or of the object where it has its choice
 // from; nil if that is unknown.
-func (t *table) own(n, root *yaml.Node) *param.Struct {
+func (t *Table) own(n, root *yaml.Node) *param.Struct {
 	for _, key := range t.usual {
 		root = root.Get(key)
 	}
-	by := n.Get(t.by)
+	by := n.Get(t.By)
 	if by == nil {
-		by = root.Get(t.by)
+		by = root.Get(t.By)
 	}
 	if by == nil || by.Kind != yaml.Scalar {
 		return nil
@@ -143,28 +143,28 @@ func (t *table) own(n, root *yaml.Node) *param.Struct {
 	return c.params
 }
 
-// tables has the choices of a scenario, and the language that follows from them.
-type tables struct {
-	algorithms, points, transports *table
-	acts                           *table // by the keys of their rows
+// Tables has the choices of a scenario, and the language that follows from them.
+type Tables struct {
+	Algorithms, Points, Transports *Table
+	acts                           *Table // by the keys of their rows
 	rows                           []Act  // of acts
 	language                       *param.Struct
-	chosen                         map[*param.Struct]*table // by the parameters of an object, the table that it chooses from
+	chosen                         map[*param.Struct]*Table // by the parameters of an object, the table that it chooses from
 }
 
 // builtIn returns the tables of BuiltIn, which are made once.
-var builtIn = sync.OnceValue(func() tables { return ownRows().tables() })
+var builtIn = sync.OnceValue(func() Tables { return ownRows().Tables() })
 
-// tables returns the tables that s chooses from.
-func (s *Scenario) tables() tables {
+// Tables returns the tables that s chooses from.
+func (s *Scenario) Tables() Tables {
 	if s.Schemes == nil {
 		return builtIn()
 	}
-	return s.Schemes.tables()
+	return s.Schemes.Tables()
 }
 
-// section returns the parameters of a section of a scenario, or of each of its items.
-func (t tables) section(key string) *param.Struct {
+// Section returns the parameters of a section of a scenario, or of each of its items.
+func (t Tables) Section(key string) *param.Struct {
 	p := t.language.Find(key)
 	if p.Item != nil {
 		p = p.Item
@@ -172,29 +172,29 @@ func (t tables) section(key string) *param.Struct {
 	return p.Object
 }
 
-func (s Schemes) tables() tables {
-	t := tables{algorithms: newTable("algorithm", "defaults", "flow", "control"),
-		points: newTable("scheme", "defaults", "switch", "marking"), transports: newTable("kind", "defaults", "flow", "transport"),
+func (s Schemes) Tables() Tables {
+	t := Tables{Algorithms: newTable("algorithm", "defaults", "flow", "control"),
+		Points: newTable("scheme", "defaults", "switch", "marking"), Transports: newTable("kind", "defaults", "flow", "transport"),
 		acts: newTable(""), rows: s.Acts}
 	for _, l := range s.Algorithms {
-		t.algorithms.add(l.Name, l.Also, l.Doc, l.Params)
+		t.Algorithms.add(l.Name, l.Also, l.Doc, l.Params)
 	}
-	t.algorithms.old = "law"
-	t.points.add(NoScheme, []string{"off"}, "marks nothing", nil)
+	t.Algorithms.old = "law"
+	t.Points.add(NoScheme, []string{"off"}, "marks nothing", nil)
 	for _, p := range s.Points {
-		t.points.add(p.Name, p.Also, p.Doc, p.Params)
+		t.Points.add(p.Name, p.Also, p.Doc, p.Params)
 	}
 	for _, x := range transports() {
-		t.transports.add(x.Name, x.Also, x.Doc, x.Params)
+		t.Transports.add(x.Name, x.Also, x.Doc, x.Params)
 	}
-	t.chosen = map[*param.Struct]*table{}
+	t.chosen = map[*param.Struct]*Table{}
 	t.language = param.Of(Scenario{}, t.forms())
 	return t
 }
 
 // fields returns the parameter that names the choice, then the parameters of all choices.
-func (t *table) fields(def, doc string) []param.Param {
-	choice := param.Param{Key: t.by, Old: t.old, Kind: param.Word, Default: def, Means: map[string]string{}}
+func (t *Table) fields(def, doc string) []param.Param {
+	choice := param.Param{Key: t.By, Old: t.old, Kind: param.Word, Default: def, Means: map[string]string{}}
 	var docs []string
 	for _, c := range t.choices {
 		choice.Words = append(choice.Words, c.name)
@@ -212,13 +212,13 @@ func (t *table) fields(def, doc string) []param.Param {
 }
 
 // parameter returns a parameter that one or several choices have.
-func (t *table) parameter(key string) param.Param {
-	first := t.find(t.having[key][0]).Find(key)
+func (t *Table) parameter(key string) param.Param {
+	first := t.Find(t.having[key][0]).Find(key)
 	f := *first
 	names := map[string][]string{} // of choices, by the meaning that the parameter has there
 	var docs, defaults []string
 	for _, name := range t.having[key] {
-		p := t.find(name).Find(key)
+		p := t.Find(name).Find(key)
 		if names[p.Doc] == nil {
 			docs = append(docs, p.Doc)
 		}
@@ -253,7 +253,7 @@ func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
 				return params(sub, p.Object, nil)
 			}
 		case n != nil && p.Kind == param.List:
-			return prioritiesOf(v, p.Key, 0)
+			return PrioritiesOf(v, p.Key, 0)
 		case n != nil:
 			if value, err := p.Read(n.Text); err == nil {
 				return value
@@ -268,20 +268,20 @@ func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
 	})
 }
 
-// chosen returns the choice that an object within another names, and its parameters; nil if it has
+// Chosen returns the choice that an object within another names, and its parameters; nil if it has
 // none.
-func (t *table) chosen(v yaml.View, key string, finish func(pointer any)) (name string, made any) {
+func (t *Table) Chosen(v yaml.View, key string, finish func(pointer any)) (name string, made any) {
 	v = v.Sub(key)
-	name = yaml.Get[string](v, t.by)
-	if of := t.find(name); of != nil {
+	name = yaml.Get[string](v, t.By)
+	if of := t.Find(name); of != nil {
 		made = params(v, of, finish)
 	}
 	return name, made
 }
 
 // marking returns the marking of a switch with these fields.
-func (t tables) marking(v yaml.View) (m Marking) {
-	m.Scheme, m.Params = t.points.chosen(v, "marking", func(pointer any) {
+func (t Tables) marking(v yaml.View) (m Marking) {
+	m.Scheme, m.Params = t.Points.Chosen(v, "marking", func(pointer any) {
 		if c, ok := pointer.(cp.SwitchFitter); ok {
 			c.FitSwitch(Crossbar(yaml.Get[string](v, "crossbar")) == SingleOutput,
 				yaml.Get[unit.Size](v, "output-limit"), v.Sub("marking").Given)
@@ -290,8 +290,8 @@ func (t tables) marking(v yaml.View) (m Marking) {
 	return m
 }
 
-// checkValues reports values that parameters cannot have.
-func (r *Site) checkValues(v yaml.View, of *param.Struct) {
+// CheckValues reports values that parameters cannot have.
+func (r *Site) CheckValues(v yaml.View, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
 		if n := v.Node(p.Key); n != nil && p.Kind.Single() {
@@ -302,12 +302,12 @@ func (r *Site) checkValues(v yaml.View, of *param.Struct) {
 	}
 }
 
-// A scheme is the object that chooses a scheme for an item.
-type scheme struct {
+// A Scheme is the object that chooses a scheme for an item.
+type Scheme struct {
 	yaml.View
-	by string    // the key of the choice
-	of yaml.Spot // of the item
+	By string    // the key of the choice
+	Of yaml.Spot // of the item
 }
 
-// spotOf returns the spot of a key, or else of the choice, or else of the item.
-func (s scheme) spotOf(key string) yaml.Spot { return s.Spot(key, s.Spot(s.by, s.of)) }
+// SpotOf returns the spot of a key, or else of the choice, or else of the item.
+func (s Scheme) SpotOf(key string) yaml.Spot { return s.Spot(key, s.Spot(s.By, s.Of)) }

@@ -35,14 +35,14 @@ type Site struct {
 	Derived   []Threshold // watermarks that were computed
 	File      *yaml.File  // where the values are given
 
-	tables    tables
-	nodes     map[string]*nodeRef
-	switches  []*nodeRef    // for each switch
-	endpoints []*nodeRef    // for each endpoint
-	links     []origin      // for each link
-	flows     []origin      // for each flow
-	workloads []origin      // for each workload
-	crossed   [][2]crossing // for each link, from its A and from its B
+	Tables          Tables
+	Nodes           map[string]*NodeRef
+	SwitchNodes     []*NodeRef    // for each switch
+	EndpointNodes   []*NodeRef    // for each endpoint
+	LinkOrigins     []Origin      // for each link
+	FlowOrigins     []Origin      // for each flow
+	WorkloadOrigins []Origin      // for each workload
+	crossed         [][2]crossing // for each link, from its A and from its B
 }
 
 // Mention is where a file or a --set gives a value of a scenario. A value under defaults, or of an
@@ -83,27 +83,29 @@ func (i Item) Mention(key string) Mention {
 func (i Item) In(key string) Item { return Item{i.view.Sub(key), i.at} }
 
 // Link returns the item of a link.
-func (s *Site) Link(i int) Item { return Item{s.links[i].view, s.links[i].Node} }
+func (s *Site) Link(i int) Item { return Item{s.LinkOrigins[i].View, s.LinkOrigins[i].Node} }
 
 // Flow returns the item of a flow; of one that stands for a workload that of the workload.
-func (s *Site) Flow(i int) Item { return Item{s.flows[i].view, s.flows[i].Node} }
+func (s *Site) Flow(i int) Item { return Item{s.FlowOrigins[i].View, s.FlowOrigins[i].Node} }
 
 // Workload returns the item of a workload.
-func (s *Site) Workload(i int) Item { return Item{s.workloads[i].view, s.workloads[i].Node} }
+func (s *Site) Workload(i int) Item {
+	return Item{s.WorkloadOrigins[i].View, s.WorkloadOrigins[i].Node}
+}
 
 // Switch returns the item of a switch.
-func (s *Site) Switch(i int) Item { return s.node(s.switches[i]) }
+func (s *Site) Switch(i int) Item { return s.node(s.SwitchNodes[i]) }
 
 // Endpoint returns the item of an endpoint.
-func (s *Site) Endpoint(i int) Item { return s.node(s.endpoints[i]) }
+func (s *Site) Endpoint(i int) Item { return s.node(s.EndpointNodes[i]) }
 
-func (s *Site) node(m *nodeRef) Item { return Item{m.view, m.view.Chain[0]} }
+func (s *Site) node(m *NodeRef) Item { return Item{m.View, m.View.Chain[0]} }
 
 // Choices returns what an object such as a marking can choose: the key of the choice, and in their
 // order the further keys, each with the choices that have it.
 func (s *Site) Choices(of Item) (by string, keys []string, having map[string][]string) {
-	t := s.tables.chosen[of.view.Of]
-	return t.by, t.keys, t.having
+	t := s.Tables.chosen[of.view.Of]
+	return t.By, t.keys, t.having
 }
 
 // Key returns the key by which the paths of a flow are chosen.
@@ -112,8 +114,8 @@ func (s *Site) Key(flow int) Key {
 	return Key{Src: s.Paths.Index[f.From], Dst: s.Paths.Index[f.To], QP: uint32(flow + FirstQP)}
 }
 
-// nodeName returns the name of a node of Paths.
-func (s *Site) nodeName(node int) string {
+// NodeName returns the name of a node of Paths.
+func (s *Site) NodeName(node int) string {
 	if n := node - len(s.Switches); n >= 0 {
 		return s.Endpoints[n].Name
 	}
@@ -121,7 +123,7 @@ func (s *Site) nodeName(node int) string {
 }
 
 // LinksOf returns the links of a node.
-func (s *Site) LinksOf(node string) []int { return s.nodes[node].links }
+func (s *Site) LinksOf(node string) []int { return s.Nodes[node].Links }
 
 // LargestFrom returns the same of those that may cross a link from its A (0) or its B (1).
 func (s *Site) LargestFrom(link, side int) *Flow { return s.largestOf(&s.crossed[link][side]) }
@@ -136,15 +138,15 @@ func (s *Site) Passes(flow int, visit func(*Switch)) {
 }
 
 // IsGuest reports whether an endpoint is a guest.
-func (s *Site) IsGuest(endpoint string) bool { return s.guestKind(endpoint) != "" }
+func (s *Site) IsGuest(endpoint string) bool { return s.GuestKindOf(endpoint) != "" }
 
 // SwitchOf returns the index of a switch, and whether there is one of that name.
 func (s *Site) SwitchOf(name string) (index int, ok bool) {
-	m := s.nodes[name]
-	if m == nil || !m.isSwitch {
+	m := s.Nodes[name]
+	if m == nil || !m.IsSwitch {
 		return 0, false
 	}
-	return m.index, true
+	return m.Index, true
 }
 
 // UnderManager returns the warnings about s that also hold with a subnet manager, which may turn
@@ -153,28 +155,28 @@ func (s *Scenario) UnderManager() []Warning {
 	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.Manageable, w) })
 }
 
-// nodeRef is a switch or an endpoint of the file.
-type nodeRef struct {
+// NodeRef is a switch or an endpoint of the file.
+type NodeRef struct {
 	yaml.Spot
-	name     string
-	isSwitch bool
-	index    int          // in s.Switches or s.Endpoints
-	links    []int        // links that end here
-	linkAt   []yaml.Place // of each of them
-	view     yaml.View    // its fields
+	Name     string
+	IsSwitch bool
+	Index    int          // in s.Switches or s.Endpoints
+	Links    []int        // links that end here
+	LinkAt   []yaml.Place // of each of them
+	View     yaml.View    // its fields
 }
 
-// kind returns the kind of a node with its article.
-func (m *nodeRef) kind() string {
-	if m.isSwitch {
+// Kind returns the kind of a node with its article.
+func (m *NodeRef) Kind() string {
+	if m.IsSwitch {
 		return "a switch"
 	}
 	return "an endpoint"
 }
 
-// origin has the source of the values of a link or a flow.
-type origin struct {
+// Origin has the source of the values of a link or a flow.
+type Origin struct {
 	*yaml.Node // the item of the list
-	view       yaml.View
-	index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
+	View       yaml.View
+	Index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }

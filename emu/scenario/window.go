@@ -14,8 +14,8 @@ const (
 	figuresOfFlow  = 30
 )
 
-// usualWindow returns the default measuring window.
-func (s *Scenario) usualWindow() unit.Duration {
+// UsualWindow returns the default measuring window.
+func (s *Scenario) UsualWindow() unit.Duration {
 	end := s.Model.Duration
 	windows := unit.Duration(figuresOfRun / 2 / max(1, figuresOfLink*len(s.Links)+figuresOfFlow*len(s.Flows)))
 	window := roundUp(end / windowsOfRun)

@@ -78,14 +78,14 @@ func Until(stop, drain, length unit.Duration) unit.Time {
 	return unit.Never
 }
 
-// over returns the endpoints of a workload.
-func (w *Workload) over() pattern.Names {
+// Range returns the endpoints of a workload.
+func (w *Workload) Range() pattern.Names {
 	p, _ := pattern.Parse(w.Over)
 	return p
 }
 
 // Members returns the names of the endpoints of a workload, in their order.
-func (w *Workload) Members() []string { return w.over().List() }
+func (w *Workload) Members() []string { return w.Range().List() }
 
 // Template returns a flow with all that the transfers of a workload have in common, from one of its
 // endpoints to another.
@@ -97,7 +97,7 @@ func (w *Workload) Template(from, to string) Flow {
 // Complete fills in how many endpoints send at an event of incast.
 func (w *Workload) Complete(given func(key string) bool) {
 	if w.Pattern == traffic.Incast && !given("senders") {
-		w.Senders = max(w.over().Size()-1, 1)
+		w.Senders = max(w.Range().Size()-1, 1)
 	}
 	w.Source.Complete(given)
 }

@@ -393,7 +393,7 @@ func FuzzGoal(f *testing.F) {
 	f.Add("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}")
 	f.Add("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\nrank 1 {\n}")
 	f.Add(randomDag(unit.NewRandom(1, 1), 3, 30).text(unit.NewRandom(1, 2), 5))
-	for _, name := range []string{"../../docs/examples/pipeline.goal", "../../emu/scenario/testdata/goal-cut.goal", "../../emu/scenario/testdata/goal-rank.goal"} {
+	for _, name := range []string{"../../docs/examples/pipeline.goal", "../../emu/scenario/resolve/testdata/goal-cut.goal", "../../emu/scenario/resolve/testdata/goal-rank.goal"} {
 		src, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 )
 
 // The run of which TestFiguresDomains counts the cost, in a process of its own.
@@ -33,7 +33,7 @@ func TestFiguresRunInDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	sets := strings.Fields(os.Getenv(setsOfRun) + " defaults.flow.traffic=constant defaults.flow.load=0.5")
-	s, err := scenario.Load("fabric.yaml", text, runtest.Sets(t, sets...))
+	s, err := resolve.Load("fabric.yaml", text, runtest.Sets(t, sets...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/host/netns"
 	"fabemu/emu/result/report"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -160,7 +160,7 @@ func fabric(ctx context.Context, p path, length time.Duration) (course, report.L
 	if p.early {
 		marking = fmt.Sprintf("{scheme: red, version: tc, min: %dB, max: %dB, mean-packet: %dB, burst: %d}", redMin*packet, redMax*packet, packet, redBurst)
 	}
-	s, err := scenario.Load("tcp.yaml", fmt.Appendf(nil, `
+	s, err := resolve.Load("tcp.yaml", fmt.Appendf(nil, `
 name: tcp
 model: {duration: %dns}
 wall: {dilation: 1}

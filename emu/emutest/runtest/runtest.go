@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -59,7 +60,7 @@ func Sets(t testing.TB, texts ...string) (list []scenario.Set) {
 // Load reads a scenario from its text.
 func Load(t testing.TB, yaml string, sets ...scenario.Set) *scenario.Scenario {
 	t.Helper()
-	s, err := scenario.Load("text.yaml", []byte(yaml), sets, scenario.Lint(lint.Check))
+	s, err := resolve.Load("text.yaml", []byte(yaml), sets, resolve.Lint(lint.Check))
 	if err != nil {
 		t.Fatal(err)
 	}

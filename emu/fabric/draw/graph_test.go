@@ -17,12 +17,13 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // open reads a scenario and lays it out.
 func open(t testing.TB, src []byte) (*scenario.Scenario, *fabric.Fabric) {
 	t.Helper()
-	s, err := scenario.Load("test.yaml", src, nil)
+	s, err := resolve.Load("test.yaml", src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

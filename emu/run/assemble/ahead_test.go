@@ -9,8 +9,8 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -107,7 +107,7 @@ func TestModelNothingIsSoonerThanItsBound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := scenario.Load(name, src, nil)
+		s, err := resolve.Load(name, src, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

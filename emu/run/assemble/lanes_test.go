@@ -10,7 +10,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -39,7 +39,7 @@ func (c *lanesSeen) Record(e *trace.Event) {
 // playLanes runs a scenario with further changes, and counts deliveries from its middle on.
 func playLanes(t *testing.T, text string, changes ...drive.Change) (*drive.Setup, *lanesSeen) {
 	t.Helper()
-	s, err := scenario.Load("lanes.yaml", []byte(text), nil)
+	s, err := resolve.Load("lanes.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

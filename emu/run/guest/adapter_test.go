@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/host/netns"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -55,7 +55,7 @@ func reseal(b []byte) []byte {
 // between lays such guests out, with devices that are none.
 func between(t *testing.T, text string) (*fabric.Fabric, *Guests, map[string]*fake) {
 	t.Helper()
-	s, err := scenario.Load("rdma.yaml", []byte(text), nil)
+	s, err := resolve.Load("rdma.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire"
 	ports "fabemu/wire/port"
 	"fabemu/wire/unit"
@@ -71,7 +72,7 @@ func open(t *testing.T, kind string, set ...string) (*Guests, map[string]*fake, 
 		}
 		changes = append(changes, c)
 	}
-	s, err := scenario.Load("three.yaml", []byte(text(kind)), changes)
+	s, err := resolve.Load("three.yaml", []byte(text(kind)), changes)
 	if err != nil {
 		t.Fatal(err)
 	}

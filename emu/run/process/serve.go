@@ -23,6 +23,7 @@ import (
 	"fabemu/emu/run/mode"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/link"
 	"fabemu/wire/trace"
 )
@@ -62,7 +63,7 @@ func Serve(ctx context.Context, path string, control int, version string) error 
 
 // layOut lays out the scenario of a run.
 func (f *File) layOut(src []byte) (*fabric.Fabric, error) {
-	s, err := scenario.Load(f.Scenario, src, nil)
+	s, err := resolve.Load(f.Scenario, src, nil)
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}

@@ -33,6 +33,7 @@ import (
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/capture/pcapng"
 	"fabemu/wire"
@@ -320,7 +321,7 @@ type outcome struct {
 func simulate(t *testing.T, seed uint64, f faults) outcome {
 	s := &simulation{faults: f, began: time.Now(), rand: rand.New(rand.NewPCG(seed, 0))}
 	layOut := func() *fabric.Fabric {
-		read, err := scenario.Load("simulated.yaml", []byte(std.Or(f.scenario, simulatedScenario)+f.events), nil)
+		read, err := resolve.Load("simulated.yaml", []byte(std.Or(f.scenario, simulatedScenario)+f.events), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -487,7 +488,7 @@ func (l *logHash) String() string {
 // onTheVirtualClock is the digest of the run that the simulated ones should equal, and its log. The
 // run is captured if requested.
 func onTheVirtualClock(t *testing.T, text string, pcap *capture.Request) (sum, all string) {
-	read, err := scenario.Load("simulated.yaml", []byte(text), nil)
+	read, err := resolve.Load("simulated.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"
@@ -24,7 +25,7 @@ func load(t *testing.T, name string) *scenario.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(name+".yaml", src, nil, scenario.Lint(lint.Check))
+	s, err := resolve.Load(name+".yaml", src, nil, resolve.Lint(lint.Check))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestList(t *testing.T) {
 		whole, short := builtin.Extent{Duration: s.Model.Duration, Dilation: s.Wall.Dilation}, builtin.Extent{}
 		if s.HasShort {
 			src, _ := builtin.Read(e.Name)
-			brief, err := scenario.Load(e.Name+".yaml", src, nil, scenario.Short())
+			brief, err := resolve.Load(e.Name+".yaml", src, nil, resolve.Short())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // FuzzClab: whatever a topology holds, FromClab reports a mistake or returns a scenario, in which a
@@ -56,7 +57,7 @@ topology:
 			}
 		}
 		var list *scenario.Errors
-		if _, err := scenario.Load("x.yaml", x.Scenario, nil); err != nil && !errors.As(err, &list) {
+		if _, err := resolve.Load("x.yaml", x.Scenario, nil); err != nil && !errors.As(err, &list) {
 			t.Fatalf("%T: %v", err, err)
 		}
 	})

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fabemu/emu/emutest/golden"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // environment has the variables of the tests.
@@ -39,7 +39,7 @@ func TestFromClab(t *testing.T) {
 				t.Errorf("%s: the head of the scenario lacks %q", file, why)
 			}
 		}
-		if _, err := scenario.Load(file, x.Scenario, nil); err != nil {
+		if _, err := resolve.Load(file, x.Scenario, nil); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 		golden.File(t, strings.TrimSuffix(file, ".clab.yml")+".yaml", string(x.Scenario))

@@ -13,6 +13,7 @@ import (
 
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/scenario/sets"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
@@ -208,7 +209,7 @@ func (k *Kind) fit(s *scheme, o Options) error {
 	if err != nil {
 		return err
 	}
-	bare, err := scenario.Load(k.Name, text, nil)
+	bare, err := resolve.Load(k.Name, text, nil)
 	if err != nil {
 		return err
 	}

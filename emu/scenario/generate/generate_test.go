@@ -17,6 +17,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -28,7 +29,7 @@ func load(t testing.TB, kind string, o generate.Options) *scenario.Scenario {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load(kind+".yaml", text, nil, scenario.Lint(lint.Check), scenario.CheckMetrics(func(expr string, s *scenario.Scenario) error {
+	s, err := resolve.Load(kind+".yaml", text, nil, resolve.Lint(lint.Check), resolve.CheckMetrics(func(expr string, s *scenario.Scenario) error {
 		f, err := fabric.Build(s)
 		if err != nil {
 			return err

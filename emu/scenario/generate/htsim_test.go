@@ -10,8 +10,8 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // Fat trees of htsim with two and three tiers, and connections, as they are written.
@@ -342,7 +342,7 @@ trigger id 5 multishot
 	}
 	text, _, _ := strings.Cut(string(x.Scenario), "flows:\n")
 	text += "workload:\n  - {name: all, over: \"h[0-11]\", goal: tree.goal}\n"
-	if _, err := scenario.Load(filepath.Join(dir, "tree.yaml"), []byte(text), nil); err != nil {
+	if _, err := resolve.Load(filepath.Join(dir, "tree.yaml"), []byte(text), nil); err != nil {
 		t.Error(err)
 	}
 	if x := fromHTSim(t, htsimSpines, htsimConnectionList); x.Goal != nil {

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // net is a topology of ibsim, with a channel adapter of two ports, descriptions that are no names,
@@ -41,7 +42,7 @@ func loaded(t *testing.T, text string) (*scenario.Scenario, generate.Imported) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load("net", x.Scenario, nil)
+	s, err := resolve.Load("net", x.Scenario, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, x.Scenario)
 	}
@@ -197,7 +198,7 @@ func checkImported(t *testing.T, text []byte, read func(string, []byte) (generat
 			t.Fatalf("a note is %q", why)
 		}
 	}
-	if _, err := scenario.Load("x.yaml", x.Scenario, nil); err != nil && !errors.As(err, new(*scenario.Errors)) {
+	if _, err := resolve.Load("x.yaml", x.Scenario, nil); err != nil && !errors.As(err, new(*scenario.Errors)) {
 		t.Fatalf("%T: %v", err, err)
 	}
 }

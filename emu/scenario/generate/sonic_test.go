@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 )
 
 // Two switches of SONiC with two links between them, and a third neighbour without a file.
@@ -325,7 +326,7 @@ func TestSONiCOfBuiltIn(t *testing.T) {
 			t.Errorf("%s: %v", entry.Name, err)
 			continue
 		}
-		if _, err := scenario.Load("x.yaml", x.Scenario, nil); err != nil {
+		if _, err := resolve.Load("x.yaml", x.Scenario, nil); err != nil {
 			t.Errorf("%s: %v", entry.Name, err)
 		}
 	}

@@ -2,7 +2,7 @@
 // effect, links that cannot be busy, congestion points that never act, flows that may wait forever,
 // buffers that may wait for one another (FindDeadlock).
 //
-// [Check] is a scenario.Linter: scenario.Load calls it with a scenario that it found right, and
+// [Check] is a resolve.Linter: resolve.Load calls it with a scenario that it found right, and
 // adds the places of the problems. The rules only read: the model, its paths, and where its values
 // come from. Each is a function of its own.
 //

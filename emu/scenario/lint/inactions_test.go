@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 )
@@ -44,7 +45,7 @@ func acting(t *testing.T, text string, sets ...string) (all []string) {
 // resolved returns a file as it is with --sets.
 func resolved(t *testing.T, text string, sets ...string) string {
 	t.Helper()
-	out, err := scenario.Text(load(t, text, sets...))
+	out, err := resolve.Text(load(t, text, sets...))
 	if err != nil {
 		t.Fatal(err)
 	}

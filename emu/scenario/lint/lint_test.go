@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 )
 
 // load reads a scenario with its warnings.
@@ -30,7 +31,7 @@ func TestWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := scenario.Load(filepath.Base(file), src, nil, scenario.Lint(lint.Check))
+		s, err := resolve.Load(filepath.Base(file), src, nil, resolve.Lint(lint.Check))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@
 // by which an editor completes and explains a scenario while it is written, and
 // as the reference in docs/reference.
 //
-// Both are generated from the table that [scenario.Load] follows ([scenario.Language],
+// Both are generated from the table that [resolve.Load] follows ([scenario.Language],
 // [scenario.LanguageOf]), so they always agree with the reader.
 //
 // # Limitations

@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/scenario/schema"
 	"fabemu/wire/param"
 )
@@ -110,11 +111,11 @@ func TestScenarios(t *testing.T) {
 		sources[k.Name] = src
 	}
 	for name, src := range sources {
-		s, err := scenario.Load(name, src, nil)
+		s, err := resolve.Load(name, src, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		resolved, err := scenario.Text(s)
+		resolved, err := resolve.Text(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +147,7 @@ flows:
 events:
 expect: []
 `
-	if _, err := scenario.Load("right.yaml", []byte(right), nil); err != nil {
+	if _, err := resolve.Load("right.yaml", []byte(right), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := validate(t, v, []byte(right)); err != nil {
@@ -166,7 +167,7 @@ expect: []
 		if text == right {
 			t.Fatalf("nothing is changed by %q", change)
 		}
-		if _, err := scenario.Load("wrong.yaml", []byte(text), nil); err == nil {
+		if _, err := resolve.Load("wrong.yaml", []byte(text), nil); err == nil {
 			t.Errorf("%q is not wrong", change)
 		}
 		if err := validate(t, v, []byte(text)); err == nil {
@@ -184,7 +185,7 @@ func TestBad(t *testing.T) {
 	together := strings.Fields(`check-spans endpoint-links flow-name-twice forwarding-delay full-at group link-name-twice
 		link-to-itself link-twice link-unknown name-twice no-path ports-too-few wall-too-long window-long window-short buffer-small`)
 	for _, name := range form {
-		src, err := os.ReadFile("../testdata/" + name + ".bad.yaml")
+		src, err := os.ReadFile("../resolve/testdata/" + name + ".bad.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +194,7 @@ func TestBad(t *testing.T) {
 		}
 	}
 	for _, name := range together {
-		src, err := os.ReadFile("../testdata/" + name + ".bad.yaml")
+		src, err := os.ReadFile("../resolve/testdata/" + name + ".bad.yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/scenario/sets"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -30,7 +31,7 @@ links:
   - {between: "leaf[1-2] - spine", propagation: 400ns}
 %s
 `, rate, marking, control, traffic)
-	s, err := scenario.Load("pod.yaml", []byte(text), nil, scenario.Lint(lint.Check))
+	s, err := resolve.Load("pod.yaml", []byte(text), nil, resolve.Lint(lint.Check))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestPlace(t *testing.T) {
 			t.Errorf("%+v, want %+v", p, want)
 		}
 	}
-	direct, err := scenario.Load("two.yaml", []byte("name: two\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1GB/s}}\nendpoints: [a, b]\nlinks: [a - b]\nflows: [{name: f, from: a, to: b}]\n"), nil)
+	direct, err := resolve.Load("two.yaml", []byte("name: two\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1GB/s}}\nendpoints: [a, b]\nlinks: [a - b]\nflows: [{name: f, from: a, to: b}]\n"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

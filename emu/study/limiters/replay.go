@@ -9,7 +9,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
 	"fabemu/emu/host"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/emu/watch/feedback"
 	"fabemu/node"
@@ -143,7 +143,7 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 // and a reaction point.
 func (t *tape) pace(ctx context.Context, r *feedback.Recording, c rp.Controller, clock emu.Clock, dilation int64) (
 	*emu.Result, error) {
-	s, err := scenario.Load("replay.yaml", []byte(fmt.Sprintf(`
+	s, err := resolve.Load("replay.yaml", []byte(fmt.Sprintf(`
 name: replay
 model: {duration: %v}
 wall: {dilation: %d}

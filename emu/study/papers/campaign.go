@@ -10,7 +10,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/result/report"
-	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/study/campaign"
 )
 
@@ -47,7 +47,7 @@ func NewCampaign(name, only string, o Options) (*Campaign, error) {
 		return nil, &emu.Mistake{Err: err}
 	}
 	for i, j := range c.batch.jobs[first:end] {
-		resolved, err := scenario.Text(j.sc)
+		resolved, err := resolve.Text(j.sc)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (c *Campaign) Draw(ctx context.Context, dir string, write func(*Result) err
 			missing = append(missing, cell)
 			continue
 		}
-		if out.Run.Resolved, err = scenario.Text(j.sc); err != nil {
+		if out.Run.Resolved, err = resolve.Text(j.sc); err != nil {
 			return nil, err
 		}
 		if c.batch.options.Clock == emu.VirtualClock {

@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -58,12 +59,12 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, options := string(src), []scenario.Option{}
+	text, options := string(src), []resolve.Option{}
 	if r.Schemes != nil {
-		options = append(options, scenario.WithSchemes(*r.Schemes))
+		options = append(options, resolve.WithSchemes(*r.Schemes))
 	}
 	if r.Short { // its checks are shortened with it
-		options = append(options, scenario.Short())
+		options = append(options, resolve.Short())
 	} else {
 		text, _, _ = strings.Cut(text, "\nexpect:")
 		text += "\n"
@@ -82,7 +83,7 @@ func (r Run) open(sets ...scenario.Set) (*scenario.Scenario, error) {
 		}
 		all = append(all, set)
 	}
-	return scenario.Load(r.Scenario+".yaml", []byte(text), append(all, sets...), append(options, scenario.Lint(lint.Check))...)
+	return resolve.Load(r.Scenario+".yaml", []byte(text), append(all, sets...), append(options, resolve.Lint(lint.Check))...)
 }
 
 // Quantity is a number that is taken of runs.

@@ -1,5 +1,5 @@
 // Package scale slows a scenario down for real time: the same fabric with links of another rate,
-// and all times in proportion (scenario.Scale). It lists the times that stay out of proportion
+// and all times in proportion (resolve.Scale). It lists the times that stay out of proportion
 // where endpoints are real hosts.
 //
 // # Limitations

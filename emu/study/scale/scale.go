@@ -9,24 +9,24 @@ import (
 	"fabemu/emu/base/errs"
 	"fabemu/emu/metrics"
 	"fabemu/emu/run/guest"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
 
 // Of returns a scenario, named as for emu.Open, on the scale of time on which its fastest link
 // has a rate. Its error is a *errs.Mistake.
-func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
+func Of(name string, to unit.Rate) (*resolve.Scaled, error) {
 	src, file, err := builtin.Find(name)
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
-	s, err := scenario.Load(file, src, nil, scenario.CheckMetrics(metrics.Checker()))
+	s, err := resolve.Load(file, src, nil, resolve.CheckMetrics(metrics.Checker()))
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
-	x, err := scenario.Scale(s, to, metrics.Checker(), metrics.TimeOf)
+	x, err := resolve.Scale(s, to, metrics.Checker(), metrics.TimeOf)
 	if err != nil {
 		return nil, &errs.Mistake{Err: err}
 	}
@@ -53,7 +53,7 @@ func Of(name string, to unit.Rate) (*scenario.Scaled, error) {
 const noticeable = 200 * unit.Microsecond
 
 // realTime lists the parts of a scaled scenario with guests that keep to real time.
-func realTime(x *scenario.Scaled) (left []string) {
+func realTime(x *resolve.Scaled) (left []string) {
 	factor := float64(x.Den) / float64(x.Num)
 	var times []string
 	for _, k := range guest.KernelTimes(1) {

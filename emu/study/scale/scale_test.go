@@ -13,6 +13,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/study/scale"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -119,7 +120,7 @@ func (l logs) Record(e *trace.Event) { l[e.Node] = append(l[e.Node], *e) }
 // eventsOf runs so much of a scenario on the virtual clock.
 func eventsOf(t *testing.T, name string, text []byte, length unit.Duration) logs {
 	t.Helper()
-	s, err := scenario.Load(name, text, runtest.Sets(t, "model.duration="+length.String()), scenario.CheckMetrics(metrics.Checker()))
+	s, err := resolve.Load(name, text, runtest.Sets(t, "model.duration="+length.String()), resolve.CheckMetrics(metrics.Checker()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func eventsOf(t *testing.T, name string, text []byte, length unit.Duration) logs
 
 // compareScaled returns how far events are apart at most, in ps of the first log, up to where
 // the logs part; where that is, if it is, and of how many events that is.
-func compareScaled(x *scenario.Scaled, first, scaled logs) (apart float64, parts string, events int) {
+func compareScaled(x *resolve.Scaled, first, scaled logs) (apart float64, parts string, events int) {
 	end := unit.Never
 	for m, log := range first {
 		if n := len(scaled[m]); n > len(log) {

@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/study"
 	"fabemu/emu/study/campaign"
 	"fabemu/wire"
@@ -383,7 +384,7 @@ func (p *Plan) check(s *scenario.Scenario) error {
 
 // add adds a cell: its scenario, and its figures.
 func (l *layout) add(c *cell) error {
-	resolved, err := scenario.Text(c.scenario)
+	resolved, err := resolve.Text(c.scenario)
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/result/seeds"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 
 	"github.com/google/go-cmp/cmp"
@@ -45,11 +45,11 @@ func TestSchemes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := scenario.Text(want)
+			a, err := resolve.Text(want)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := scenario.Text(l.cells[l.plan.Cells[0].ID].scenario)
+			b, err := resolve.Text(l.cells[l.plan.Cells[0].ID].scenario)
 			if d := cmp.Diff(string(a), string(b)); err != nil || d != "" {
 				t.Errorf("%s in the place of %s: %v, %s", scheme, base, err, d)
 			}
@@ -245,7 +245,7 @@ func TestUnfairSweeps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := scenario.Text(l.cells[l.plan.Cells[0].ID].scenario); err != nil || !strings.Contains(string(b), "max: 300KB") {
+	if b, err := resolve.Text(l.cells[l.plan.Cells[0].ID].scenario); err != nil || !strings.Contains(string(b), "max: 300KB") {
 		t.Errorf("%v: %s", err, b)
 	}
 	if got := ParseSchemes([]string{"lipd, input,fimd", "none"}); !cmp.Equal(got.Values, []string{"lipd, input", "fimd", "none"}) {

@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -27,7 +28,7 @@ func TestButtonsAndCommands(t *testing.T) {
 	var mu sync.Mutex
 	var made []string
 	_, address := serve(t, c, script(t, c, 2), Options{Control: &Control{Scenario: s, Apply: func(_ context.Context, change string) (scenario.Event, error) {
-		_, e, err := scenario.Happen(s, change, at)
+		_, e, err := resolve.Happen(s, change, at)
 		mu.Lock()
 		defer mu.Unlock()
 		made = append(made, fmt.Sprint(e.Text(), err))
@@ -75,7 +76,7 @@ func TestButtonsAndCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, e, err := scenario.Happen(s, line, at)
+		_, e, err := resolve.Happen(s, line, at)
 		if want := fmt.Sprint(e.Text(), err); err != nil || made[before] != want {
 			t.Errorf("%s: the button makes %s, the words %s", x.words, made[before], want)
 		}

@@ -9,6 +9,7 @@ import (
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -25,7 +26,7 @@ const (
 // a line that was stopped for most of the time waits for the next lines of its flows that
 // were stopped themselves, or else for the fullest of the next lines.
 func Results(d *report.Dir) (*Scene, []*Moment, error) {
-	s, err := scenario.Load(report.ResolvedFile, d.Resolved, nil)
+	s, err := resolve.Load(report.ResolvedFile, d.Resolved, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,8 +7,8 @@ import (
 
 	"fabemu/emu/fabric"
 	"fabemu/emu/result/report"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 )
 
 // sceneOf lays a scenario out that comes with the program.
@@ -23,7 +23,7 @@ func sceneOf(t testing.TB, name string) *Scene {
 
 func sceneFrom(t testing.TB, src []byte) *Scene {
 	t.Helper()
-	s, err := scenario.Load("test.yaml", src, nil)
+	s, err := resolve.Load("test.yaml", src, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/mode"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -49,10 +50,10 @@ func (c *Changes) Apply(ctx context.Context, text string) (scenario.Event, error
 		return scenario.Event{}, err
 	}
 	was, now := h.Scenario(), h.progress.Now()
-	with, e, err := scenario.Happen(was, text, unit.Duration(now))
+	with, e, err := resolve.Happen(was, text, unit.Duration(now))
 	comes := func(e scenario.Event) bool { return e.Touch().Rate > 0 && unit.Time(e.At) > now }
 	if err == nil && slices.ContainsFunc(was.Events, comes) { // which may come first
-		_, _, err = scenario.Happen(was, text, was.Model.Duration-1)
+		_, _, err = resolve.Happen(was, text, was.Model.Duration-1)
 	}
 	if err != nil {
 		return scenario.Event{}, &errs.Mistake{Err: err}
@@ -83,7 +84,7 @@ func (c *Changes) Reroute(ctx context.Context, routes []scenario.Route, lanes []
 	with := *was
 	with.Routes, with.LaneRules = slices.Concat(was.Routes, routes), slices.Concat(was.LaneRules, lanes)
 	since(&with, len(routes), len(lanes), now)
-	if _, err := scenario.Text(&with); err != nil {
+	if _, err := resolve.Text(&with); err != nil {
 		return &errs.Mistake{Err: err}
 	}
 	f, err := fabric.Build(&with)

@@ -14,8 +14,8 @@ import (
 
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/subnet"
 	"fabemu/wire/unit"
 )
@@ -27,7 +27,7 @@ func imported(t testing.TB, text string) *fabric.Fabric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenario.Load("net", x.Scenario, nil)
+	s, err := resolve.Load("net", x.Scenario, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

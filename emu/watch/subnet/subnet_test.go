@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/subnet"
 	"fabemu/wire"
@@ -426,7 +427,7 @@ func TestCongestionControl(t *testing.T) {
 	if len(now.Events) != len(want) || len(s.Congested()) > 0 {
 		t.Errorf("%d events", len(now.Events))
 	}
-	if _, err := scenario.Text(now); err != nil {
+	if _, err := resolve.Text(now); err != nil {
 		t.Error(err)
 	}
 }
@@ -454,7 +455,7 @@ func TestCongestionControlIsAdopted(t *testing.T) {
 				accepted++
 			}
 		}
-		if _, err := scenario.Text(s.Scenario()); err != nil {
+		if _, err := resolve.Text(s.Scenario()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -33,7 +33,7 @@ func TestModelHopsBetweenDomains(t *testing.T) {
 				t.Fatal(err)
 			}
 			sets := append([]string{"defaults.flow.traffic=constant", "model.duration=200us", "defaults.link.rate=100Gb/s", "defaults.link.propagation=500ns"}, x.sets...)
-			s, err := scenario.Load("tree.yaml", text, runtest.Sets(t, sets...))
+			s, err := resolve.Load("tree.yaml", text, runtest.Sets(t, sets...))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/lint"
+	"fabemu/emu/scenario/resolve"
 )
 
 // TestModelCreditRoundTrip: what Load warns of comes true. On a link whose buffer does
@@ -29,7 +29,7 @@ flows: [{name: f, from: a, to: b}]
 expect: [{id: x, metric: sea.S-T.utilisation, during: [2ms, 4ms], low: 0, high: 1}]
 `
 	for _, buffer := range []string{"1 packet", "4 packets", "7 packets", "11 packets"} {
-		s, err := scenario.Load("far.yaml", fmt.Appendf(nil, far, buffer), nil, scenario.Lint(lint.Check))
+		s, err := resolve.Load("far.yaml", fmt.Appendf(nil, far, buffer), nil, resolve.Lint(lint.Check))
 		if err != nil {
 			t.Fatal(err)
 		}

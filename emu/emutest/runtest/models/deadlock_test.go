@@ -18,6 +18,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/generate"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -46,7 +47,7 @@ links:
 		fmt.Fprintf(&b, "  - {name: f%d, from: E%d, to: E%d}\n", i+1, i+1, (i+hops)%5+1)
 	}
 	b.WriteString("measure: {window: 1ms}\n")
-	s, err := scenario.Load("ring.yaml", []byte(b.String()), nil)
+	s, err := resolve.Load("ring.yaml", []byte(b.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 	text, _, _ := strings.Cut(string(src), "\nexpect:")
 	text = strings.NewReplacer("C: {}}", "C: {}, D: {}}", "NC]", "NC, X, Y]", "  - NC - C", "  - NC - C\n  - X - D\n  - Y - D",
 		"flows:", "flows:\n  - {name: x, from: X, to: Y, traffic: constant, rate: 4Mb/s, jitter: 0s}").Replace(text) + "\n"
-	s, err := scenario.Load("ring.yaml", []byte(text), nil)
+	s, err := resolve.Load("ring.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestModelLooksAreRarerInLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := scenario.Load("incast.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}})
+		s, err := resolve.Load("incast.yaml", text, []scenario.Set{{Path: "model.duration", Value: "10ms"}})
 		if err != nil {
 			t.Fatal(err)
 		}

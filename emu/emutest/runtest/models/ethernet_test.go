@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/result/summary"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -124,7 +125,7 @@ func TestModelIncastIsLosslessAtAnyFanIn(t *testing.T) {
 	}
 	text, _, _ := strings.Cut(string(src), "\nexpect:")
 	for _, n := range []int{1, 2, 3, 7, 32, 100} {
-		s, err := scenario.Load("incast.yaml", []byte(strings.ReplaceAll(text, "[1-16]", fmt.Sprintf("[1-%d]", n))), []scenario.Set{
+		s, err := resolve.Load("incast.yaml", []byte(strings.ReplaceAll(text, "[1-16]", fmt.Sprintf("[1-%d]", n))), []scenario.Set{
 			{Path: "defaults.flow.size", Value: fmt.Sprintf("%dB", 7_500_000/n)},
 		})
 		if err != nil {
@@ -155,7 +156,7 @@ func TestModelLosslessPriorityBesideOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: not with -short")
 	}
-	s, err := scenario.Load("both.yaml", []byte(`name: both
+	s, err := resolve.Load("both.yaml", []byte(`name: both
 model: {duration: 2ms}
 defaults:
   link: {rate: 10Gb/s, propagation: 500ns, flow-control: pfc}

@@ -11,6 +11,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
+	"fabemu/emu/scenario/resolve"
 )
 
 // The figures of HPL-2002-224 (Santos, Turner, Janakiraman), each as the mean over
@@ -139,7 +140,7 @@ func TestFiguresWithoutControlAreThoseOfTheBuffer(t *testing.T) {
 			}
 			text := strings.ReplaceAll(string(src), "[1-10]", fmt.Sprintf("[1-%d]", test.n))
 			text, _, _ = strings.Cut(text, "\nexpect:")
-			return scenario.Load("fig2.yaml", []byte(text), []scenario.Set{
+			return resolve.Load("fig2.yaml", []byte(text), []scenario.Set{
 				{Path: "model.seed", Value: fmt.Sprint(seed)},
 				untilVictimStops,
 				{Path: "defaults.link.buffer", Value: fmt.Sprintf("%d packets", test.capacity)},

@@ -14,6 +14,7 @@ import (
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/unit"
 )
 
@@ -22,7 +23,7 @@ import (
 // examined for longer: long queues may drain slowly, behind much feedback. The error is that
 // of a scenario that is refused.
 func examine(text string, longer ...scenario.Set) (wrong []string, w *witness, err error) {
-	s, err := scenario.Load("random.yaml", []byte(text), longer)
+	s, err := resolve.Load("random.yaml", []byte(text), longer)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,7 +82,7 @@ func examine(text string, longer ...scenario.Set) (wrong []string, w *witness, e
 // compare runs a scenario in other ways, each of which must give the same log: with frames
 // as values, from its resolved text, and on the wall clock over links.
 func compare(text string) (wrong []string) {
-	s, err := scenario.Load("random.yaml", []byte(text), []scenario.Set{{Path: "wall.dilation", Value: "1"}})
+	s, err := resolve.Load("random.yaml", []byte(text), []scenario.Set{{Path: "wall.dilation", Value: "1"}})
 	if err != nil {
 		return nil
 	}
@@ -98,7 +99,7 @@ func compare(text string) (wrong []string) {
 	if out == nil {
 		return wrong
 	}
-	again, err := scenario.Load("resolved.yaml", out.Resolved, nil)
+	again, err := resolve.Load("resolved.yaml", out.Resolved, nil)
 	if err != nil {
 		return []string{"the resolved scenario: error: " + err.Error()}
 	}
@@ -120,7 +121,7 @@ func compare(text string) (wrong []string) {
 // divided runs a scenario with several numbers of domains and loops, with a log, with a digest
 // only, and without: neither changes log, digest, figures and curves.
 func divided(text string) (wrong []string) {
-	s, err := scenario.Load("random.yaml", []byte(text), nil)
+	s, err := resolve.Load("random.yaml", []byte(text), nil)
 	if err != nil {
 		return nil
 	}
@@ -156,7 +157,7 @@ func divided(text string) (wrong []string) {
 // overruns runs a scenario in domains, and on the wall clock over links, as fast as it goes, until
 // a while after all that happens in it, and returns what it has lost.
 func overruns(text string) (wrong []string, err error) {
-	s, err := scenario.Load("random.yaml", []byte(text), []scenario.Set{{Path: "model.duration", Value: "1ms"}, {Path: "wall.dilation", Value: "1"}})
+	s, err := resolve.Load("random.yaml", []byte(text), []scenario.Set{{Path: "model.duration", Value: "1ms"}, {Path: "wall.dilation", Value: "1"}})
 	if err != nil {
 		return nil, err
 	}

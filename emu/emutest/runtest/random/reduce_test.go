@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 )
 
 var (
@@ -80,7 +81,7 @@ func TestModelReduce(t *testing.T) {
 	}
 	t.Parallel()
 	faulty := func(text string) bool {
-		s, err := scenario.Load("reduced.yaml", []byte(text), nil)
+		s, err := resolve.Load("reduced.yaml", []byte(text), nil)
 		if err != nil {
 			return false
 		}
@@ -101,7 +102,7 @@ func TestModelReduce(t *testing.T) {
 		}
 		tried++
 		small := reduce(text, faulty)
-		s, err := scenario.Load("reduced.yaml", []byte(small), nil)
+		s, err := resolve.Load("reduced.yaml", []byte(small), nil)
 		if err != nil || !faulty(small) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, small)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/capture/dump"
 )
 
@@ -126,7 +127,7 @@ events:
 		{"ethernet", "name: events\nmodel: {duration: 5ms}\ndefaults: {link: {rate: 1GB/s, flow-control: pause}, switch: {kind: output-queued}, flow: {packet: 1500B}}" + fabric, dump.PauseKept, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := scenario.Load(c.name, []byte(c.text), nil)
+			s, err := resolve.Load(c.name, []byte(c.text), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,32 @@
+// Package resolve reads scenarios: it makes a scenario.Scenario of the text of a file.
+//
+// [Load] turns the text, and the changes of --set (scenario.ParseSet), into a Scenario in which
+// every default is filled in and every range expanded, or into scenario.Errors: mistakes, each with
+// its place, an excerpt and a remedy. Values that are right but probably not intended are in
+// Scenario.Warnings, if Load is given a linter ([Lint]; package lint). [Text] prints a Scenario as
+// a file that Load reads back to the same Scenario. [Happen] adds an event to a Scenario that runs.
+//
+// # Stages
+//
+// Load works in stages. Each relies on the ones before it, and reports all mistakes that it finds;
+// Load then stops:
+//
+//   - syntax, values and names of keys (package yaml), and choices (schemes.go)
+//   - names that are used twice or do not exist (names.go)
+//   - links: links, routes and rates (links.go)
+//   - nodes: the number and the kind of their links, and guests (nodes.go, ethernet.go, guests.go)
+//   - traffic: flows, workloads, events, programs and checks (flows.go, workload.go,
+//     scenario.Entering, programs.go, expect.go)
+//   - paths: the frames that cross each link (crossing.go, scenario.Site)
+//   - fit: buffers, headroom, retry, credits and congestion control (fit.go, retry.go, cbfc.go,
+//     lanes.go, control.go)
+//   - metrics: what is measured (expect.go)
+//
+// A linter follows, which reads the scenario and its fabric as a scenario.Site.
+//
+// # Limitations
+//
+// Load refuses anchors, aliases, merge keys, tags and several documents in a file: common
+// values are under defaults. A value of --set is one value, not a list. A range has one pair of
+// brackets. A --set finds items of lists by name only, so that it reaches no events and no routes.
+package resolve

@@ -1,0 +1,151 @@
+package resolve
+
+import (
+	"cmp"
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/yaml"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LanguageVersion is the version of the scenario language. It grows with each change that gives an
+// old file another meaning, or none.
+const LanguageVersion = 1
+
+// MetricChecker returns an error for an expression that cannot be measured in a scenario: it is
+// malformed, or names an object that does not exist. Package emu/metrics has one.
+type MetricChecker func(expr string, s *scenario.Scenario) error
+
+// Option changes the behaviour of Load.
+type Option func(*options)
+
+type options struct {
+	metrics MetricChecker
+	short   bool
+	schemes *scenario.Schemes // nil: BuiltIn
+	lint    Linter            // nil: there are no warnings but those of Load itself
+}
+
+// CheckMetrics has Load check the metrics under expect if nodes, links and flows are right. An
+// error with a method Unknown() string reports that there is no object of the name that it returns.
+func CheckMetrics(check MetricChecker) Option {
+	return func(o *options) { o.metrics = check }
+}
+
+// Load reads a scenario from the text of a file and applies sets to it in their order. Of two for
+// one field the last counts. The name of the file is for messages. Load works in stages: syntax;
+// values and names; links; flows and events; paths; and how all of that fits together. A stage that
+// finds mistakes is the last one, and returns an error of type *Errors with all of them. Values
+// that are right but probably not intended are in Scenario.Warnings, most of them with Lint only.
+// Load also checks the short run of a scenario, unless there are sets.
+//
+// A set of model.duration asks for a shorter run of the same scenario: flows, events and checks
+// beyond the new end are left out, with a warning. In a file they are mistakes.
+func Load(name string, src []byte, sets []scenario.Set, opts ...Option) (*scenario.Scenario, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	r := yaml.NewFile(filepath.ToSlash(name), string(src))
+	root := r.Parse()
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	var short *yaml.Node
+	if root.Get("short") != nil && !o.short && len(sets) == 0 {
+		short = root.Clone()
+	}
+	res, err := load(r, root, sets, o)
+	if err != nil {
+		return nil, err
+	}
+	if short == nil {
+		return res.scenario(), nil
+	}
+	o.short, o.lint = true, nil
+	if _, err := load(yaml.NewFile(r.Name, string(src)), short, nil, o); err != nil {
+		return nil, err
+	}
+	return res.scenario(), nil
+}
+
+// load resolves a parsed tree, which it changes. The scenario is in the resolver.
+func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resolver, error) {
+	empty := scenario.Scenario{Schemes: o.schemes}
+	t := empty.Tables()
+	top := t.Language()
+	if !r.Begin(root, t) {
+		return nil, r.Err()
+	}
+	if o.short {
+		if short := root.Get("short"); short != nil {
+			r.Read(short, top.Object.Find("short"))
+		}
+		shorten(r, root)
+	}
+	for _, s := range sets {
+		r.Apply(s)
+	}
+	if newer(r, root) {
+		return nil, r.Err()
+	}
+	r.Read(root, top)
+	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{}}
+	res.Site = &scenario.Site{Scenario: &res.s, File: r, Tables: t, Nodes: map[string]*scenario.NodeRef{}}
+	res.events = scenario.NewEntering(res.Site, res.leaves)
+	res.checkChoices()
+	res.once()
+	if !slices.ContainsFunc(r.Mistakes, func(e scenario.Error) bool {
+		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
+		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
+	}) {
+		res.names()
+	}
+	for _, stage := range res.stages() {
+		if err := r.Err(); err != nil {
+			return nil, err
+		}
+		stage()
+	}
+	if err := r.Err(); err != nil {
+		return nil, err
+	}
+	s := &res.s
+	if o.lint != nil {
+		res.lint(o.lint)
+	}
+	for _, w := range r.Sorted() {
+		s.Warnings = append(s.Warnings, scenario.Warning(w))
+	}
+	s.Keep(scenario.Findings{Paths: res.Paths, Programs: res.programs, Manageable: res.manageable,
+		Derived: slices.SortedFunc(slices.Values(res.Derived), func(a, b scenario.Threshold) int {
+			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
+		})})
+	s.HasShort = root.Get("short") != nil && !o.short
+	return res, nil
+}
+
+// newer reports a file in a newer version of the language, in which every other mistake could be
+// none.
+func newer(r *yaml.File, root *yaml.Node) bool {
+	n := root.Get("language")
+	if n == nil {
+		return false
+	}
+	version, err := strconv.Atoi(n.Text)
+	if err != nil || version <= LanguageVersion {
+		return false
+	}
+	r.Add(n.Spot, "the file is in version %d of the language, and this program reads version %d: use a newer fabemu",
+		version, LanguageVersion)
+	return true
+}
+
+// scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the
+// whole file in memory.
+func (r *resolver) scenario() *scenario.Scenario {
+	s := r.s
+	return &s
+}

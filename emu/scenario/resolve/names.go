@@ -1,0 +1,208 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/yaml"
+	"fabemu/wire"
+)
+
+// once reports items of lists that have the same name or number. Values may be wrong.
+func (r *resolver) once() {
+	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
+	r.checkOnce(r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
+	r.checkOnce(r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
+	for _, v := range r.items("switches") {
+		r.checkOnce(v.List("ets"), "priority", "priority %s has a weight already%s")
+	}
+}
+
+// names declares the switches, endpoints and links of the file, and reports names that are used
+// twice or do not exist. Values elsewhere may be wrong.
+func (r *resolver) names() {
+	r.declareSwitches()
+	r.declareEndpoints()
+	r.declareLinks()
+	r.declareFlows()
+	for n := range r.items("links") {
+		j := n.Get("between").Value.(pattern.Joint)
+		r.known(r.Inside(n.Get("between"), j.AAt), j.A, "node")
+		r.known(r.Inside(n.Get("between"), j.BAt), j.B, "node")
+	}
+	for _, ref := range []struct{ section, key, kind string }{
+		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
+		{"sl2vl", "at", "node"}, {"sl2vl", "from", "link"}, {"sl2vl", "over", "link"},
+		{"flows", "from", "endpoint"}, {"flows", "to", "endpoint"}, {"workload", "over", "endpoint"},
+		{"events", "link", "link"}, {"events", "endpoint", "endpoint"}, {"events", "switch", "switch"},
+		{"faults", "link", "link"}, {"faults", "endpoint", "endpoint"}, {"faults", "switch", "switch"},
+		{"programs", "on", "endpoint"},
+	} {
+		for n := range r.items(ref.section) {
+			r.refer(n.Get(ref.key), ref.kind)
+		}
+	}
+}
+
+func (r *resolver) declareSwitches() {
+	if n := r.Root.Get("switches"); n != nil {
+		for _, e := range n.Entries {
+			p, _ := pattern.Parse(e.Key)
+			m := scenario.NodeRef{Spot: e.At.Of(e.Value.Path), IsSwitch: true, View: r.itemView("switches", e.Value)}
+			r.SwitchNodes = r.declare(r.SwitchNodes, m, p)
+		}
+	}
+}
+
+func (r *resolver) declareEndpoints() {
+	for n, v := range r.items("endpoints") {
+		name := n.Get("name")
+		m := scenario.NodeRef{Spot: name.At.Of(n.Path), View: v}
+		r.EndpointNodes = r.declare(r.EndpointNodes, m, name.Value.(pattern.Names))
+	}
+	if total := len(r.Nodes); total > int(wire.MaxLID) {
+		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
+	}
+}
+
+// declare adds the nodes of an item to all of their kind.
+func (r *resolver) declare(all []*scenario.NodeRef, item scenario.NodeRef, p pattern.Names) []*scenario.NodeRef {
+	for name := range p.All() {
+		if first := r.Nodes[name]; first != nil {
+			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.Kind(), yaml.InLine(first.At))
+			continue
+		}
+		m := item
+		m.Name, m.Index = name, len(all)
+		r.Nodes[name] = &m
+		all = append(all, &m)
+	}
+	return all
+}
+
+func (r *resolver) declareLinks() {
+	for n, v := range r.items("links") {
+		between := n.Get("between")
+		j, named := between.Value.(pattern.Joint), v.Node("name")
+		ends := j.Ends()
+		switch {
+		case named == nil:
+			for _, e := range ends {
+				r.linkNames[e[0]+" - "+e[1]] = n
+			}
+			continue
+		case j.A.Ranged || j.B.Ranged:
+			r.Add(named.Spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
+				between.Text, len(ends), named.Text)
+		case r.linkNames[named.Text] != nil:
+			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, yaml.InLine(r.linkNames[named.Text].At))
+		}
+		r.linkNames[named.Text] = n
+	}
+}
+
+func (r *resolver) declareFlows() {
+	for n := range r.items("flows") {
+		name := n.Get("name")
+		if name == nil {
+			continue
+		}
+		if link := r.linkNames[name.Text]; link != nil {
+			r.Add(name.Spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
+				name.Text, yaml.InLine(link.At))
+		}
+	}
+	if flows, work := r.Root.Get("flows"), r.Root.Get("workload"); (flows == nil || flows.Kind == yaml.List && len(flows.Items) == 0) &&
+		(work == nil || work.Kind == yaml.List && len(work.Items) == 0) {
+		at := r.Root.Field("flows")
+		if flows != nil {
+			at = flows.Spot
+		}
+		r.Add(at, "there are no flows and no workload: nothing would be sent")
+	}
+}
+
+// checkOnce reports items of a list with the same value of a key. The message has the value and the
+// place of the first item.
+func (r *resolver) checkOnce(list *yaml.Node, key, message string) {
+	seen := map[string]yaml.Place{}
+	if list == nil {
+		return
+	}
+	for _, n := range list.Items {
+		if p := n.Get(key); p != nil {
+			if first, twice := seen[p.Text]; twice {
+				r.Add(p.Spot, message, p.Text, yaml.InLine(first))
+			}
+			seen[p.Text] = p.At
+		}
+	}
+}
+
+// refer reports a value, a name or a range of names, unless there is an object of a kind for each
+// name.
+func (r *resolver) refer(n *yaml.Node, kind string) {
+	if n == nil {
+		return
+	}
+	switch v := n.Value.(type) {
+	case pattern.Names:
+		r.known(n.Spot, v, kind)
+	case string:
+		if v != scenario.EveryLink {
+			r.known(n.Spot, pattern.Names{Text: v, Prefix: v}, kind)
+		}
+	}
+}
+
+// known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
+// link.
+func (r *resolver) known(at yaml.Spot, p pattern.Names, kind string) {
+	missing, first := 0, ""
+	for name := range p.All() {
+		m := r.Nodes[name]
+		switch {
+		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
+			kind != "link" && m != nil && m.IsSwitch == (kind == "switch"):
+			continue
+		case m != nil:
+			r.Add(at, "%s is %s: expected the name of %s", name, m.Kind(), map[string]string{
+				"endpoint": "an endpoint", "switch": "a switch", "link": "a link"}[kind])
+			return
+		case missing == 0:
+			first = name
+		}
+		missing++
+	}
+	switch {
+	case missing == 0:
+	case missing == 1 && p.Ranged:
+		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.Text)
+	case missing == 1:
+		r.Add(at, "there is no %s named %q%s", kind, first, pattern.Nearest(first, r.named(kind)))
+	case missing == p.Size():
+		r.Add(at, "there is no %s named %q, nor any other of %s%s", kind, first, p.Text, pattern.Nearest(first, r.named(kind)))
+	default:
+		r.Add(at, "there is no %s named %q, nor %d more of %s", kind, first, missing-1, p.Text)
+	}
+}
+
+// named returns the names of all objects of a kind.
+func (r *resolver) named(kind string) (names []string) {
+	if kind == "link" {
+		return slices.Sorted(maps.Keys(r.linkNames))
+	}
+	if kind != "endpoint" {
+		for _, m := range r.SwitchNodes {
+			names = append(names, m.Name)
+		}
+	}
+	if kind != "switch" {
+		for _, m := range r.EndpointNodes {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,67 @@
+package resolve
+
+import (
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/yaml"
+	"fabemu/wire"
+)
+
+// buildNodes builds the switches and the endpoints.
+func (r *resolver) buildNodes() {
+	for _, m := range r.SwitchNodes {
+		r.s.Switches = append(r.s.Switches, scenario.SwitchOf(m.Name, m.View, r.Tables))
+	}
+	for n, v := range r.items("endpoints") {
+		e := yaml.Build[scenario.Endpoint](v)
+		e.Guest = scenario.GuestOf(v)
+		for name := range n.Get("name").Value.(pattern.Names).All() {
+			e.Name = name
+			r.s.Endpoints = append(r.s.Endpoints, e)
+			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.Next(), e.Guest.IPv6.Next()
+		}
+	}
+}
+
+// checkEnds reports endpoints that have not exactly one link, and switches that have none.
+func (r *resolver) checkEnds() {
+	for e, m := range each(r.s.Endpoints, r.EndpointNodes) {
+		switch {
+		case len(m.Links) == 0:
+			r.Add(m.Spot, "endpoint %s has no link: it needs one", e.Name)
+		case len(m.Links) > 1:
+			r.Add(m.LinkAt[1].Of(r.LinkOrigins[m.Links[1]].Path),
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, yaml.InLine(m.LinkAt[0]))
+		}
+	}
+	for s, m := range each(r.s.Switches, r.SwitchNodes) {
+		if len(m.Links) == 0 {
+			r.Add(m.Spot, "switch %s has no link", s.Name)
+		}
+	}
+}
+
+// checkNodes reports nodes that do not fit their links, and gives guests their addresses.
+func (r *resolver) checkNodes() {
+	r.checkFamilies()
+	r.adaptEndpoints()
+	r.addressGuests()
+}
+
+// checkForwarding reports a switch that would forward before it has read a header.
+func (r *resolver) checkForwarding() {
+	for s, m := range each(r.s.Switches, r.SwitchNodes) {
+		if s.Forwarding == scenario.StoreAndForward {
+			continue
+		}
+		for _, i := range m.Links {
+			l := r.s.Links[i]
+			if header := l.Rate.Serialise(wire.HeaderSize); s.ForwardingDelay < header {
+				r.Add(m.View.Spot("forwarding-delay", m.Spot),
+					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
+					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
+				break
+			}
+		}
+	}
+}

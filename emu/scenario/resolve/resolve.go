@@ -1,0 +1,129 @@
+package resolve
+
+import (
+	"iter"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/yaml"
+	"fabemu/wire/unit"
+)
+
+// resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones
+// before it, which have found no mistake.
+type resolver struct {
+	*yaml.File
+	*scenario.Site
+	s       scenario.Scenario
+	metrics MetricChecker // nil: metrics are not checked
+
+	linkNames map[string]*yaml.Node
+	checks    []*yaml.Node     // for each of s.Expect
+	programs  []scenario.Error // for each of s.Programs, the place of its command
+
+	events scenario.Entering
+
+	manageable []scenario.Warning // of congestion control that a subnet manager may change
+
+	cut  yaml.Place // of the --set that ends the run; zero without one
+	left leftOut    // the items beyond that end
+}
+
+// stages returns the stages behind names, in their order.
+func (r *resolver) stages() []func() {
+	return []func(){r.resolveHead, r.connect, r.checkEnds, r.checkNodes, r.resolveTraffic, r.findPaths, r.fit, r.checkMetrics}
+}
+
+// resolveHead fills in what belongs to the whole scenario.
+func (r *resolver) resolveHead() {
+	top := r.top()
+	r.s.Name = yaml.Get[string](top, "name")
+	r.s.Source = yaml.Get[string](top, "source")
+	r.s.Description = yaml.Get[string](top, "description")
+	model := top.Sub("model")
+	r.s.Model, r.s.Wall = yaml.Build[scenario.Model](model), yaml.Build[scenario.Wall](top.Sub("wall"))
+	r.s.Model.DSCP = scenario.DSCPOf(model)
+	r.cut = yaml.Place{Set: model.Node("duration").At.Set}
+	r.s.Routing, r.s.Subnet = yaml.Build[scenario.Routing](top.Sub("routing")), yaml.Build[scenario.Subnet](top.Sub("subnet"))
+	r.resolveWindow(top)
+}
+
+// resolveTraffic fills in all that is sent, changed and measured.
+func (r *resolver) resolveTraffic() {
+	r.resolveFlows()
+	r.resolveWorkloads()
+	for _, section := range []string{"events", "faults"} {
+		for n, v := range r.items(section) {
+			r.events.Enter(n, v)
+		}
+	}
+	r.resolvePrograms()
+	r.resolveExpect()
+	r.checkGuests()
+	r.checkRanges()
+	r.checkAtOnce()
+	r.reportLeft()
+}
+
+// top returns the fields of the scenario.
+func (r *resolver) top() yaml.View {
+	return yaml.View{Of: r.Tables.Language().Object, Chain: [2]*yaml.Node{r.Root}}
+}
+
+// resolveWindow sets the measuring window if it is given, and the curves. It is no longer than the
+// run if a --set shortens the run.
+func (r *resolver) resolveWindow(top yaml.View) {
+	if curves, given := top.Sub("measure").At("curves"); given != nil {
+		r.s.Measure.Curves = curves.(scenario.Curves)
+	}
+	window, given := top.Sub("measure").At("window")
+	end := r.s.Model.Duration
+	if given == nil {
+		return // UsualWindow needs the fabric
+	}
+	r.s.Measure.Window = window.(unit.Duration)
+	if r.s.Measure.Window > end && r.cut.Set != nil && given.At.Set == nil {
+		r.s.Measure.Window = end
+		r.Warn(r.cut.Of("measure.window"),
+			"the run is shorter than the measuring window of %v: rates are means over all of it", window)
+	}
+}
+
+// items returns the items of a list or map of the scenario, each with its fields and the defaults
+// of its kind.
+func (r *resolver) items(section string) iter.Seq2[*yaml.Node, yaml.View] {
+	return func(yield func(*yaml.Node, yaml.View) bool) {
+		list := r.Root.Get(section)
+		if list == nil {
+			return
+		}
+		v := r.itemView(section, nil)
+		for _, n := range list.All() {
+			v.Chain[0] = n
+			if !yield(n, v) {
+				return
+			}
+		}
+	}
+}
+
+// itemView returns the fields of an item of a list or map, and the defaults of its kind behind
+// them.
+func (r *resolver) itemView(section string, item *yaml.Node) yaml.View {
+	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow", "workload": "flow"}[section]
+	v := yaml.View{Of: r.Tables.Section(section), Chain: [2]*yaml.Node{item}}
+	if kind != "" {
+		v.Chain[1] = r.Root.Get("defaults").Get(kind)
+	}
+	return v
+}
+
+// each returns the resolved objects of a kind, each with the source of its values.
+func each[T, O any](all []T, of []O) iter.Seq2[*T, O] {
+	return func(yield func(*T, O) bool) {
+		for i := range all {
+			if !yield(&all[i], of[i]) {
+				return
+			}
+		}
+	}
+}

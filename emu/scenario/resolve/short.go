@@ -1,0 +1,74 @@
+package resolve
+
+import (
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/yaml"
+)
+
+// Short has Load return the short run of a scenario: the values under short replace
+// values in the rest of the file. Its name is the name of the scenario with
+// "-short" behind. A scenario without such a section is then a mistake.
+func Short() Option {
+	return func(o *options) { o.short = true }
+}
+
+// shorten changes the tree of a scenario to its short run.
+func shorten(r *yaml.File, root *yaml.Node) {
+	short := root.Get("short")
+	if short == nil {
+		r.Add(root.Field("short"), "this scenario has no short run: it has no section short with a duration")
+		return
+	}
+	if name := root.Get("name"); name != nil && name.Kind == yaml.Scalar {
+		name.Text += "-short"
+	}
+	for _, to := range [][2]string{{"model", "duration"}, {"wall", "dilation"}, {"measure", "window"}} {
+		v := short.Get(to[1])
+		if v == nil {
+			continue
+		}
+		section := root.Get(to[0])
+		if section == nil {
+			section = &yaml.Node{Kind: yaml.Mapping, Spot: v.At.Of(to[0])}
+			root.Put(to[0], section)
+		}
+		section.Put(to[1], v)
+	}
+	if events := short.Get("events"); events != nil {
+		root.Put("events", events)
+	}
+	if expect := short.Get("expect"); expect != nil {
+		shortenChecks(r, root.Get("expect"), expect)
+	}
+}
+
+// shortenChecks gives checks the values of the short run.
+func shortenChecks(r *yaml.File, checks, short *yaml.Node) {
+	byID, ids := map[string]*yaml.Node{}, []string{}
+	if checks != nil {
+		for _, c := range checks.Items {
+			if id := c.Get("id"); id != nil {
+				byID[id.Text] = c
+				ids = append(ids, id.Text)
+			}
+		}
+	}
+	for _, s := range short.Items {
+		id := s.Get("id")
+		if id == nil {
+			continue // the reader reports that it is missing
+		}
+		c := byID[id.Text]
+		if c == nil {
+			r.Add(id.Spot, "there is no check with the id %q%s", id.Text, pattern.Nearest(id.Text, ids))
+			continue
+		}
+		for _, e := range s.Entries {
+			c.Put(e.Key, e.Value)
+		}
+		if expected := s.Get("expected"); expected != nil && expected.Text == string(scenario.Holds) {
+			c.Remove("reason")
+		}
+	}
+}
