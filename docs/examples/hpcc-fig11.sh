@@ -9,8 +9,8 @@ cd "$1"
 fabemu generate fat-tree --pods 5 --leaves 4 --hosts-per-leaf 16 --rate 100Gb/s,400Gb/s --delay 1us --flow-control pfc \
 	--traffic hadoop --load 0.3 --incast 60 >hpcc.yaml
 
-# The memory of the file is 4 MB per port: an eighth of 32 MB, at which switches of the authors' simulator stop an input while
-# they are empty. DCQCN's CNPs have a priority of their own, which takes a half, and all schemes have the same watermarks.
+# An input stops its peer at about 4 MB, in all schemes: an eighth of 32 MB, as the switches of the authors' simulator do while
+# they are empty. The file has twice that memory, because CNPs of DCQCN have a priority of their own.
 fabemu sweep hpcc.yaml --scheme dcqcn,hpcc,swift,timely,dctcp --seeds 10 \
 	--set model.duration=3ms \
 	--set workload.load.warm-up=200us --set workload.load.drain=2.2ms \

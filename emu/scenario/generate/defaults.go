@@ -258,12 +258,13 @@ func (o *Options) buffer(tier int) int {
 	return min(4+packetsIn(trip(o.Delays[tier]), o.Rates[tier]), mostBlocks/blocks)
 }
 
-// memory is how many kilobytes of memory a port of a switch has: 40 for each Gb/s of an endpoint,
+// memory is how many kilobytes of memory a port of a switch has: 80 for each Gb/s of an endpoint,
 // at least the usual 300, and for frames in flight when two priorities are stopped more, in
-// hundreds. An empty switch of HPCC's simulator (run.py) stops an input at an eighth of its memory,
-// 16 MB times the rate over 50 Gb/s.
+// hundreds. An empty switch of HPCC's simulator (run.py) stops a priority of an input at an eighth
+// of its memory, 16 MB times the rate over 50 Gb/s: that is 40 KB for each Gb/s, and here two
+// priorities, such as those of data and CNPs, share the memory of a port.
 func (o *Options) memory() int {
-	kb := max(usualMemory, int(o.Rates[0]/1e9)*40)
+	kb := max(usualMemory, int(o.Rates[0]/1e9)*80)
 	longest := 0.0
 	for i, d := range o.Delays {
 		longest = max(longest, 2*d.Seconds()*float64(o.Rates[i])/8)
