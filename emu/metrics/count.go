@@ -10,87 +10,26 @@ import (
 	"fabemu/wire/unit"
 )
 
-// count adds events to the counters, whatever their time. Few events need a call, so the loop keeps
-// its variables in registers.
+// count adds events to the counters, whatever their time.
 func (c *Collector) count(events []trace.Event) {
-	first, ports, tallies := c.first, c.ports, c.tallies
 	for i := range events {
-		e := &events[i]
-		switch e.Kind {
-		case trace.Start:
-			n := first.number(e)
-			kind, _, _ := trace.FrameOf(e.A)
-			data := trace.IsData(e.A)
-			tallies[n].Start(e.At, kind, data, e.Bytes)
-			if c.retries != nil {
-				c.countProtected(n, kind, e.Lane)
-			}
-			if c.credits != nil {
-				c.countCredits(n, kind, e)
-			}
-			switch {
-			case data:
-				if e.Node >= c.switches {
-					if i := int(e.Flow - firstQP); i < len(c.flows) {
-						c.flows[i].Send(e.PSN)
-					}
-				}
-			case isSet(kind):
-				c.countRetry(e, setCounters[kind-wire.LLRAck][0])
-			}
-		case trace.Arrive:
-			if kind, _, _ := trace.FrameOf(e.A); kind == wire.Pause || kind == wire.PriorityPause {
-				c.pause(e)
-				continue
-			} else if !kind.Traffic() {
-				if isSet(kind) {
-					c.countRetry(e, setCounters[kind-wire.LLRAck][1])
-				} else if c.credits != nil {
-					c.countCredits(first.number(e), kind, e)
-				}
-				continue
-			}
-			if c.ahead != nil {
-				if out, ok := c.joins(e.Node, e.Flow); ok {
-					tallies[out].SetQueue(e.At, tallies[out].Queue+int64(e.Bytes))
-				}
-			}
-			fallthrough // the buffer holds another amount, as after a release
+		switch e := &events[i]; e.Kind {
 		case trace.Release:
-			tallies[first.number(e)].Hold(e.At, e.Lane, e.B)
+			c.tallies[c.first.number(e)].Hold(e.At, e.Lane, e.B)
 		case trace.Queue:
-			tallies[first.number(e)].SetQueue(e.At, e.A)
+			c.tallies[c.first.number(e)].SetQueue(e.At, e.A)
+		case trace.Start:
+			c.countStart(e)
+		case trace.Arrive:
+			c.countArrival(e)
 		case trace.Deliver:
-			i := int(e.Flow - firstQP) // 0 and 1 wrap around to a number that no flow has
-			if i >= len(c.flows) {
-				c.countTransfer(e)
-				continue
-			}
-			f := &c.flows[i]
-			_, fecn, _ := trace.FrameOf(e.A)
-			if f.Deliver(e.PSN, e.Bytes, fecn, e.B); !f.Plain(e.At, c.lo, e.Bytes, c.patience) {
-				c.deliver(i, e)
-			}
-			f.Delivered = max(f.Delivered, e.At)
-		case trace.Stall: // e.A keeps a flow, or the frames that wait for a link, from now on
-			if uint64(e.A) >= port.Blocks {
-				continue
-			}
-			if i := int(e.Flow - firstQP); i < len(c.flows) {
-				c.flows[i].Turn(e.At, uint8(e.A))
-			} else if e.Flow == 0 && e.Lane == 0 {
-				tallies[first.number(e)].Turn(e.At, uint8(e.A))
-			}
+			c.deliver(e)
+		case trace.Stall:
+			c.countStall(e)
 		case trace.Mark:
-			n := first.number(e)
-			ports[n].columns.begun |= 1 << outMarked
-			c.now[int(n)*portColumns+outMarked]++
-			c.why(n).marks[e.A&(reasonsOfMarks-1)]++
-			if i := int(e.Flow - firstQP); i < len(c.flows) && int(e.Node) < len(c.recent) {
-				c.recent[e.Node].add(i, e.At)
-			}
+			c.countMark(e)
 		case trace.Trigger:
-			c.why(first.number(e)).triggers[e.A&(reasonsOfMarks-1)]++
+			c.why(c.first.number(e)).triggers[e.A&(reasonsOfMarks-1)]++
 		case trace.CongestionLog:
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
 				c.lives[i].logged++
@@ -100,6 +39,71 @@ func (c *Collector) count(events []trace.Event) {
 		default:
 			c.countRare(e)
 		}
+	}
+}
+
+// countStart counts a frame that begins on a link.
+func (c *Collector) countStart(e *trace.Event) {
+	n := c.first.number(e)
+	kind, _, _ := trace.FrameOf(e.A)
+	data := trace.IsData(e.A)
+	c.tallies[n].Start(e.At, kind, data, e.Bytes)
+	if c.retries != nil {
+		c.countProtected(n, kind, e.Lane)
+	}
+	if c.credits != nil {
+		c.countCredits(n, kind, e)
+	}
+	switch {
+	case !data && isSet(kind):
+		c.countRetry(e, setCounters[kind-wire.LLRAck][0])
+	case data && e.Node >= c.switches: // it leaves its source
+		if i := int(e.Flow - firstQP); i < len(c.flows) {
+			c.flows[i].Send(e.PSN)
+		}
+	}
+}
+
+// countArrival counts a frame that has come by a port.
+func (c *Collector) countArrival(e *trace.Event) {
+	n := c.first.number(e)
+	switch kind, _, _ := trace.FrameOf(e.A); {
+	case kind.Traffic():
+		if c.ahead != nil {
+			if out, ok := c.joins(e.Node, e.Flow); ok {
+				c.tallies[out].SetQueue(e.At, c.tallies[out].Queue+int64(e.Bytes))
+			}
+		}
+		c.tallies[n].Hold(e.At, e.Lane, e.B)
+	case kind == wire.Pause || kind == wire.PriorityPause:
+		c.pause(e)
+	case isSet(kind):
+		c.countRetry(e, setCounters[kind-wire.LLRAck][1])
+	case c.credits != nil:
+		c.countCredits(n, kind, e)
+	}
+}
+
+// countStall counts the cause that keeps a flow, or the frames that wait for a link, from now on.
+func (c *Collector) countStall(e *trace.Event) {
+	if uint64(e.A) >= port.Blocks {
+		return
+	}
+	if i := int(e.Flow - firstQP); i < len(c.flows) {
+		c.flows[i].Turn(e.At, uint8(e.A))
+	} else if e.Flow == 0 && e.Lane == 0 {
+		c.tallies[c.first.number(e)].Turn(e.At, uint8(e.A))
+	}
+}
+
+// countMark counts a data frame that was marked as it left by a port.
+func (c *Collector) countMark(e *trace.Event) {
+	n := c.first.number(e)
+	c.ports[n].columns.begun |= 1 << outMarked
+	c.now[int(n)*portColumns+outMarked]++
+	c.why(n).marks[e.A&(reasonsOfMarks-1)]++
+	if i := int(e.Flow - firstQP); i < len(c.flows) && int(e.Node) < len(c.recent) {
+		c.recent[e.Node].add(i, e.At)
 	}
 }
 
@@ -240,9 +244,24 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 	}
 }
 
-// deliver counts further what a data frame means whose size differs from the frame before it in its
-// flow, or that comes after long, or has begun to come in the bin before.
-func (c *Collector) deliver(i int, e *trace.Event) {
+// deliver counts a data frame that has come to its destination.
+func (c *Collector) deliver(e *trace.Event) {
+	i := int(e.Flow - firstQP) // 0 and 1 wrap around to a number that no flow has
+	if i >= len(c.flows) {
+		c.countTransfer(e)
+		return
+	}
+	f := &c.flows[i]
+	_, marked, _ := trace.FrameOf(e.A)
+	if f.Deliver(e.PSN, e.Bytes, marked, e.B); !f.Plain(e.At, c.lo, e.Bytes, c.patience) {
+		c.unusual(i, e)
+	}
+	f.Delivered = max(f.Delivered, e.At)
+}
+
+// unusual counts what it means that the size of a data frame differs from the one before it in its
+// flow, or that it comes after long, or has begun to come in the bin before.
+func (c *Collector) unusual(i int, e *trace.Event) {
 	f := &c.flows[i]
 	if e.Bytes != f.Size {
 		c.resize(i, e)
