@@ -112,6 +112,22 @@ type Curve struct {
 	where  func(At) bool              // nil: everywhere
 }
 
+// GroupKind returns the kind of the series of groups that stand for those of this kind of their flows;
+// empty: there are none.
+func GroupKind(kind string) string {
+	for _, f := range table {
+		if f.Series.Kind == kind {
+			return f.Series.Groups
+		}
+	}
+	return ""
+}
+
+// OfGroups reports whether series of a kind are of groups of flows.
+func OfGroups(kind string) bool {
+	return kind != "" && slices.ContainsFunc(table, func(f *Figure) bool { return f.Series.Groups == kind })
+}
+
 // drawing is what the points of a curve are.
 type drawing uint8
 

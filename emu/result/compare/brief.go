@@ -86,13 +86,13 @@ func seriesLines(all []*Comparison, whole bool) (lines []line, more, equal int) 
 	found, ofKind := make(map[key]int), make(map[string]int)
 	var brief []line
 	for _, l := range lines {
-		if g, ok := all[0].groups[l.name]; ok && groupKind[l.kind] != "" {
-			if _, ok := found[key{groupKind[l.kind], g}]; ok {
+		if g, ok := all[0].groups[l.name]; ok {
+			if _, ok := found[key{metrics.GroupKind(l.kind), g}]; ok { // it stands for those of its flows
 				continue
 			}
 		}
 		k := key{l.kind, l.name}
-		if !ofGroup(l.kind) {
+		if !metrics.OfGroups(l.kind) {
 			k.name = alike(l.name)
 		}
 		if i, ok := found[k]; ok {
@@ -110,17 +110,9 @@ func seriesLines(all []*Comparison, whole bool) (lines []line, more, equal int) 
 	return brief, len(lines) - len(brief), equal
 }
 
-// groupKind is the kind of a group's series that stands for the series of its flows.
-var groupKind = map[string]string{
-	metrics.FlowRate:        metrics.GroupRate,
-	metrics.FlowUtilisation: metrics.GroupUtilisation,
-}
-
-func ofGroup(kind string) bool { return kind == metrics.GroupRate || kind == metrics.GroupUtilisation }
-
 // place orders groups before the rest.
 func place(kind string) int {
-	if ofGroup(kind) {
+	if metrics.OfGroups(kind) {
 		return 0
 	}
 	return 1
