@@ -48,7 +48,7 @@ func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration
 	c.flows, c.lives = make([]trace.Flow, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.flows {
 		c.flows[i].Block, c.flows[i].Seen, c.flows[i].Again = trace.Idle, 1<<trace.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
-		c.lives[i] = life{active: make([]Interval, 0, 4), limited: unit.Never, targeted: unit.Never}
+		c.lives[i] = life{active: make([]Interval, 0, 1), limited: unit.Never, targeted: unit.Never}
 	}
 	return columns + len(f.Flows)*flowColumns
 }

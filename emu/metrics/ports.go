@@ -111,11 +111,12 @@ func (c *Collector) countPauses() {
 		}
 		for _, end := range c.fabric.Wires[w].Ends {
 			p := int(c.first[end.Node]) + int(end.Port)
+			x := &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
 			if c.tallies[p].Lanes = counted; counted == oneByOne {
-				lanes := make([]int64, classes)
-				c.tallies[p].ByLane = &lanes
+				x.byLane = make([]int64, classes)
+				c.tallies[p].ByLane = &x.byLane
 			}
-			c.ports[p].pausing = &pausingState{until: make([]unit.Time, classes), quantum: l.Rate.Serialise(wire.Quantum / 8)}
+			c.ports[p].pausing = x
 		}
 	}
 }
@@ -203,6 +204,7 @@ type pausingState struct {
 	counted unit.Time     // outPaused is counted up to here
 	until   []unit.Time   // until when the peer has stopped it
 	quantum unit.Duration // at the rate of the link
+	byLane  []int64       // trace.Counts.ByLane, which has no room for it
 }
 
 // causes is why frames were marked at a port, and congestion detected, by
