@@ -1,9 +1,10 @@
 // Package metrics counts the reports of the nodes of a fabric, and answers how
 // much of a count fell into an interval of model time.
 //
-// A Collector is a trace.Sink. Its Record is the hot path of the whole program:
-// it adds to counters that lie in one slice and never allocates, looks up a map
-// or divides. The counters only grow. At every edge of the time bins they are
+// A Collector is a trace.Sink, and a trace.Counter: where nothing else wants the
+// events, nodes count each frame themselves, and the others come as events. Both
+// are the hot path of the whole program: they add to counters, and never allocate,
+// look up a map or divide. The counters only grow. At every edge of the time bins they are
 // copied into their own row. So the growth between two edges is the
 // difference of two rows, and no check has to read the run again.
 //

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
 )
@@ -93,5 +94,36 @@ func TestResultsDocumentHasEachKey(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// docs/guide/results.md has each kind of curve of the table of figures, and no other; the verdict and
+// the pace are none.
+func TestResultsDocumentHasEachCurve(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/guide/results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## series.csv\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	got := []string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`.*?`) \\|").FindAllStringSubmatch(section, -1) {
+		got = append(got, strings.Split(strings.ReplaceAll(row[1], "`", ""), ", ")...)
+	}
+	want := []string{"verdict", "pace"}
+	for _, f := range metrics.AllFigures() {
+		for _, kind := range []string{f.Series.Kind, f.Series.Groups} {
+			if strings.HasSuffix(kind, ".") {
+				kind += "CAUSE"
+			}
+			if kind != "" {
+				want = append(want, kind)
+			}
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if want = slices.Compact(want); !slices.Equal(got, want) {
+		t.Errorf("documented are %q, want %q", got, want)
 	}
 }
