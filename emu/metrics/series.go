@@ -112,8 +112,8 @@ type Curve struct {
 	where  func(At) bool              // nil: everywhere
 }
 
-// GroupKind returns the kind of the series of groups that stand for those of this kind of their flows;
-// empty: there are none.
+// GroupKind returns the kind of the series of groups that stand for those of this kind of their
+// flows; empty: there are none.
 func GroupKind(kind string) string {
 	for _, f := range table {
 		if f.Series.Kind == kind {

@@ -97,8 +97,8 @@ func TestResultsDocumentHasEachKey(t *testing.T) {
 	}
 }
 
-// docs/guide/results.md has each kind of curve of the table of figures, and no other; the verdict and
-// the pace are none.
+// docs/guide/results.md has each kind of curve of the table of figures, and no other; the verdict
+// and the pace are none.
 func TestResultsDocumentHasEachCurve(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/guide/results.md")
 	if err != nil {
