@@ -150,7 +150,7 @@ func (f *runFlags) repeat(ctx context.Context, c *cobra.Command, all []*scenario
 		one := *f
 		run := fmt.Sprintf("seed-%d", i+1)
 		one.Out, one.repeated = filepath.Join(dir, run), func(r *emu.Result) {
-			results = append(results, seeds.Of(r.Result, r.Metrics))
+			results = append(results, seeds.Of(r.Result, r.Metrics.View()))
 			strict = strict || f.Strict && !r.Verdict.Level.Strict()
 		}
 		if err := one.run(ctx, c, s); err != nil {

@@ -226,7 +226,7 @@ expect:
 		if err != nil {
 			t.Fatal(err)
 		}
-		ran = append(ran, seeds.Of(x.Result, x.Metrics))
+		ran = append(ran, seeds.Of(x.Result, x.Metrics.View()))
 	}
 	r.Slowdowns = seeds.Pool(ran)
 	read, err := r.Load(dir)

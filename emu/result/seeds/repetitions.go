@@ -60,9 +60,9 @@ type Figure struct {
 
 // Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of
 // its workloads.
-func Of(r *report.Result, c *metrics.Collector) Run {
+func Of(r *report.Result, v *metrics.View) Run {
 	out := of(r)
-	out.Samples = SamplesOf(r, c)
+	out.Samples = SamplesOf(r, v)
 	return out
 }
 

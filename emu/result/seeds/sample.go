@@ -29,13 +29,13 @@ type flow struct {
 
 // SamplesOf returns the flows of a run's workloads, without the messages of parallel jobs, which
 // wait for each other.
-func SamplesOf(r *report.Result, c *metrics.Collector) (all []Sample) {
+func SamplesOf(r *report.Result, v *metrics.View) (all []Sample) {
 	for k := range r.Workloads {
-		if c.Scenario().Workloads[k].Ranked() {
+		if v.Scenario().Workloads[k].Ranked() {
 			continue
 		}
 		var flows []flow
-		for d := range c.Counted(k) {
+		for d := range v.Counted(k) {
 			if d.Missing == 0 {
 				flows = append(flows, flow{bytes: d.Bytes, slowdown: d.Slowdown()})
 			}

@@ -206,7 +206,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	}
 	out := &Cell{Values: c.values, Level: x.Verdict.Level}
 	if l.Seeds > 0 {
-		out.Samples = seeds.SamplesOf(x.Result, x.Metrics)
+		out.Samples = seeds.SamplesOf(x.Result, x.Metrics.View())
 	}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {

@@ -169,7 +169,7 @@ workload: [{name: x, over: "h[1-2]", size: "%s", load: %v, open: 4096, warm-up: 
 	var runs []repeated.Run
 	for seed := range number {
 		r := runWorkload(t, fmt.Sprintf(text, duration, seed+1, packet, sizes, load, duration/8), false)
-		runs = append(runs, repeated.Of(r.Result, r.Metrics))
+		runs = append(runs, repeated.Of(r.Result, r.Metrics.View()))
 	}
 	s := repeated.Pool(runs)[0]
 	t.Logf("%s at %v: %v of %d flows, %d open; want %.3g", sizes, load, s.Mean, s.Flows, s.Open, want)
