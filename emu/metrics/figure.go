@@ -198,7 +198,8 @@ func (o *objects) figures(x *object) func(yield func(term) bool) {
 	return func(yield func(term) bool) {
 		link := x.work == 0 && x.flows == nil
 		for _, f := range o.rows {
-			if f.over == nil || link != (f.Of == Link) || x.work > 0 && f.Of == Flow && !f.Works {
+			ofOther := x.work > 0 && f.Of == Flow && !f.Works || x.flows != nil && f.Of != Flow && o.flows[f.Name]
+			if f.over == nil || link != (f.Of == Link) || ofOther {
 				continue
 			}
 			for _, end := range f.ends() {

@@ -32,15 +32,21 @@ type object struct {
 // group of their own.
 type objects struct {
 	all    []object
-	byName map[string]int // -1: two objects have the name
-	rows   []*Figure      // the table of figures, with those of the run
+	byName map[string]int  // -1: two objects have the name
+	rows   []*Figure       // the table of figures, with those of the run
+	flows  map[string]bool // the names of those of flows
 
 	ends func() [2][][]int // by node, the flows that begin there, and those that end there
 }
 
 func objectsOf(f *fabric.Fabric, more ...*Figure) *objects {
 	most := 2 * (len(f.Wires) + len(f.Flows))
-	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most), rows: slices.Concat(table, more)}
+	o := &objects{all: make([]object, 0, most), byName: make(map[string]int, most), rows: slices.Concat(table, more), flows: map[string]bool{}}
+	for _, f := range o.rows {
+		if f.Of == Flow {
+			o.flows[f.Name] = true
+		}
+	}
 	o.ends = sync.OnceValue(func() (all [2][][]int) {
 		all[0], all[1] = make([][]int, len(f.Nodes)), make([][]int, len(f.Nodes))
 		for i := range f.Flows {

@@ -3,6 +3,7 @@ package metrics
 import (
 	"testing"
 
+	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
 
@@ -41,5 +42,25 @@ func TestRows(t *testing.T) {
 	}
 	if r.at(edges-1, columns-1) != 0 || r.place[columns-1] != 0 {
 		t.Error("a counter that never counted has a place")
+	}
+}
+
+// Where flows and workloads have figures of one name, each object has its own.
+func TestFiguresOfOneName(t *testing.T) {
+	f, s := everything(port.PauseFrames)
+	c, err := New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of := range Figures(Workload) {
+		if own := Find(Flow, of.Name); of.Of == Flow || own == nil || !own.Expression() || !of.Expression() {
+			continue
+		}
+		for _, end := range of.ends() {
+			name := f.Flows[0].Name + "." + of.name(end)
+			if g, err := c.objects.figure(name); err != nil || g.row.Of != Flow {
+				t.Errorf("%s is of %v (%v)", name, g.row.Of, err)
+			}
+		}
 	}
 }
