@@ -32,7 +32,7 @@ workload: [{name: x, over: "h[1-2]", size: "10KB:0 30KB:100", load: 0.5, open: 4
 		var runs []repeated.Run
 		for seed := range number {
 			r := runWorkload(t, fmt.Sprintf(text, counted+40*unit.Millisecond, first+seed), false)
-			runs = append(runs, repeated.Of(r.Result, r.Metrics))
+			runs = append(runs, repeated.Of(r.Result, r.Metrics.View()))
 		}
 		return &repeated.Pool(runs)[0]
 	}
