@@ -17,6 +17,10 @@ const (
 	Carried   Fate = iota // it arrives whole
 	Lost                  // it does not arrive
 	Corrupted             // it arrives with bits that its check sequence does not fit
+
+	// Of a frame that its node starts, before it is on the link (Lapse).
+	Repeated  // it leaves, and once more
+	Overtaken // it is kept back: frames behind it may go first
 )
 
 // Config describes one fault of one direction of a link. It concerns the frames of its kind whose
@@ -25,7 +29,7 @@ const (
 type Config struct {
 	From, Until unit.Time
 	Frames      wire.Kind // 0: of any kind
-	Fate        Fate      // of the frames that it hits; Carried: they are late by Delay and up to Jitter
+	Fate        Fate      // of the frames that it hits; Carried: they are late by Delay and up to Jitter, and so is what leaves later if they are Repeated or Overtaken
 	Share       float64   // of the selected frames, above 0 to 1
 	Delay       unit.Duration
 	Jitter      unit.Duration
@@ -80,7 +84,7 @@ func (d *Direction) None() bool { return len(d.faults) == 0 }
 func (d *Direction) Pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late unit.Duration) {
 	for i := range d.faults {
 		f := &d.faults[i]
-		if f.Frames != 0 && f.Frames != kind || head < f.From || head >= f.Until || !f.hits(head) {
+		if !f.hits(kind, head) {
 			continue
 		}
 		if f.Fate == Carried {
@@ -97,8 +101,22 @@ func (d *Direction) Pass(kind wire.Kind, head, tail unit.Time) (fate Fate, late 
 	return fate, late
 }
 
-// hits reports whether the fault hits the next frame that it concerns.
-func (f *fault) hits(head unit.Time) bool {
+// Lapse returns what becomes of the next frame that a node starts, at head, by faults of its port:
+// Carried, Repeated or Overtaken; and by how much it, or its copy, leaves later.
+func (d *Direction) Lapse(kind wire.Kind, head unit.Time) (fate Fate, later unit.Duration) {
+	for i := range d.faults {
+		if f := &d.faults[i]; f.hits(kind, head) && fate != Overtaken {
+			fate, later = f.Fate, f.Delay+f.random.Span(f.Jitter)
+		}
+	}
+	return fate, later
+}
+
+// hits reports whether the fault hits the next frame, if it concerns that.
+func (f *fault) hits(kind wire.Kind, head unit.Time) bool {
+	if f.Frames != 0 && f.Frames != kind || head < f.From || head >= f.Until {
+		return false
+	}
 	f.seen++
 	first := cmp.Or(f.Nth, f.Every)
 	switch {

@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -161,5 +162,25 @@ func TestMostInBursts(t *testing.T) {
 	d.Add(fault.Config{Until: unit.Never, Fate: fault.Lost, Share: fault.MostInBursts(burst, within), Burst: burst, Within: within, Seed: 1})
 	if got := float64(len(send(&d, wire.Data, 200_000, fault.Lost))) / 200_000; math.Abs(got-0.4) > 0.01 {
 		t.Errorf("a share of %v; want 0.4", got)
+	}
+}
+
+// Faults of a port decide by themselves, by the frames that its node starts; a frame that is to be
+// overtaken is not repeated.
+func TestLapse(t *testing.T) {
+	var d fault.Direction
+	d.Add(fault.Config{Until: unit.Never, Fate: fault.Overtaken, Share: 1, Every: 3, Delay: 70})
+	d.Add(fault.Config{Until: unit.Never, Fate: fault.Repeated, Share: 1, Every: 2, Delay: 5, Frames: wire.Data})
+	var got []string
+	for i := range 6 {
+		fate, later := d.Lapse(wire.Data, unit.Time(i))
+		got = append(got, fmt.Sprintf("%d+%d", fate, later))
+	}
+	if fate, _ := d.Lapse(wire.Ack, 7); fate != fault.Carried {
+		t.Errorf("an ACK: %v", fate)
+	}
+	want := []string{"0+0", "3+5", "4+70", "3+5", "0+0", "4+70"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v; want %v", got, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 // a single check.
 type faults struct {
 	retry     *retrying // nil: lost frames stay lost
+	lapses    *lapses   // nil: frames leave once, in their order
 	in, out   fault.Direction
 	unstopped uint8 // receiver: the classes that are stopped and whose PAUSE did not reach the peer in time
 	late      bool  // receiver: the last frame was late
@@ -51,6 +52,12 @@ func (p *Port) beginFault(now unit.Time, f *FaultStart) {
 	c, to := *f.Fault, &p.faults.in
 	if f.Out {
 		to = &p.faults.out
+	}
+	if c.Fate >= fault.Repeated {
+		if p.faults.lapses == nil {
+			p.faults.lapses, p.armed = new(lapses), false
+		}
+		to = &p.faults.lapses.Direction
 	}
 	c.From, c.Until = now, now.Add(f.Last)
 	to.Add(c)

@@ -242,6 +242,9 @@ func (p *Port) Down() bool { return p.since == unit.Never }
 func (p *Port) Start(now unit.Time, f *wire.Frame, n unit.Size, note Note) {
 	left, control := -1, f.Kind.Uncredited()
 	if !control {
+		if p.faulty && p.faults.lapses != nil && p.errs(now, f, n, note) {
+			return
+		}
 		left = p.control.sends(now, f, n)
 	}
 	k := p.transmitter.medium.of(n)
@@ -294,7 +297,7 @@ func (p *Port) ControlIdle() bool { return p.owed == unit.Never && !p.Retries() 
 // OwesControl reports whether Control has anything to do: a flow control packet is owed or has to
 // be repeated, or on Ethernet the port has stopped its peer.
 func (p *Port) OwesControl(now unit.Time) bool {
-	return now >= p.owed || p.faulty && p.owesRetry(now)
+	return now >= p.owed || p.faulty && (p.owesRetry(now) || p.faults.lapses != nil && p.faults.lapses.next() <= now)
 }
 
 // Resend returns when the next flow control packet is due, whatever happens: InfiniBand requires
@@ -310,6 +313,9 @@ func (p *Port) Resend() unit.Time {
 			at = max(at, p.faults.stuck)
 		}
 	}
+	if l := p.lapses(); l != nil && len(l.kept) > 0 {
+		at = min(at, max(l.next(), p.transmitter.free))
+	}
 	return min(at, p.control.repeats())
 }
 
@@ -324,6 +330,8 @@ func (p *Port) Armed() bool { return p.armed }
 // of a port that is Armed or ControlIdle.
 func (p *Port) Timer(set unit.Time) unit.Time {
 	switch r := p.retries(); {
+	case p.lapses() != nil: // a frame that leaves may be kept
+		return p.Resend()
 	case r == nil:
 		at := p.control.repeats()
 		p.armed = at != unit.Never
@@ -341,8 +349,15 @@ func (p *Port) TimerEnded() { p.armed = false }
 
 // Control sends the flow control packets that are owed or have to be repeated, if the link is idle;
 // on Ethernet, the PAUSE frame. They go ahead of frames that wait for the link. If one is still
-// owed, it returns when the link becomes idle.
-func (p *Port) Control(now unit.Time) (again unit.Time) { return p.control.send(now) }
+// owed, it returns when the link becomes idle. Then come frames that a fault has the port send by
+// itself.
+func (p *Port) Control(now unit.Time) (again unit.Time) {
+	again = p.control.send(now)
+	if l := p.lapses(); l != nil && !p.Down() {
+		again = min(again, p.sendKept(now))
+	}
+	return again
+}
 
 // Apply makes a change from outside. It ignores a change that does not concern ports.
 func (p *Port) Apply(now unit.Time, change Change) {
@@ -361,12 +376,14 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		}
 		p.since = unit.Never
 		p.shuts(unit.Never)
+		p.loseKept(now)
 		if r := p.retries(); r == nil || r.LinkDown(now) {
 			p.control.restart(now)
 		}
 	case Restart:
 		p.since, p.armed = unit.Never, false
 		p.shuts(unit.Never)
+		p.loseKept(now)
 		if r := p.retries(); r != nil {
 			r.Restart(now)
 		}

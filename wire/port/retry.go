@@ -66,9 +66,11 @@ func (p *Port) TakeAcknowledged() bool {
 	return r != nil && r.TakeFreed()
 }
 
-// Retries reports whether the link retransmits lost frames, so that Control always has something to
-// check.
-func (p *Port) Retries() bool { return p.retries() != nil }
+// Retries reports whether the port sends frames by itself, so that Control always has something to
+// check: the link retransmits lost frames, or a fault has frames leave later.
+func (p *Port) Retries() bool {
+	return p.faulty && (p.faults.retry != nil || p.faults.lapses != nil)
+}
 
 // permits answers MaySend for a link with retry that is idle and up: it checks only whether the
 // retry holds the frame back.
