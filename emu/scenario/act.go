@@ -45,7 +45,7 @@ type Act interface {
 // Acts returns the acts of the program without parameters, in the order in which messages list
 // them.
 func Acts() []Act {
-	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Flap{}, Stuck{}, BufferCut{},
+	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Repeat{}, Overtake{}, Flap{}, Stuck{}, BufferCut{},
 		ServiceChange{}, PauseStorm{}, PauseChange{}, SinkChange{}, ControlChange{},
 		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}}
 }
@@ -225,14 +225,15 @@ type Course struct {
 // Touch is what an event does to its object.
 type Touch struct {
 	// To a link, or to all links of a node.
-	Down  bool          // the link goes down
-	Up    bool          // the link comes up
-	Until unit.Duration // when a link that goes down comes up by itself; 0: it does not
-	Rate  unit.Rate     // the new rate; 0: it stays
-	Late  unit.Duration // by how much frames come late at most
-	Loses bool          // frames may be lost (Course.Loses)
-	Drops trace.Reason  // the reason with which a fault of the link has frames dropped; 0: it drops none
-	From  string        // the end of the link that sends the frames; empty: both
+	Down     bool          // the link goes down
+	Up       bool          // the link comes up
+	Until    unit.Duration // when a link that goes down comes up by itself; 0: it does not
+	Rate     unit.Rate     // the new rate; 0: it stays
+	Late     unit.Duration // by how much frames come late at most
+	Loses    bool          // frames may be lost (Course.Loses)
+	Drops    trace.Reason  // the reason with which a fault of the link has frames dropped; 0: it drops none
+	Reorders bool          // frames may arrive twice, or in another order
+	From     string        // the end of the link that sends the frames; empty: both
 
 	// To an endpoint.
 	Service unit.Rate // the new rate of service; 0: it stays

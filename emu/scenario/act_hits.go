@@ -170,17 +170,23 @@ func (b Bursts) config(c fault.Config) fault.Config {
 
 // begin gives a fault to both ends of each direction that has it.
 func (h Hits) begin(e *Event, m *Making, c fault.Config, s Selection) {
-	c.Frames, c.Nth, c.Every, c.Seed = s.Frames, s.Nth, s.Every, m.Seed
 	ends := m.Ends(e.Link)
 	for side, from := range ends {
 		if h.From != "" && from.Node != m.Node(h.From) {
 			continue
 		}
-		own := c
-		own.Stream = m.Stream(side)
-		last := cmp.Or(h.For, unit.Duration(unit.Never))
+		own := h.config(c, s, m, side)
 		for other, end := range ends {
-			m.Change(e.At, end, port.FaultStart{Last: last, Fault: &own, Out: other == side})
+			m.Change(e.At, end, port.FaultStart{Last: h.last(), Fault: own, Out: other == side})
 		}
 	}
 }
+
+// config completes a fault of one direction.
+func (h Hits) config(c fault.Config, s Selection, m *Making, side int) *fault.Config {
+	c.Frames, c.Nth, c.Every, c.Seed, c.Stream = s.Frames, s.Nth, s.Every, m.Seed, m.Stream(side)
+	return &c
+}
+
+// last returns how long the fault lasts.
+func (h Hits) last() unit.Duration { return cmp.Or(h.For, unit.Duration(unit.Never)) }

@@ -21,6 +21,8 @@ var events = map[string]struct {
 	"loss":        {Event{Link: "l", Act: Loss{Loss: 0.1}}, Touch{Loses: true, Drops: trace.LostOnLink}},
 	"corruption":  {Event{Link: "l", Act: Corruption{Corruption: 0.1, Hits: Hits{From: "e"}}}, Touch{Loses: true, Drops: trace.BadFCS, From: "e"}},
 	"delay":       {Event{Link: "l", Act: Delay{Delay: 3, Jitter: 4}}, Touch{Late: 7}},
+	"repeat":      {Event{Link: "l", Act: Repeat{Repeat: 0.1}}, Touch{Reorders: true}},
+	"overtake":    {Event{Link: "l", Act: Overtake{Overtake: 0.1, After: 5, Hits: Hits{From: "e"}}}, Touch{Reorders: true, From: "e"}},
 	"flap":        {Event{Link: "l", Act: Flap{Flap: 1, Periodic: Periodic{Period: 2}}}, Touch{}},
 	"stuck":       {Event{Link: "l", Act: Stuck{Stuck: 1, From: "e"}}, Touch{}},
 	"buffer":      {Event{Link: "l", Act: BufferCut{Buffer: 0.5}}, Touch{}},
@@ -66,7 +68,7 @@ func TestActs(t *testing.T) {
 func TestKeysOfActs(t *testing.T) {
 	section := builtIn().Section("events")
 	for key, want := range map[string]string{
-		"link":     "; for rate, state, loss, corruption, delay, flap, stuck, buffer.",
+		"link":     "; for rate, state, loss, corruption, delay, repeat, overtake, flap, stuck, buffer.",
 		"endpoint": "Endpoint; for service, pause-storm, pauses, sink, control.",
 		"switch":   "Switch; for restart, high, watchdog, marking.",
 		"period":   "flap, pause-storm: Time from one start to the next.",

@@ -143,18 +143,6 @@ func (r *Entering) checkChange(n *yaml.Node) (of Row, ok bool) {
 	return of, len(r.Mistakes) == before
 }
 
-// noFault returns why a link cannot have a fault; empty if there is no reason.
-func noFault(key string) string {
-	const cable = "frames on a cable or a fibre arrive in order"
-	switch key {
-	case "duplication", "duplicate", "dup":
-		return cable + ", each once"
-	case "reordering", "reorder", "disorder":
-		return cable + "; with routing.recompute frames on different paths overtake one another"
-	}
-	return ""
-}
-
 // possible lists the changes by their objects.
 func (t Tables) possible() string {
 	var all []string
@@ -224,6 +212,11 @@ func (s *Scenario) With(e Event) *Scenario {
 
 // Reroutes reports whether frames of a flow may change their path or their lane.
 func (s *Scenario) Reroutes() bool { return s.Managed || s.Rerouted() }
+
+// Disorders reports whether events have frames arrive twice, or in another order than they left.
+func (s *Scenario) Disorders() bool {
+	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Reorders })
+}
 
 // Rerouted reports whether the scenario says that routes or lanes change.
 func (s *Scenario) Rerouted() bool {

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -100,14 +99,6 @@ func (t Tables) Elsewhere(of *param.Struct, p *param.Param, word string) string 
 		if j := slices.IndexFunc(words, same); q != p && j >= 0 {
 			return q.Key + ": " + words[j]
 		}
-	}
-	return ""
-}
-
-// Never returns why a link cannot have a fault.
-func (t Tables) Never(of *param.Struct, key string) string {
-	if why := noFault(key); of.Find("loss") != nil && why != "" {
-		return fmt.Sprintf("a link has no fault %q: %s", key, why)
 	}
 	return ""
 }

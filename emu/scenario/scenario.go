@@ -606,7 +606,7 @@ func (b Basis) Statement(claim, source string) string {
 // Loses reports whether frames may be lost although all links have flow control: a link goes
 // down or has a fault, or a switch is restarted.
 func (s *Scenario) Loses() bool {
-	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Loses }) || s.expires()
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Loses }) || s.Disorders() || s.expires()
 }
 
 // Rates returns the lowest and the highest rate of a link in the run.

@@ -332,7 +332,7 @@ func (b *builder) newEndpoint(i int) (drive.Node, error) {
 	m := &b.fabric.Nodes[i]
 	out, events := b.outputs(i)
 	c := node.Config{
-		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes(), Manage: b.manage(i),
+		Index: i, Outbox: out, LID: m.LID, Port: b.port(m.Ports[0]), Reorders: b.scenario.Reroutes() || b.scenario.Disorders(), Manage: b.manage(i),
 	}
 	lanes, _ := b.lanes(i)
 	for _, l := range lanes {

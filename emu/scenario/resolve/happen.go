@@ -73,6 +73,9 @@ func Happen(s *scenario.Scenario, text string, at unit.Duration) (*scenario.Scen
 	if x := e.Touch(); (x.Down || x.Up) && s.Routing.Recompute > 0 {
 		return wrong("with routing.recompute the paths around a link that is down are computed before the run: put the event into the scenario")
 	}
+	if e.Touch().Reorders && !s.Disorders() {
+		return wrong("the ends of flows take frames that arrive out of order for a mistake of the fabric, unless the scenario has such a fault: put the event into the scenario")
+	}
 	same := *then
 	same.Events = nil
 	if part := scenario.FirstDifference(&now, &same); part != "" {

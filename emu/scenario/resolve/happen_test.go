@@ -95,6 +95,7 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 		"link: trunk, loss: 0.1, from: a":  `event {link: trunk, loss: 0.1, from: a}: from: link trunk does not end at a`,
 		"link: trunk, buffer: 0.01":        `event {link: trunk, buffer: 0.01}: buffer: switch T could lose a frame`,
 		"endpoint: S, sink: stopped":       `event {endpoint: S, sink: stopped}: endpoint: S is a switch`,
+		"link: trunk, repeat: 0.1":         `event {link: trunk, repeat: 0.1}: the ends of flows take frames that arrive out of order for a mistake of the fabric`,
 		"link: trunk, loss: 0.1, at: 6ms":  `event {link: trunk, loss: 0.1, at: 6ms}: it happens now: leave out at`,
 		"link: trunk, loss: 0.1, burst: 0": `event {link: trunk, loss: 0.1, burst: 0}: burst: 0 is out of range`,
 	} {

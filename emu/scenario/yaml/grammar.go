@@ -17,9 +17,6 @@ type Grammar interface {
 	// Elsewhere returns a field and its word, "size: web-search", that a wrong word of another
 	// field next to it probably means; empty if there is none.
 	Elsewhere(of *param.Struct, p *param.Param, word string) string
-	// Never returns why objects with these parameters have no such key; empty if there is no
-	// reason.
-	Never(of *param.Struct, key string) string
 }
 
 // Begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the

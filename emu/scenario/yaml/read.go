@@ -118,8 +118,6 @@ func (r *File) readObject(n *Node, p *param.Param) {
 		case rest != "" && p.Object.Find(before) != nil:
 			r.Add(at, "a space is missing after %q in %q", before+":", key)
 			meant = append(meant, p.Object.Find(before))
-		case r.grammar.Never(p.Object, key) != "":
-			r.Add(at, "%s", r.grammar.Never(p.Object, key))
 		default:
 			near, list := r.unknown(n, p.Object, key)
 			r.Add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
