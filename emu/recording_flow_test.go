@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/watch/feedback"
+	"fabemu/emu/run/feedback"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )

@@ -9,7 +9,7 @@ import (
 
 // A Field is a field of a frame: its names, its place, and how it is read. Each kind has the table
 // of its fields in its own file, in addition to the picture of its bytes. From them come the words
-// of "fabemu dump" (AppendWords), the recordings of feedback (package emu/watch/feedback), and the
+// of "fabemu dump" (AppendWords), the recordings of feedback (package emu/run/feedback), and the
 // fields of the add-on for Wireshark (package emu/watch/capture/dissector). Words and recordings
 // have the order of the table.
 type Field struct {

@@ -13,10 +13,10 @@ import (
 	"fabemu/emu/base/files"
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/result/report"
+	"fabemu/emu/run/feedback"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters"
-	"fabemu/emu/study/limiters/program"
-	"fabemu/emu/watch/feedback"
 
 	"github.com/spf13/cobra"
 )

@@ -27,7 +27,7 @@ import (
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
-	"fabemu/emu/study/limiters/program"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/sweep"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/live"

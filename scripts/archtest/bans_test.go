@@ -63,7 +63,7 @@ var bans = []ban{
 	},
 	{
 		packages: []string{"golang.org/x/sys"},
-		except:   []string{"wire/link", "emu/run/pace", "emu/host", "emu/host/netns", "emu/run/process", "emu/study/limiters/program", "emu/emutest/runtest"},
+		except:   []string{"wire/link", "emu/run/pace", "emu/host", "emu/host/netns", "emu/run/process", "emu/run/program", "emu/emutest/runtest"},
 		reason:   "raw system calls stay where sockets, clocks, processes and namespaces are handled",
 	},
 	{

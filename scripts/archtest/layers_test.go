@@ -26,12 +26,12 @@ emu/base         errs, files, spelling, terminal | document
 emu/scenario     paths, schema, builtin, yaml, pattern | . | sets, resolve | generate, lint
 emu/fabric       . | draw
 emu/host         ., netns | doctor, fleet
-emu/run          mode, lookahead, deadlock, pace, guest/offload | measured, drive | assemble | carrier, guest | process, guest/netstack
+emu/run          mode, lookahead, deadlock, pace, feedback, guest/offload | measured, drive, program | assemble | carrier, guest | process, guest/netstack
 emu/metrics      .
 emu/result       plot | report | seeds | summary, compare
-emu/watch        feedback, capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
+emu/watch        capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu              .
-emu/study        ., limiters/bench, limiters/program, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        ., limiters/bench, scale, propose, papers/fluid | campaign, limiters | sweep, papers
 emu/limitertest  .
 emu/emutest      golden, runtest, reporttest
 cmd              fabemu

@@ -20,9 +20,9 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/golden"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
 	"fabemu/node"
 	"fabemu/wire/unit"
 )

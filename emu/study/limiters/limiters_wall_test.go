@@ -10,9 +10,9 @@ import (
 
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
 )
 
 // The limiter of another program paces a real source over sockets.

@@ -12,8 +12,8 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/golden"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
 	"fabemu/wire/unit"
 )
 

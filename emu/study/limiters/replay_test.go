@@ -11,9 +11,9 @@ import (
 
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
+	"fabemu/emu/run/feedback"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
-	"fabemu/emu/watch/feedback"
 )
 
 // recording runs an example and returns what a flow was told.

@@ -15,8 +15,8 @@ import (
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
 	"fabemu/wire/unit"
 )
 

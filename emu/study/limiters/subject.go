@@ -9,8 +9,8 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters/bench"
-	"fabemu/emu/study/limiters/program"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"

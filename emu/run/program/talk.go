@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"fabemu/emu/watch/feedback"
+	"fabemu/emu/run/feedback"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )

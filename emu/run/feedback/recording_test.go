@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fabemu/emu/base/errs"
-	"fabemu/emu/watch/feedback"
+	"fabemu/emu/run/feedback"
 	"fabemu/wire"
 )
 

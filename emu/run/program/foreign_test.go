@@ -16,7 +16,7 @@ import (
 
 	"fabemu/emu/base/errs"
 	"fabemu/emu/emutest/runtest"
-	"fabemu/emu/study/limiters/program"
+	"fabemu/emu/run/program"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/wire"
