@@ -195,6 +195,9 @@ func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	}
 	p := s.workload
 	p.free.push(p.place(s))
+	if ended := s.ownPacer.reaction.Ended; ended != nil {
+		ended(now)
+	}
 	s.workload, s.QP, s.sender = nil, 0, nil
 	s.ownPacer.due = unit.Never
 	e.agenda.Set(s.slot, unit.Never)

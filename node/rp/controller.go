@@ -44,6 +44,10 @@ type Reaction struct {
 	// as it has the same.
 	Inherit func(now unit.Time, from Controller)
 
+	// Ended notes that the flow has ended: a flow of a workload, whose reaction point is of no use
+	// after it.
+	Ended func(now unit.Time)
+
 	Acknowledged Acknowledged // it uses the ACKs of its flow, on RoCEv2
 }
 

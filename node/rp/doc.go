@@ -35,12 +35,14 @@
 //   - send its own frames, such as probes (Send); Traits.Sends declares them
 //   - govern a group of flows (Active, Join), which Traits.By and Traits.Key form
 //   - take over, during a run, the state of the one before it (Inherit)
+//   - take note of the end of its flow (Ended)
 //   - have results show its target rate, and its log of congestion (Target, Log)
 //
 // Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the
 // frames that the reaction point sends. A struct of parameters may be a Traited (properties that
-// follow from the values), a SiteChecker (values that are invalid at a link), a param.Completer
-// (defaults that follow from others) and a param.Explainer (text for the reference).
+// follow from the values), a SiteChecker (values that are invalid at a link), an Adapter (values
+// that decide about the feedback), a param.Completer (defaults that follow from others) and a
+// param.Explainer (text for the reference).
 //
 // # Limitations
 //

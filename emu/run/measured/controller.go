@@ -29,6 +29,9 @@ func (p *Pacing) Reaction(r rp.Reaction) rp.Reaction {
 	if refuses := r.Refuses; refuses != nil {
 		r.Refuses = func(now unit.Time, f wire.Frame) trace.Reason { return refuses(c.read(now), f) }
 	}
+	if ended := r.Ended; ended != nil {
+		r.Ended = func(now unit.Time) { ended(c.read(now)) }
+	}
 	if r.Acknowledged != nil {
 		r.Acknowledged = acknowledged{r.Acknowledged, c}
 	}
