@@ -263,7 +263,7 @@ func TestExamples(t *testing.T) {
 		t.Skip("there is no cc: the example in C is not tried")
 	}
 	binary := filepath.Join(t.TempDir(), "limiter")
-	if out, err := exec.Command(compiler, "-Wall", "-Wextra", "-Werror", "-o", binary, "../../../../docs/examples/limiter.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(compiler, "-Wall", "-Wextra", "-Werror", "-o", binary, "../../../docs/examples/limiter.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	for _, tc := range []struct {
@@ -272,7 +272,7 @@ func TestExamples(t *testing.T) {
 		burst   unit.Size
 		twin    node.RateLimiter
 	}{
-		{[]string{python, "../../../../docs/examples/limiter.py"}, "token bucket in Python", 3000, node.NewTokenBucket(1e9, 3000)},
+		{[]string{python, "../../../docs/examples/limiter.py"}, "token bucket in Python", 3000, node.NewTokenBucket(1e9, 3000)},
 		{[]string{binary}, "inter-packet delay in C", -1, node.NewInterPacketDelay(1e9)},
 	} {
 		p := &program.Program{Command: tc.command, Patience: time.Minute}
@@ -384,7 +384,7 @@ func TestTalkInTheDocument(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3: the example is not tried")
 	}
-	text, err := os.ReadFile("../../../../docs/guide/limiters.md")
+	text, err := os.ReadFile("../../../docs/guide/limiters.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func TestTalkInTheDocument(t *testing.T) {
 			want = append(want, strings.TrimSpace(line))
 		}
 	}
-	c := exec.Command(python, "../../../../docs/examples/limiter.py")
+	c := exec.Command(python, "../../../docs/examples/limiter.py")
 	c.Stdin = strings.NewReader(asked.String())
 	out, err := c.Output()
 	if got := strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(out)), " ", "_")); err != nil || len(want) < 5 || strings.Join(got, "\n") != strings.ReplaceAll(strings.Join(want, "\n"), " ", "_") {

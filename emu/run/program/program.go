@@ -40,6 +40,18 @@ const DefaultPatience = 30 * time.Second
 //
 // When ctx is done the talk is cut.
 func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Talk, error) {
+	t, err := p.Open(ctx)
+	if err == nil {
+		err = t.hello(&Controller{talk: t}, r, packet)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Open begins a talk about reaction points, which Talk.Flow begins one by one.
+func (p *Program) Open(ctx context.Context) (*Talk, error) {
 	if p.Patience <= 0 {
 		p.Patience = DefaultPatience
 	}
@@ -49,9 +61,6 @@ func (p *Program) Begin(ctx context.Context, r unit.Rate, packet unit.Size) (*Ta
 	}
 	t.release = context.AfterFunc(ctx, t.peer.cut)
 	p.talks = append(p.talks, t)
-	if err := t.hello(r, packet); err != nil {
-		return nil, err
-	}
 	return t, nil
 }
 
@@ -78,6 +87,14 @@ func (p *Program) connect(t *Talk) error {
 	}
 	t.open(out, in, c)
 	return nil
+}
+
+// Cost returns what the questions since the last End have cost.
+func (p *Program) Cost() (c Cost) {
+	for _, t := range p.talks {
+		c.Questions, c.Waited = c.Questions+t.cost.Questions, c.Waited+t.cost.Waited
+	}
+	return c
 }
 
 // End ends all talks that continue and returns the first fault of any talk since the last

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,7 +30,8 @@ const maxQuoted = 60
 // that needs to be asked again and again would never come to an end.
 const mostCalls = 100_000
 
-// Talk is a limiter or a reaction point in another program. It belongs to one goroutine.
+// Talk is a limiter or a reaction point in another program, or the reaction points of several
+// flows. It belongs to one goroutine.
 type Talk struct {
 	Name      string    // the name that the program gives itself
 	Algorithm bool      // it is a reaction point, not a limiter
@@ -45,10 +47,10 @@ type Talk struct {
 	line     []byte      // the question
 	stderr   tail
 	calls    int // without progress
-
-	rate  unit.Rate // reaction point
-	due   unit.Time // reaction point: its deadline
-	ended bool
+	ended    bool
+	cost     Cost
+	greeting []byte      // the answer to hello
+	point    *Controller // the reaction point of the last hello
 
 	mu    sync.Mutex // guards the fields below
 	mute  bool       // the program did not answer in time
@@ -79,13 +81,14 @@ func (t *Talk) open(in io.Reader, out io.WriteCloser, p peer) {
 	t.watch.Stop()
 }
 
-// hello asks the program whether it is a limiter or a reaction point.
-func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
-	t.begin("hello", Version, int64(r), int64(packet))
+// hello asks the program whether it is a limiter or a reaction point, which is then c.
+func (t *Talk) hello(c *Controller, r unit.Rate, packet unit.Size) error {
+	c.begin("hello", Version, int64(r), int64(packet))
 	answer, ok := t.ask()
 	if !ok {
 		return t.Err()
 	}
+	t.greeting = bytes.Clone(answer)
 	const wanted = "answers its first line with something other than %q or %q"
 	const limiter, algorithm = "limiter BURST NAME", "algorithm RATE DEADLINE NAME"
 	words := strings.Fields(string(answer))
@@ -100,8 +103,8 @@ func (t *Talk) hello(r unit.Rate, packet unit.Size) error {
 		}
 		t.Burst, t.Name = unit.Size(burst), strings.Join(words[2:], " ")
 	case len(words) >= 4 && (words[0] == "algorithm" || words[0] == "law"): // law: programs for version 0.1.0
-		t.Algorithm, t.Name = true, strings.Join(words[3:], " ")
-		t.state(answer, words[1], words[2], 0)
+		t.Algorithm, t.Name, t.point = true, strings.Join(words[3:], " "), c
+		c.state(answer, words[1], words[2], 0)
 	default:
 		t.fail(Malformed, fmt.Sprintf(wanted, limiter, algorithm), answer)
 	}
@@ -215,8 +218,10 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	}
 	t.line = append(t.line, '\n')
 	t.watch.Reset(t.patience)
+	began := time.Now()
 	_, sent := t.out.Write(t.line)
 	answer, err := t.in.ReadSlice('\n')
+	t.cost.add(time.Since(began))
 	t.watch.Stop()
 	t.mu.Lock()
 	mute := t.mute
@@ -320,60 +325,107 @@ func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
 	t.okay()
 }
 
+// Cost is what questions have cost.
+type Cost struct {
+	Questions int64
+	Waited    time.Duration // for the answers, in real time
+}
+
+func (c *Cost) add(d time.Duration) { c.Questions, c.Waited = c.Questions+1, c.Waited+d }
+
 // Controller returns the reaction point of the talk.
-func (t *Talk) Controller() *Controller { return &Controller{t} }
+func (t *Talk) Controller() *Controller { return t.point }
 
 // Controller is an rp.Controller in another program.
-type Controller struct{ talk *Talk }
+type Controller struct {
+	talk *Talk
+	flow []byte // precedes each question: "flow 7 "; empty: the process has one flow
+	rate unit.Rate
+	due  unit.Time
+}
+
+// flowWord begins the questions about one of several flows.
+const flowWord = "flow "
+
+// Flow begins a flow among those that a process has, with a number, at a line of rate r, for
+// packets of a length on the line.
+func (t *Talk) Flow(number uint32, r unit.Rate, packet unit.Size) (*Controller, error) {
+	c := &Controller{talk: t, flow: append(strconv.AppendUint([]byte(flowWord), uint64(number), 10), ' ')}
+	if err := t.hello(c, r, packet); err != nil {
+		return nil, err
+	}
+	return c, t.Reacts()
+}
+
+// End tells the program that the flow of a Controller made by Flow has ended.
+func (c *Controller) End(now unit.Time) {
+	c.begin("end", int64(now))
+	c.talk.okay()
+}
+
+// Reacts ends the talk with a *Fault if it is not about a reaction point.
+func (t *Talk) Reacts() error {
+	if !t.Algorithm {
+		t.fail(Malformed, `is a rate limiter, and an algorithm is wanted: "algorithm RATE DEADLINE NAME"`, t.greeting)
+	}
+	return t.Err()
+}
+
+// begin begins a question about the flow.
+func (c *Controller) begin(word string, numbers ...int64) {
+	c.talk.begin(word, numbers...)
+	c.talk.line = slices.Insert(c.talk.line, 0, c.flow...)
+}
 
 // Sent reports a packet to the program.
 func (c *Controller) Sent(now unit.Time, n unit.Size) {
 	c.talk.calls = 0
-	c.talk.begin("sent", int64(now), int64(n))
-	c.talk.settle(now)
+	c.begin("sent", int64(now), int64(n))
+	c.settle(now)
 }
 
 // Feedback sends a frame to the program.
 func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.talk.calls = 0
-	c.talk.begin("feedback", int64(now))
+	c.begin("feedback", int64(now))
 	c.talk.line = feedback.AppendFrame(append(c.talk.line, ' '), &f)
-	c.talk.settle(now)
+	c.settle(now)
 }
 
 // Advance sends the instant to the program, if its deadline has come.
 func (c *Controller) Advance(now unit.Time) {
-	if c.talk.due > now {
+	if c.due > now {
 		return
 	}
-	c.talk.begin("advance", int64(now))
-	c.talk.settle(now)
+	c.begin("advance", int64(now))
+	c.settle(now)
 }
 
 // Rate returns the last rate of the program.
-func (c *Controller) Rate() unit.Rate { return c.talk.rate }
+func (c *Controller) Rate() unit.Rate { return c.rate }
 
 // Deadline returns the last deadline of the program.
-func (c *Controller) Deadline() unit.Time { return c.talk.due }
+func (c *Controller) Deadline() unit.Time { return c.due }
 
 // settle asks, and takes the rate and the deadline.
-func (t *Talk) settle(now unit.Time) {
-	answer, ok := t.ask()
+func (c *Controller) settle(now unit.Time) {
+	answer, ok := c.talk.ask()
 	if !ok {
-		t.due = unit.Never
+		c.due = unit.Never
 		return
 	}
 	words := strings.Fields(string(answer))
 	if len(words) != 2 {
-		t.due = unit.Never
-		t.fail(Malformed, `answers with something else than "RATE DEADLINE"`, answer)
+		c.due = unit.Never
+		c.talk.fail(Malformed, `answers with something else than "RATE DEADLINE"`, answer)
 		return
 	}
-	t.state(answer, words[0], words[1], now)
+	c.state(answer, words[0], words[1], now)
 }
 
 // state takes a rate and a deadline, which is to be after now.
-func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
+func (c *Controller) state(answer []byte, rate, deadline string, now unit.Time) {
+	t := c.talk
 	r, err := whole(rate)
 	switch {
 	case err != nil:
@@ -387,9 +439,9 @@ func (t *Talk) state(answer []byte, rate, deadline string, now unit.Time) {
 			ok = false
 		}
 		if ok {
-			t.rate, t.due = unit.Rate(r), due
+			c.rate, c.due = unit.Rate(r), due
 			return
 		}
 	}
-	t.due = unit.Never
+	c.due = unit.Never
 }
