@@ -24,6 +24,9 @@ func (s *Schemes) Presets() []Preset {
 	var of [2][]Preset
 	for i := range s.Algorithms {
 		l := &s.Algorithms[i]
+		if l.New == nil { // what it needs is for the user to say
+			continue
+		}
 		variants := l.Trials
 		if variants == nil {
 			variants = []rp.Trial{{}}

@@ -25,14 +25,14 @@ type Schemes struct {
 
 // BuiltIn returns the tables of the program.
 func BuiltIn() Schemes {
-	return Schemes{Algorithms: rp.Algorithms(), Points: cp.Points(), Acts: Acts()}
+	return Schemes{Algorithms: append(rp.Algorithms(), rp.ExecAlgorithm()), Points: cp.Points(), Acts: Acts()}
 }
 
 // Algorithm returns the row of a flow's algorithm. It is empty if the scenario was built in Go and
 // is not right.
 func (s *Scenario) Algorithm(f *Flow) rp.Algorithm {
 	l, _ := rowOf(s.choices().Algorithms, func(l *rp.Algorithm) bool { return l.Name == f.Control.Algorithm })
-	return l
+	return l.With(f.Control.Params)
 }
 
 // Point returns the row of a switch's scheme; ok is false for NoScheme.

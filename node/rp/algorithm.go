@@ -22,10 +22,11 @@ type Algorithm struct {
 	Trials []Trial
 
 	// Params is a struct of parameters (package param), the zero value; nil: it has none.
-	// It may have the methods of Traited, SiteChecker, param.Completer and param.Explainer.
+	// It may have the methods of Traited, SiteChecker, Adapter, param.Completer and
+	// param.Explainer.
 	Params any
 	// New returns the reaction point of a flow, or of a group of them. The parameters are
-	// a struct of the type of Params.
+	// a struct of the type of Params. Nil: another program has the algorithm (ExecAlgorithm).
 	New func(params any, s Site) (Reaction, error)
 	// Answer returns the Answerer of a flow at its destination; nil: nothing does.
 	Answer func(params any, s Site) (Answerer, error)
@@ -128,6 +129,18 @@ func TraitsOf(params any) Traits {
 // not, it returns the key of the parameter that is wrong, and why.
 type SiteChecker interface {
 	CheckSite(s Site) (key string, err error)
+}
+
+// Adapter is a struct of parameters that decide about the row of their algorithm, such as which
+// feedback it takes.
+type Adapter interface{ Adapt(l *Algorithm) }
+
+// With returns the row as it is with parameters.
+func (l Algorithm) With(params any) Algorithm {
+	if a, ok := params.(Adapter); ok {
+		a.Adapt(&l)
+	}
+	return l
 }
 
 // Doubt is a parameter that is valid but probably not intended, and why.

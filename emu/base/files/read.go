@@ -1,9 +1,11 @@
 package files
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -57,4 +59,18 @@ func Read(path string, most int64) ([]byte, error) {
 		err = nil
 	}
 	return b[:n], err
+}
+
+// Runs returns an error for a path that is not of a program that can be started.
+func Runs(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("it is not a file but %v", kindOf(info.Mode()))
+	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		return errors.New("it is not executable: chmod +x makes it so")
+	}
+	return nil
 }

@@ -145,8 +145,11 @@ const (
 // reactionPoint returns the scenario's reaction point of a flow with a highest rate.
 func (b *builder) reactionPoint(f *fabric.Flow, highest unit.Rate, stream uint64) (rp.Reaction, error) {
 	algorithm := b.scenario.Algorithm(f.Flow)
-	if algorithm.New == nil {
+	switch {
+	case algorithm.Name == "":
 		return rp.Reaction{}, fmt.Errorf("there is no algorithm %q", f.Control.Algorithm)
+	case algorithm.New == nil: // nodes that are only looked at: a run has it in Schemes
+		return rp.Reaction{Controller: rp.NewFixed(highest)}, nil
 	}
 	return algorithm.New(f.Control.Params, b.site(f, highest, stream))
 }

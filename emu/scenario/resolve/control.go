@@ -84,6 +84,7 @@ const dcqcn = "dcqcn"
 // links of their flows.
 func (r *resolver) checkAlgorithms() {
 	nameless := slices.ContainsFunc(r.s.Switches, func(s scenario.Switch) bool { return r.nameless(&s) })
+	r.checkProcesses()
 	for f, of := range each(r.s.Flows, r.FlowOrigins) {
 		algorithm := r.s.Algorithm(f)
 		c := scenario.Scheme{View: of.View.Sub("control"), By: "algorithm", Of: of.Spot}

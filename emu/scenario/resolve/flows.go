@@ -24,6 +24,7 @@ func (r *resolver) resolveFlows() {
 	for n, v := range r.items("flows") {
 		base := scenario.FlowOf(yaml.Get[string](v, "name"), v, r.Tables)
 		r.readSizes(&base.Size, v)
+		r.readProgram(&base.Control, v)
 		r.expandFlow(base, scenario.Origin{Node: n, View: v}, r.offerOf(&base, v, n))
 	}
 	if n := len(r.s.Flows); n > maxFlows {

@@ -41,6 +41,7 @@ func (r *resolver) resolveWorkloads() {
 		w.Transport.Kind, w.Transport.Params = r.Tables.Transports.Chosen(v, "transport", nil)
 		of := scenario.Origin{Node: n, View: v}
 		r.readSizes(&w.Size, v)
+		r.readProgram(&w.Control, v)
 		if r.checkWorkload(&w, of, name, over) {
 			r.s.Workloads = append(r.s.Workloads, w)
 			r.WorkloadOrigins = append(r.WorkloadOrigins, of)
