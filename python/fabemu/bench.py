@@ -57,28 +57,38 @@ def serve(
     make: Union[Callable[[int, int], Limiter], Callable[[int, int], ReactionPoint]],
     questions: Optional[IO[str]] = None, answers: Optional[IO[str]] = None,
 ) -> None:  # fmt: skip
-    """Answer the questions of ``fabemu bench limiter --exec`` until they end: the main program of a limiter.
+    """Answer the questions of ``fabemu bench limiter --exec``, or of ``algorithm: exec`` in a scenario, until they end.
+
+    It is the main program of a limiter or an algorithm. With ``process: shared`` each flow has an object of its own.
 
     :param make: the class, or a function of the rate and the length of packets
     :param questions: by default standard input
     :param answers: by default standard output
     """
-    it: Union[Limiter, ReactionPoint, None] = None
+    flows: dict[str, Union[Limiter, ReactionPoint]] = {}
     for line in questions or sys.stdin:
         word, *rest = line.split()
+        flow = ""  # the only one of a process
+        if word == "flow":
+            flow, word, *rest = rest
+        it = flows.get(flow)
         if word == "hello":
             version, rate, packet = map(int, rest)
             if version != 1:
                 raise CallError(f"the protocol of limiters has version {version}, and this package answers version 1")
-            it = make(rate, packet)
+            it = flows[flow] = make(rate, packet)
             head = f"algorithm {_state(it)}" if isinstance(it, ReactionPoint) else f"limiter {_or(it.burst, '-')}"
-            print(head, it.name, file=answers, flush=True)
+            answer = f"{head} {it.name}"
         elif it is None:
             raise CallError(f"the first line of the protocol of limiters is hello, and {line.strip()!r} came")
+        elif word == "end":
+            del flows[flow]
+            answer = "ok"
         elif isinstance(it, ReactionPoint):
-            print(_react(it, word, rest), file=answers, flush=True)
+            answer = _react(it, word, rest)
         else:
-            print(_limit(it, word, *map(int, rest)), file=answers, flush=True)
+            answer = _limit(it, word, *map(int, rest))
+        print(answer, file=answers, flush=True)
 
 
 def _limit(it: Limiter, word: str, now: int, figure: int) -> str:

@@ -497,8 +497,34 @@ class Limiters(InFolder):
         want = ["algorithm 1000 never algorithm in Python", "1000 never", "500 15", "501 never"]
         self.assertEqual(self.dialogue(Halving, questions), want)
 
+    def test_flows(self) -> None:
+        """A process for all flows has an algorithm for each, which ends with its flow."""
+        questions = (
+            "flow 2 hello 1 1000 1500\nflow 10 hello 1 800 1500\nflow 2 feedback 10 ack marked=1 psn=7\n"
+            "flow 10 sent 11 1500\nflow 2 end 12\nflow 2 hello 1 500 1500\nflow 10 sent 13 1500\n"
+        )
+        want = [
+            "algorithm 1000 never algorithm in Python", "algorithm 800 never algorithm in Python", "500 15", "800 never",
+            "ok", "algorithm 500 never algorithm in Python", "800 never",
+        ]  # fmt: skip
+        self.assertEqual(self.dialogue(Halving, questions), want)
+
+    def test_run(self) -> None:
+        """A scenario with an algorithm in Python, which the helper serves."""
+        Path("quarter.py").write_text(
+            f"import sys\nsys.path[:0] = {[str(ROOT / 'python')]!r}\n"
+            "from fabemu import ReactionPoint, serve\n\nclass Quarter(ReactionPoint):\n"
+            "    def __init__(self, line, packet):\n        super().__init__(line // 4, packet)\n\nserve(Quarter)\n"
+        )
+        control = {"algorithm": "exec", "program": sys.executable, "arguments": "quarter.py", "process": "shared"}
+        fabric = two().defaults("flow", control=control).defaults("switch", marking={"scheme": "input-output"})
+        result = fabric.run()
+        self.assertGreater(result.data["questions"]["count"], 100)
+        for flow in result.flows:  # at a quarter of 1 GB/s
+            self.assertAlmostEqual(flow.bytes / 500e3, 1, delta=0.1)
+
     def test_wrong_begin(self) -> None:
-        for questions in "next 0 1\n", "hello 2 1 1\n":
+        for questions in "next 0 1\n", "hello 2 1 1\n", "flow 1 sent 0 1\n", "flow 1 hello 1 1 1\nflow 2 end 3\n":
             with self.subTest(questions), self.assertRaises(CallError):
                 self.dialogue(Bucket, questions)
 
