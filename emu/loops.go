@@ -44,6 +44,8 @@ func (r *recording) alone(s *assemble.Schemes) string {
 		return "packets of hosts and programs belong to one loop"
 	case r.fabric.Scenario.Collects():
 		return "packets that collect telemetry belong to one loop"
+	case r.fabric.Scenario.Executes():
+		return "algorithms in other programs are asked by one loop"
 	case s.Warning() != "" || r.fabric.Scenario.Schemes != nil:
 		return "schemes of the calling program belong to one loop"
 	case r.options.codec():

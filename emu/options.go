@@ -245,5 +245,9 @@ func (o Options) checkScenario(s *scenario.Scenario) error {
 		return errs.Errorf("schemes that a scenario adds to fabemu's require placement %s: the processes of placement %s do not have them",
 			InGoroutines, o.Placement)
 	}
+	if o.Apart() && s.Executes() {
+		return errs.Errorf("algorithm exec requires placement %s: the processes of placement %s do not start its program",
+			InGoroutines, o.Placement)
+	}
 	return guest.Check(s, o.Wall(), o.Apart())
 }

@@ -21,10 +21,13 @@ import (
 	"fabemu/emu/run/measured"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/run/process"
+	"fabemu/emu/run/program"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/lint"
 	"fabemu/emu/scenario/resolve"
+	"fabemu/node/rp"
+	"fabemu/wire/unit"
 )
 
 // Result is the result of a run.
@@ -112,6 +115,8 @@ type run struct {
 	actual   *measured.Time  // the time that they have read from it
 	loops    int             // that have run the nodes
 	shown    error           // a panic of the display of the progress
+
+	questions program.Cost // of algorithms in other programs
 }
 
 // run runs the fabric and puts the result together.
@@ -133,9 +138,15 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	schemes.Measured = r.actual
 	r.guests.Join(&schemes)
 	r.record.listen(&schemes)
+	programs, driven := program.Open(ctx, r.fabric)
+	defer programs.Close()
+	programmed(&schemes, programs)
 	f, loops, why, err := r.record.nodes(o.Loops, schemes)
 	if err != nil {
 		return nil, &Mistake{Err: err}
+	}
+	if err := programs.Err(); err != nil {
+		return nil, err
 	}
 	if r.loops = loops; loops < o.Loops {
 		r.warnings = append(r.warnings, fmt.Sprintf("%d loops were asked for, and %d ran: %s", o.Loops, loops, why))
@@ -144,12 +155,14 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	r.record.attach(f, r.guests)
 	r.guests.Attach(f)
 	begin := time.Now()
-	figures, err := r.drive(ctx, f)
+	figures, err := r.drive(driven, f)
+	r.questions = programs.Cost()
+	err = cmp.Or(programs.Close(), err)
 	end, watch, broken := f.End, f.Watch, err
 	if err != nil {
 		if ended := ctx.Err() != nil && errors.Is(err, ctx.Err()); ended {
 			broken = nil
-		} else if r.began.IsZero() && !errors.As(err, new(*process.Died)) && !errors.As(err, new(*errs.Panic)) {
+		} else if r.began.IsZero() && !errors.As(err, new(*process.Died)) && !errors.As(err, new(*errs.Panic)) && !errors.As(err, new(*program.Failed)) {
 			return nil, err
 		}
 		end = f.Progress.Now()
@@ -177,6 +190,23 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	}
 	r.record.close(out)
 	return &Result{Result: out, Metrics: r.record.collector, Resolved: r.resolved}, broken
+}
+
+// programmed gives flows whose algorithm is in another program their reaction points. Those of the
+// calling program come first.
+func programmed(s *Schemes, p *program.Run) {
+	if p == nil {
+		return
+	}
+	own := s.Reaction
+	s.Reaction = func(f *Flow, line unit.Rate) rp.Reaction {
+		if own != nil {
+			if r := own(f, line); r.Controller != nil {
+				return r
+			}
+		}
+		return p.Reaction(f, line)
+	}
 }
 
 // manyNodes is the number of nodes from which on their memory is freed before the result is made.
@@ -257,6 +287,9 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 	out.Loops, out.Codec = r.loops, o.codec()
 	out.Pace, out.Began = report.PaceOf(r.timing), r.began.UTC()
 	out.WallSeconds = report.Number(math.Round(took.Seconds()*1e3) / 1e3)
+	if q := r.questions; q.Questions > 0 {
+		out.Questions = &report.Questions{Count: q.Questions, Seconds: report.Number(math.Round(q.Waited.Seconds()*1e6) / 1e6)}
+	}
 	out.Warnings = append(append([]string{}, r.warnings...), out.Warnings...)
 }
 

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -10,6 +11,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/mode"
+	"fabemu/emu/run/program"
 	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/trace"
 )
@@ -72,11 +74,15 @@ func (r *recording) verify(ctx context.Context, s assemble.Schemes, id uint32, o
 	digest := report.NewDigest(len(laid.Nodes))
 	events := trace.NewBatch(trace.MaxBatch, digest)
 	s.Listen = nil // it has received the feedback of the run
+	programs, driven := program.Open(ctx, laid)
+	defer programs.Close()
+	programmed(&s, programs)
 	f, err := assemble.New(laid, s, events)
 	if err != nil {
 		return err
 	}
-	if _, err := (drive.Virtual{SkipCodec: true}).Run(ctx, f); err != nil {
+	_, err = (drive.Virtual{SkipCodec: true}).Run(driven, f)
+	if err = cmp.Or(programs.Close(), err); err != nil {
 		if ctx.Err() != nil {
 			return nil // the run itself is whole; it was not verified
 		}

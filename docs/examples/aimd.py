@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
-"""AIMD in Python, for fabemu bench limiter --exec docs/examples/aimd.py: a reaction point that
-halves its rate with each notification, and adds a hundredth of the line each millisecond."""
+"""AIMD in Python, the twin of docs/examples/aimd: a reaction point that adds a thousandth of the
+line's rate for each ACK without a mark, and halves its rate for each that has one."""
 import sys
 
-PERIOD = 10**9  # ps
-line = rate = due = 0
+line = rate = 0
 for text in sys.stdin:
     word, *rest = text.split()
-    now = int(rest[0])
     if word == "hello":  # version, rate of the line, packet
         line = rate = int(rest[1])
         print("algorithm", rate, "never", "AIMD in Python", flush=True)
         continue
-    if word == "feedback" and (rest[1] != "ack" or "marked=1" in rest):
-        rate, due = max(rate // 2, line // 1000), due or now + PERIOD
-    while due and due <= now:
-        rate, due = min(line, rate + line // 100), due + PERIOD
-    if rate == line:
-        due = 0
-    print(rate, due or "never", flush=True)
+    if word == "feedback" and rest[1] == "ack":
+        if "marked=1" in rest:
+            rate = max(rate // 2, line // 256)
+        else:
+            rate = min(rate + line // 1000, line)
+    print(rate, "never", flush=True)

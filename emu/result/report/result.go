@@ -75,6 +75,8 @@ type Result struct {
 
 	Subnet *Subnet `json:"subnet,omitempty"` // of a run with a subnet manager
 
+	Questions *Questions `json:"questions,omitempty"` // to the algorithms in other programs
+
 	// Files are the SHA-256 sums of the other files of this run, by their
 	// names, in hexadecimal. WriteDir fills it in; of an event log Record does before.
 	Files map[string]string `json:"files,omitempty"`
@@ -85,6 +87,12 @@ type Result struct {
 	Pace      []metrics.Series `json:"-"` // of a wall run over model time (PaceOf); in series.csv and on the figure
 	AllPoints bool             `json:"-"` // series.csv has every point that was measured
 	Directory string           `json:"-"` // where the results lie; empty when they were not written
+}
+
+// Questions are what a run asked the algorithms in other programs.
+type Questions struct {
+	Count   int64  `json:"count"`
+	Seconds Number `json:"seconds"` // that it waited for the answers
 }
 
 // Subnet is what a run had to do with its subnet manager.

@@ -34,6 +34,10 @@ func timing(r *report.Result) (rows [][]string) {
 	add := func(word, format string, args ...any) {
 		rows = append(rows, []string{word, fmt.Sprintf(format, args...)})
 	}
+	if q := r.Questions; q != nil {
+		add("asked", "%s of algorithms in other programs, %s s in total, %s µs each in the mean", terminal.Count(q.Count, "question"),
+			q.Seconds.Short(), (q.Seconds * 1e6 / report.Number(q.Count)).Short())
+	}
 	if r.Clock == mode.VirtualClock {
 		if r.WallSeconds > 0 {
 			add("speed", "%s million frame-hops a second of wall time",
