@@ -46,7 +46,8 @@ type Talk struct {
 	release  func() bool // from the context
 	line     []byte      // the question
 	stderr   tail
-	calls    int // without progress
+	calls    int  // without progress
+	begun    bool // it has been asked
 	ended    bool
 	cost     Cost
 	greeting []byte      // the answer to hello
@@ -221,7 +222,10 @@ func (t *Talk) ask() (answer []byte, ok bool) {
 	began := time.Now()
 	_, sent := t.out.Write(t.line)
 	answer, err := t.in.ReadSlice('\n')
-	t.cost.add(time.Since(began))
+	if t.begun { // the first answer is late by the start of the program
+		t.cost.add(time.Since(began))
+	}
+	t.begun = true
 	t.watch.Stop()
 	t.mu.Lock()
 	mute := t.mute
@@ -325,7 +329,7 @@ func (l *Limiter) SetRate(now unit.Time, r unit.Rate) {
 	t.okay()
 }
 
-// Cost is what questions have cost.
+// Cost is what questions have cost, without the first one to each process.
 type Cost struct {
 	Questions int64
 	Waited    time.Duration // for the answers, in real time
