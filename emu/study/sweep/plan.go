@@ -2,13 +2,16 @@ package sweep
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
 
 	"fabemu/emu"
+	"fabemu/emu/base/files"
 	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/seeds"
@@ -159,6 +162,7 @@ type layout struct {
 	drawings []drawing
 	cells    map[string]*cell // by ID; only one if only one was requested
 	plan     campaign.Plan
+	sums     map[string]string // of files that runs read or start, by path
 }
 
 // drawing is the figure of one metric.
@@ -195,7 +199,7 @@ func (p *Plan) lay(only string) (*layout, error) {
 		}
 		end = first + 1
 	}
-	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{What: Kind}}
+	l := &layout{Plan: *p, cells: make(map[string]*cell), plan: campaign.Plan{What: Kind}, sums: map[string]string{}}
 	l.level = p.level
 	var wrong []error
 	reported := make(map[string]bool)
@@ -382,14 +386,40 @@ func (p *Plan) check(s *scenario.Scenario) error {
 	return nil
 }
 
+// sum returns the SHA-256 sum of a file, which is read once.
+func (l *layout) sum(path string) (string, error) {
+	if sum, ok := l.sums[path]; ok {
+		return sum, nil
+	}
+	f, err := files.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	l.sums[path] = string(h.Sum(nil))
+	return l.sums[path], nil
+}
+
 // add adds a cell: its scenario, and its figures.
 func (l *layout) add(c *cell) error {
 	resolved, err := resolve.Text(c.scenario)
 	if err != nil {
 		return err
 	}
-	c.id = campaign.NewID(c.number, l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
-		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved))
+	parts := []string{l.Fabemu, l.Clock, l.Link, fmt.Sprint(l.Codec), fmt.Sprintf("%q", l.Metrics),
+		fmt.Sprint(l.FromPs, l.ToPs), fmt.Sprintf("%q", c.values), string(resolved)}
+	for _, path := range c.scenario.Files() {
+		sum, err := l.sum(path)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, sum)
+	}
+	c.id = campaign.NewID(c.number, parts...)
 	l.cells[c.id] = c
 	out := campaign.Cell{Number: c.number, ID: c.id, Name: strings.Join(l.valuesOf(c), " "), Cost: study.Cost(c.scenario)}
 	l.plan.Cells = append(l.plan.Cells, out)

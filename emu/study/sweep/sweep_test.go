@@ -783,3 +783,35 @@ func TestChangedCells(t *testing.T) {
 		}
 	}
 }
+
+// A run is done again when a file that it reads has changed.
+func TestCellsOfChangedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list.yaml")
+	text := `name: list
+model: {duration: 1ms}
+defaults: {link: {rate: 1GB/s, buffer: 4 packets}}
+switches: {S: {}}
+endpoints: ["h[1-2]"]
+links: ["h[1-2] - S"]
+workload: [{name: w, over: "h[1-2]", transfers: w.csv}]
+`
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	id := func(rows string) string {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "w.csv"), []byte("at,from,to,bytes\n"+rows), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		p := Plan{Fabemu: "test", Scenario: path, Clock: "virtual", Metrics: []string{"w.rate"}, Axes: []Axis{{"defaults.link.rate", []string{"1GB/s"}}}}
+		l, err := p.lay("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.plan.Cells[0].ID
+	}
+	first, other := id("0s,h1,h2,1000\n"), id("0s,h1,h2,2000\n")
+	if again := id("0s,h1,h2,1000\n"); first != again || first == other {
+		t.Errorf("IDs: %s, of a changed file %s, and of the first again %s", first, other, again)
+	}
+}
