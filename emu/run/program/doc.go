@@ -13,6 +13,9 @@
 // names the line that the program has sent; the talk is over then, and no packet starts any
 // more.
 //
+// A Run has the programs of a run whose flows have algorithm exec. Each flow has a talk, or all
+// flows with the same program share one, with a Controller for each (Talk.Flow).
+//
 // A program that is started is in its own process group. With the end of its talk its
 // input ends; a program that continues after that, and all that is left in its group, is
 // killed. Where this process is killed, so is the program; the processes that it has started

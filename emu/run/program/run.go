@@ -80,6 +80,11 @@ func (r *Run) Close() error {
 	if r == nil {
 		return nil
 	}
+	for _, p := range r.all { // they end at the same time
+		for _, t := range p.talks {
+			t.out.Close()
+		}
+	}
 	for _, p := range r.all {
 		_ = p.End() // a fault has come to fail
 	}
