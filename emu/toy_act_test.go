@@ -74,7 +74,7 @@ func TestAFaultIsOneFile(t *testing.T) {
 		"{link: root, blink: 1us, state: down}":       "state and blink are given",
 		"{link: root, blnk: 1us}":                     `did you mean "blink"?`,
 		"{link: root, blink: 1us, repeat-after: 1us}": `did you mean "again"?`,
-		"{link: root}":                                "delay, flap, stuck, buffer, blink (of the link)",
+		"{link: root}":                                "buffer, blink (of the link)",
 	} {
 		if _, err := load(fault); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %s", fault, err, want)
