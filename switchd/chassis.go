@@ -20,25 +20,26 @@ type chassis struct {
 	out    *port.Outbox
 	rec    trace.Recorder
 
-	dirty   []int32  // outputs to serve, in order
-	touched []uint64 // by output: the round in which it was last put into dirty
-	round   uint64   // how often all touched outputs have been served
-	routes  *routes  // the table that is in use
-	tables  []routes // all tables
-	seed    uint64   // of choices among equal routes
-	slots   slots    // the frames that are in the switch
+	dirty   []int32   // outputs to serve, in order
+	touched []uint64  // by output: the round in which it was last put into dirty
+	round   uint64    // how often all touched outputs have been served
+	routes  *routes   // the table that is in use
+	tables  []routes  // all tables
+	seed    uint64    // of choices among equal routes
+	balance *balancer // of frames among them; nil: the hash chooses
+	slots   slots     // the frames that are in the switch
 }
 
 // assemble makes the ports of a switch. Its agenda has the given number of slots more than the
 // ports need.
 func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tables []Routes, seed uint64,
-	events trace.Sink, more int) error {
+	balance *balancer, events trace.Sink, more int) error {
 	n := len(ports)
 	if out == nil {
 		out = new(port.Outbox)
 	}
 	*c = chassis{
-		ports: make([]port.Port, n), seed: seed, out: out, rec: trace.NewRecorder(index, events),
+		ports: make([]port.Port, n), seed: seed, balance: balance, out: out, rec: trace.NewRecorder(index, events),
 		agenda: agenda.NewSlots(3*n + more), touched: make([]uint64, n), round: 1, dirty: make([]int32, 0, n),
 	}
 	for i := range ports {
@@ -52,7 +53,7 @@ func (c *chassis) assemble(index int, out *port.Outbox, ports []port.Config, tab
 		if err := tables[i].Check(n); err != nil {
 			return err
 		}
-		c.tables = append(c.tables, newRoutes(tables[i], n))
+		c.tables = append(c.tables, newRoutes(tables[i], n, balance == nil))
 	}
 	c.routes = &c.tables[0]
 	return nil
@@ -135,7 +136,21 @@ func ready(output *port.Port, tail unit.Time, n unit.Size) unit.Time {
 }
 
 // forward picks the output for a frame.
-func (c *chassis) forward(f *wire.Frame) (output int, ok bool) { return c.routes.forward(f, c.seed) }
+func (c *chassis) forward(now unit.Time, f *wire.Frame) (output int, ok bool) {
+	if output, ok = c.routes.forward(f, c.seed); !ok {
+		return c.balanced(now, f, output)
+	}
+	return output, ok
+}
+
+// balanced picks the output for a frame for which routes.forward has found none, but the number of
+// a group.
+func (c *chassis) balanced(now unit.Time, f *wire.Frame, group int) (output int, ok bool) {
+	if group >= len(c.routes.balanced) {
+		return 0, false
+	}
+	return int(c.balance.choose(now, f, group, c.routes.balanced[group], c.ports)), true
+}
 
 // reroute puts another table of routes into use.
 func (c *chassis) reroute(now unit.Time, table int) {
@@ -145,8 +160,8 @@ func (c *chassis) reroute(now unit.Time, table int) {
 
 // detour returns the output for a frame that waits for an output whose link is down: another one,
 // if the routes have one.
-func (c *chassis) detour(f *wire.Frame, output int) int {
-	if to, ok := c.forward(f); ok {
+func (c *chassis) detour(now unit.Time, f *wire.Frame, output int) int {
+	if to, ok := c.forward(now, f); ok {
 		return to
 	}
 	return output
@@ -171,6 +186,9 @@ func (c *chassis) apply(now unit.Time, p port.ID, change port.Change, s changing
 		s.lose(now)
 		c.agenda.Clear()
 		s.empty(now)
+		if c.balance != nil {
+			c.balance.reset()
+		}
 		c.restart(now)
 	case port.RoutesChange:
 		if given, ok := x.Routes.(Routes); ok {
@@ -180,7 +198,7 @@ func (c *chassis) apply(now unit.Time, p port.ID, change port.Change, s changing
 			for len(c.tables) <= x.Table {
 				c.tables = append(c.tables, routes{})
 			}
-			c.tables[x.Table] = newRoutes(given, len(c.ports))
+			c.tables[x.Table] = newRoutes(given, len(c.ports), c.balance == nil)
 		}
 		s.reroute(now, x.Table)
 	case port.RateChange:

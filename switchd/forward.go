@@ -48,17 +48,23 @@ func (r *Routes) Check(ports int) error {
 // lead up, and those of a pod by the same port.
 type routes struct {
 	ports port.ID
-	page  []uint16  // by page of addresses: where it is in pages
-	pages []port.ID // one behind the other
-	equal [][]port.ID
+	page  []uint16    // by page of addresses: where it is in pages
+	pages []port.ID   // one behind the other
+	equal [][]port.ID // groups of which the hash takes a port
+
+	balanced [][]port.ID // groups of which a balancer takes one; then equal is empty
 }
 
 // pageSize is the number of addresses in a page.
 const pageSize = 32
 
-// newRoutes returns the table of routes of a switch with the given number of ports.
-func newRoutes(given Routes, ports int) routes {
+// newRoutes returns the table of routes of a switch with the given number of ports. Of groups of
+// equal ports the hash takes one, or a balancer.
+func newRoutes(given Routes, ports int, hash bool) routes {
 	r := routes{ports: port.ID(ports), equal: given.Equal}
+	if !hash {
+		r.equal, r.balanced = nil, given.Equal
+	}
 	for to := range slices.Chunk(given.To, pageSize) {
 		if missing := pageSize - len(to); missing > 0 {
 			to = append(slices.Clip(to), slices.Repeat([]port.ID{NoRoute}, missing)...)
@@ -77,8 +83,9 @@ func newRoutes(given Routes, ports int) routes {
 	return r
 }
 
-// forward picks the output for a frame. ok is false if there is none. Of several equal outputs it
-// takes the one that wire.Choose returns for the seed of the switch.
+// forward picks the output for a frame. Of several equal outputs it takes the one that wire.Choose
+// returns for the seed of the switch. If a balancer has to choose, ok is false and output is the
+// number of the group in balanced; if there is no output at all, that is not the number of a group.
 func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	p := NoRoute
 	if k := uint(f.Dst) / pageSize; k < uint(len(r.page)) {
@@ -87,9 +94,10 @@ func (r *routes) forward(f *wire.Frame, seed uint64) (output int, ok bool) {
 	if p < r.ports {
 		return int(p), true
 	}
-	if p == NoRoute {
-		return 0, false
+	group := uint(p - r.ports)
+	if group >= uint(len(r.equal)) {
+		return int(group), false
 	}
-	equal := r.equal[p-r.ports]
+	equal := r.equal[group]
 	return int(equal[wire.Choose(seed, f.Src, f.Dst, f.Entropy(), len(equal))]), true
 }

@@ -22,7 +22,7 @@ func TestRoutesSayWhatTheTableSays(t *testing.T) {
 				by[i] = 7
 			}
 		}
-		r := newRoutes(Routes{To: by}, 8)
+		r := newRoutes(Routes{To: by}, 8, true)
 		for dst := range n + 5 {
 			want := NoRoute
 			if dst < n {
@@ -45,7 +45,7 @@ func TestRoutesAreShort(t *testing.T) {
 	for i := range 10 {
 		by[1500+i] = port.ID(2 + i) // its own endpoints
 	}
-	if r := newRoutes(Routes{To: by}, 12); len(r.pages) != 5*pageSize || len(r.page) != 63 {
+	if r := newRoutes(Routes{To: by}, 12, true); len(r.pages) != 5*pageSize || len(r.page) != 63 {
 		t.Errorf("%d pages for %d, want 5 for 63", len(r.pages)/pageSize, len(r.page))
 	}
 }

@@ -30,7 +30,8 @@ type OutputQueuedConfig struct {
 	ETS         Weights   // of priorities at each output; zero: all are strict
 	Lossless    uint8     // PFC, CBFC: the priorities that have flow control, a bit each
 
-	Watchdog Watchdog // for PFC; without Poll there is none
+	Balance  Balancing // of frames among equal routes
+	Watchdog Watchdog  // for PFC; without Poll there is none
 
 	Points cp.Maker // its congestion points, which see the queues of outputs; nil: none
 }
@@ -58,6 +59,7 @@ type OutputQueued struct {
 	cut         bool
 	lossless    uint8 // the priorities for which flow control promises that no frame is lost, a bit each
 	outputLimit unit.Size
+	arrivals    bool // output.coming is counted
 }
 
 // input is the input side of a port: the frames that are not eligible yet, in order.
@@ -68,7 +70,7 @@ type output struct {
 	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
 	sent    unit.Size              // all that has begun to leave, for telemetry
-	coming  unit.Size              // for this output, but not in its queue yet; counted if there is an output limit
+	coming  unit.Size              // for this output, but not in its queue yet; counted if that matters
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // the priorities for which a reason for waiting is recorded
@@ -119,13 +121,13 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	}
 	s := &OutputQueued{
 		config: c, order: order, inputs: make([]input, n), outputs: make([]output, n),
-		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit,
+		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit, arrivals: c.OutputLimit > 0 || c.Balance.Adaptive(),
 	}
 	more := 0
 	if c.control() == port.PriorityPauseFrames { // a watchdog, now or later
 		more = 1
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, more); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, s.queued), events, more); err != nil {
 		return nil, err
 	}
 	for i := range s.ports {
@@ -176,7 +178,10 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	if pt.Retries() {
 		s.retryServe(now, p, pt)
 	}
-	out, ok := s.forward(&a.Frame)
+	out, ok := s.routes.forward(&a.Frame, s.seed) // as chassis.forward, without a call
+	if !ok {
+		out, ok = s.balanced(now, &a.Frame, out)
+	}
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
 		return
@@ -226,7 +231,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 		// arrives.
 		eligible = max(a.Head.Add(flight).Add(s.delay), ready(&s.ports[out], tail, a.Length))
 	}
-	if s.outputLimit > 0 {
+	if s.arrivals {
 		s.outputs[out].coming += a.Length
 	}
 	eligible = max(now, eligible)
@@ -280,6 +285,11 @@ func (s *OutputQueued) Advance(now unit.Time) {
 	}
 }
 
+// queued returns how much waits for an output, or is arriving for it.
+func (s *OutputQueued) queued(output int) unit.Size {
+	return s.outputs[output].total + s.outputs[output].coming
+}
+
 // admit queues the next frame of an input at its output, unless a dropper discards it. The other
 // congestion points see the queue with the frame in it.
 func (s *OutputQueued) admit(now unit.Time, p int) {
@@ -288,7 +298,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	if q.head != none {
 		s.expect(p, s.slots.all[q.head].eligible)
 	}
-	if s.outputLimit > 0 {
+	if s.arrivals {
 		s.outputs[sl.output].coming -= sl.length
 	}
 	if s.dog != nil && s.dog.drops[sl.output]>>(sl.frame.Lane%port.Priorities)&1 == 1 {

@@ -65,7 +65,7 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 		for in := range s.inputs {
 			for id := s.inputs[in].arriving.head; id != none; id = s.slots.all[id].next {
 				if sl := &s.slots.all[id]; int(sl.output) == p {
-					to := s.detour(&sl.frame, p)
+					to := s.detour(now, &sl.frame, p)
 					s.outputs[p].coming -= sl.length
 					s.outputs[to].coming += sl.length
 					sl.output = port.ID(to)
@@ -88,7 +88,7 @@ func (s *OutputQueued) divert(now unit.Time, p, lane int) {
 	o.waits &^= 1 << lane
 	for all.head != none {
 		id, sl := s.slots.pop(&all)
-		to := s.detour(&sl.frame, p)
+		to := s.detour(now, &sl.frame, p)
 		if to == p {
 			s.slots.push(&q.fifo, id, sl)
 			o.waits |= 1 << lane

@@ -70,7 +70,7 @@ func (s *OutputQueued) cells(sl *slot) int32 {
 // send forwards a frame of the switch itself, a notification or a message. The frame occupies no
 // input's memory, because notifications are few and short.
 func (s *OutputQueued) send(now unit.Time, f *wire.Frame) {
-	out, ok := s.forward(f)
+	out, ok := s.forward(now, f)
 	if !ok {
 		return // there is no path back to the source; the sampled frame has one from there
 	}

@@ -14,17 +14,18 @@ import (
 
 // Config describes an input-buffered switch.
 type Config struct {
-	Index  int               // of the node in the fabric, for events
-	Outbox *port.Outbox      // where its frames wait for the driver; may be shared with other nodes; nil: its own
-	Ports  []port.Config     // Room is each input's buffer
-	Routes []Routes          // the first is used until port.RoutesChange names another
-	Seed   uint64            // of choices among equal routes: wire.ChoiceSeed
-	Delay  unit.Duration     // forwarding delay: the least time from first bit in to first bit out
-	Single bool              // an input feeds one output at a time (model M2)
-	Bypass int               // with Single: how often a frame may be bypassed
-	Lanes  []port.PortChange // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
-	Manage port.Manage       // decides about management packets that come; nil: they are lost
-	Points cp.Maker          // its congestion points, which see input buffers; nil: none
+	Index   int               // of the node in the fabric, for events
+	Outbox  *port.Outbox      // where its frames wait for the driver; may be shared with other nodes; nil: its own
+	Ports   []port.Config     // Room is each input's buffer
+	Routes  []Routes          // the first is used until port.RoutesChange names another
+	Seed    uint64            // of choices among equal routes: wire.ChoiceSeed
+	Delay   unit.Duration     // forwarding delay: the least time from first bit in to first bit out
+	Single  bool              // an input feeds one output at a time (model M2)
+	Bypass  int               // with Single: how often a frame may be bypassed
+	Lanes   []port.PortChange // SLToVLChange and ArbitrationChange: exceptions from the lanes of its ports
+	Balance Balancing         // of frames among equal routes
+	Manage  port.Manage       // decides about management packets that come; nil: they are lost
+	Points  cp.Maker          // its congestion points, which see input buffers; nil: none
 
 	// CountSending makes cnt1 count the frame on the link too: "incremented and decremented as
 	// packets enter and leave the switch" (HPL-2002-224, IV.B). By default it counts "the packets
@@ -64,7 +65,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, manage: c.Manage, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending, fullest: c.FullAt,
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, events, 0); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, s.queued), events, 0); err != nil {
 		return nil, err
 	}
 	for i, pc := range c.Ports {
@@ -165,7 +166,7 @@ func (s *Switch) reroute(now unit.Time, table int) {
 					s.egress[p].waiting--
 					s.egress[p].lanes[lane].blocks -= int32(sl.frame.Blocks())
 				}
-				if to := s.detour(&sl.frame, p); to != p {
+				if to := s.detour(now, &sl.frame, p); to != p {
 					if out, ok := s.laneOf(&sl.frame, sl.lane, int(sl.input), to); ok {
 						sl.output, sl.frame.Lane = port.ID(to), out
 					}
@@ -210,7 +211,10 @@ func (s *Switch) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		}
 		return
 	}
-	output, ok := s.forward(&a.Frame)
+	output, ok := s.routes.forward(&a.Frame, s.seed) // as chassis.forward, without a call
+	if !ok {
+		output, ok = s.balanced(now, &a.Frame, output)
+	}
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
 		s.wake(now, p) // it owes credit
@@ -249,6 +253,15 @@ func (s *Switch) Advance(now unit.Time) {
 			s.flush(now)
 		}
 	}
+}
+
+// queued returns how much waits for an output, or is arriving for it.
+func (s *Switch) queued(output int) unit.Size {
+	blocks := int32(0)
+	for i := range s.egress[output].lanes {
+		blocks += s.egress[output].lanes[i].blocks
+	}
+	return unit.Size(blocks) * wire.BlockSize
 }
 
 // touchFed touches the outputs that frames of an input wait for, because the input can feed one

@@ -30,6 +30,10 @@
 // resolve.Load checks buffers, headroom and notifications for all links that frames may cross, with
 // any choice among equal paths.
 //
+// With routing: {paths: ecmp, balance: random}, and other words, a switch chooses for each frame or
+// flowlet (switchd.Balancing). Then the path of a flow in PathTable is only one of those that its
+// frames take.
+//
 // With routing: {recompute: 1ms} all switches change at one instant to routes for the links as they
 // were 1 ms before. Until then frames for a link that is down wait. Then they take the new path,
 // behind the frames that wait there. Otherwise they would hold the memory, and stop the senders,

@@ -504,12 +504,35 @@ func (c Control) String() string { return "{algorithm: " + c.Algorithm + paramsO
 // down.
 type Routing struct {
 	// shortest: one path per destination, through the node whose name sorts first, over the first
-	// of parallel links. ecmp: by a hash of the flow (addresses, queue pair) and the switch's seed.
+	// of parallel links. ecmp: all of them, by default by a hash of
+	// the flow (addresses, queue pair) and the switch's seed.
 	Paths Paths `key:"paths" words:"shortest|ecmp" def:"shortest" means:"single=shortest|spf=shortest|equal-cost=ecmp|multipath=ecmp" also:"mode"`
 	// Delay from a link failure or recovery to new routes. Frames that wait for a failed link are
 	// rerouted; others keep their path, so frames may overtake each other. never: frames wait for
 	// the link.
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
+	// paths: ecmp: how switches divide frames among equal paths. hash: a flow keeps its path;
+	// random, round-robin: each frame takes another; flowlet: each flowlet, at random; adaptive,
+	// adaptive-flowlet: the output with the shortest queue. All but hash pass over links that are
+	// down, and frames may overtake each other.
+	// Source: SAI: SAI_ARS_ATTR_MODE
+	Balance switchd.Balance `key:"balance" omit:"usual" def:"hash" means:"fixed=hash|per-packet-random=random|spray=random|flowlet-random=flowlet|per-packet-quality=adaptive|flowlet-quality=adaptive-flowlet" also:"load-balancing"`
+	// flowlet, adaptive-flowlet: a pause of a flow after which a switch may choose another path.
+	// Source: SAI: SAI_ARS_ATTR_IDLE_TIME
+	Idle unit.Duration `key:"idle" omit:"usual" def:"256us" low:"above 0s" also:"idle-time"`
+	// flowlet, adaptive-flowlet: flows that a switch can tell apart; more share paths.
+	// Source: SAI: SAI_ARS_ATTR_MAX_FLOWS
+	Flows int `key:"max-flows" omit:"usual" def:"512" low:"1" high:"1048576"`
+	// adaptive, adaptive-flowlet: equal bands into which queues from queue-min to queue-max are
+	// divided. Outputs in one band are equally good: one of them is chosen at random.
+	// Source: SAI: the ARS profile has thresholds of 8 bands
+	Bands int `key:"bands" omit:"usual" def:"8" low:"1" high:"256" also:"quant-bands"`
+	// adaptive, adaptive-flowlet: queues up to here are in the first band.
+	// Source: SAI: LOAD_FUTURE_MIN_VAL of the ARS profile
+	QueueMin unit.Size `key:"queue-min" omit:"usual" def:"0B" low:"0B" also:"load-future-min-val"`
+	// adaptive, adaptive-flowlet: queues from here on are in the last band.
+	// Source: ours, for LOAD_FUTURE_MAX_VAL of SAI's ARS profile, which is set to fit the switch
+	QueueMax unit.Size `key:"queue-max" omit:"usual" def:"64KiB" low:"1B" also:"load-future-max-val"`
 }
 
 // Route is an exception from the shortest path: at a switch, towards an endpoint,

@@ -270,7 +270,7 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
-			Watchdog: s.Watchdog,
+			Watchdog: s.Watchdog, Balance: b.balancing(),
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)
@@ -279,7 +279,14 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 		Index: i, Outbox: out, Ports: ports, Routes: routes, Seed: seed, Delay: s.ForwardingDelay,
 		Single: s.Crossbar == scenario.SingleOutput, Bypass: s.Bypass, Points: points, Packet: b.largest.Blocks,
 		Manage: b.manage(i), Lanes: lanes, CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
+		Balance: b.balancing(),
 	}, events)
+}
+
+// balancing returns how switches divide frames among equal routes.
+func (b *builder) balancing() switchd.Balancing {
+	r := &b.scenario.Routing
+	return switchd.Balancing{Balance: r.Balance, Idle: r.Idle, Flows: r.Flows, Bands: r.Bands, Low: r.QueueMin, High: r.QueueMax}
 }
 
 // manage returns what decides about management packets at a node.

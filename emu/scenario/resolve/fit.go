@@ -41,6 +41,7 @@ func (r *resolver) fit() {
 	r.checkLimiters()
 	r.withdraw()
 	r.checkWindow()
+	r.checkBalance()
 }
 
 // checkBuffers refuses a buffer with no room for the largest packet that crosses the link.

@@ -44,7 +44,14 @@ func Scale(s *scenario.Scenario, to unit.Rate, metrics MetricChecker, timeOf Tim
 	}
 	ratio := big.NewRat(int64(to), int64(fastest))
 	x := &scaler{num: ratio.Num().Int64(), den: ratio.Denom().Int64()}
-	want := mapped("", reflect.ValueOf(*s), x.value).Interface().(scenario.Scenario)
+	from := *s
+	if !s.Routing.Balance.ByFlowlet() { // the idle time is the usual one and counts for nothing
+		from.Routing.Idle = 0
+	}
+	want := mapped("", reflect.ValueOf(from), x.value).Interface().(scenario.Scenario)
+	if from.Routing.Idle == 0 {
+		want.Routing.Idle = s.Routing.Idle
+	}
 	if n := len(x.wrong); n > named {
 		x.wrong = append(x.wrong[:named], fmt.Errorf("and %d more", n-named))
 	}
