@@ -17,7 +17,7 @@ func Language() *param.Param { return builtIn().Language() }
 // LanguageOf returns the language with other tables of schemes.
 func LanguageOf(t Schemes) *param.Param { return t.Tables().Language() }
 
-// whole returns the language as one parameter.
+// Language returns the language as one parameter.
 func (t Tables) Language() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
 
 // shared returns the parameters of a type that may be under defaults: all but an item's

@@ -270,7 +270,7 @@ func (x *htsimTopology) check() (tier int, err error) {
 	case x.podSize%t[0].down != 0:
 		return 0, fmt.Errorf("a pod of %d nodes is no whole number of switches with Radix_Down %d", x.podSize, t[0].down)
 	case t[0].bundle != 1:
-		return 0, fmt.Errorf("Bundle %d: hosts have one link", t[0].bundle)
+		return 0, fmt.Errorf("a Bundle of %d: hosts have one link", t[0].bundle)
 	case t[0].down/t[0].up != t[0].over:
 		return 0, fmt.Errorf("Radix_Down %d and Radix_Up %d are not Oversubscribed %d", t[0].down, t[0].up, t[0].over)
 	}
@@ -281,7 +281,7 @@ func (x *htsimTopology) check() (tier int, err error) {
 				low.down, low.rate.InBits(), low.up, high.rate.InBits(), low.over)
 		}
 		if low.up%high.bundle != 0 || high.down%high.bundle != 0 {
-			return k + 1, fmt.Errorf("Bundle %d does not divide Radix_Down %d, and Radix_Up %d of tier %d", high.bundle, high.down, low.up, k)
+			return k + 1, fmt.Errorf("a Bundle of %d does not divide Radix_Down %d, and Radix_Up %d of tier %d", high.bundle, high.down, low.up, k)
 		}
 	}
 	if tors := x.podSize / t[0].down; tors*t[1].bundle != t[1].down {
