@@ -43,7 +43,7 @@ func TestKilledSweepGoesOn(t *testing.T) {
 	if n := strings.Count(want, "\n"); n != 13 {
 		t.Fatalf("%d lines:\n%s", n, want)
 	}
-	if s := state(t, filepath.Join(work, "whole")); len(s) != 14 {
+	if s := state(t, filepath.Join(work, "whole")); len(s) != 16 {
 		t.Fatalf("%d files: %v", len(s), s)
 	}
 
