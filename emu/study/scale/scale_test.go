@@ -15,6 +15,7 @@ import (
 	"fabemu/emu/scenario/builtin"
 	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/study/scale"
+	"fabemu/node/traffic"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -72,7 +73,7 @@ func TestModelScaledScenariosAreTheSame(t *testing.T) {
 		}
 		first, scaled := eventsOf(t, e.Name, src, length), eventsOf(t, e.Name, x.Text, length.Scale(x.Den, x.Num))
 		apart, parts, events := compareScaled(x, first, scaled)
-		limit, why := 1.0, rounds(x.Scenario)
+		limit, why := roundings(x.Scenario), rounds(x.Scenario)
 		if why != "" {
 			limit = 10_000
 		}
@@ -87,6 +88,15 @@ func TestModelScaledScenariosAreTheSame(t *testing.T) {
 	if same < 30 {
 		t.Errorf("of all scenarios only %d are the same", same)
 	}
+}
+
+// roundings returns how often an instant is rounded down to a picosecond at most: where a flow
+// begins at random, and once more where its packets come at random from then on.
+func roundings(s *scenario.Scenario) float64 {
+	if slices.ContainsFunc(s.Flows, func(f scenario.Flow) bool { return f.Jitter > 0 && f.Traffic == traffic.Poisson }) {
+		return 2
+	}
+	return 1
 }
 
 // rounds says what is rounded in a run of a scenario, or nothing.
