@@ -169,6 +169,8 @@ class Workload(NamedTuple):
     waiting: flows that wait for a source (flows)
     bytes: payload of the flows that have ended (bytes)
     lost: of them, flows that ended with packets missing (flows)
+    drops: workloads: their frames discarded on the path (frames)
+    retransmissions: workloads: segments or packets that were retransmitted (packets)
     completion_s: flow completion time (FCT), from arrival at the source to delivery of the last byte: ``mean``, ``max``, percentiles such as ``p99`` (``p999``: 99.9 %); of a workload also by size, such as ``completion.p99.small``: ``small`` up to 100KB, ``large`` above 10MB, ``medium`` between (seconds)
     slowdown: workloads: the same for FCT over the ideal FCT, in an empty fabric without a window (1 or more)
     slowdown_at_least: slowdown with the flows that are open at the end of the run, as if they had ended then; where there are some, and they do not wait for each other (1 or more)
@@ -182,6 +184,8 @@ class Workload(NamedTuple):
     waiting: int
     bytes: int
     lost: int
+    drops: int
+    retransmissions: int
     from_ps: int
     completion_s: Spread
     slowdown: Spread

@@ -169,3 +169,23 @@ func TestPythonTypes(t *testing.T) {
 	text += fmt.Sprintf("\n\n#: The figures that have parts, such as causes.\nPARTS = (\"%s\")\n", strings.Join(slices.Sorted(maps.Keys(parts)), `", "`))
 	golden.File(t, "../../../python/fabemu/figures.py", text)
 }
+
+// Each row of the table that is in result.json has a field of its object: the object's Figures are
+// for rows that a program adds.
+func TestRowsHaveFields(t *testing.T) {
+	for _, c := range pythonClasses {
+		keys := map[string]bool{}
+		for _, f := range reflect.VisibleFields(c.object) {
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			keys[key] = true
+		}
+		if c.of == ofNoFigures {
+			continue
+		}
+		for f := range metrics.Figures(c.of) {
+			if f.JSON != "" && !keys[f.JSON] {
+				t.Errorf("%v has no field for %s (%s)", c.object, f.JSON, f.Name)
+			}
+		}
+	}
+}

@@ -16,19 +16,21 @@ import (
 
 // Workload has the figures of the flows of a workload.
 type Workload struct {
-	Name       string     `json:"name"`
-	Pattern    string     `json:"pattern"`
-	Endpoints  int        `json:"endpoints"`
-	Transfers  int        `json:"transfers"`         // that ended
-	Open       int        `json:"open"`              // that did not
-	Waiting    int64      `json:"waiting,omitempty"` // further ones, which waited for a source at the end
-	Bytes      int64      `json:"bytes"`             // of payload, of flows that ended
-	Lost       int        `json:"lost"`              // flows that ended with packets missing; they are in no figure
-	FromPs     int64      `json:"from_ps,omitempty"` // arrivals before, in the warm-up, do not count: they are in no figure
-	Completion Spread     `json:"completion_s"`
-	Slowdown   Spread     `json:"slowdown"`
-	AtLeast    *Spread    `json:"slowdown_at_least,omitempty"` // with those that did not end, as if they had ended with the run; nil: all did, or a parallel job
-	Sizes      []SizeBand `json:"sizes"`                       // of equal numbers of flows, from the smallest on
+	Name            string     `json:"name"`
+	Pattern         string     `json:"pattern"`
+	Endpoints       int        `json:"endpoints"`
+	Transfers       int        `json:"transfers"`         // that ended
+	Open            int        `json:"open"`              // that did not
+	Waiting         int64      `json:"waiting,omitempty"` // further ones, which waited for a source at the end
+	Bytes           int64      `json:"bytes"`             // of payload, of flows that ended
+	Lost            int        `json:"lost"`              // flows that ended with packets missing; they are in no figure
+	Drops           int64      `json:"drops,omitempty"`   // of their frames
+	Retransmissions int64      `json:"retransmissions,omitempty"`
+	FromPs          int64      `json:"from_ps,omitempty"` // arrivals before, in the warm-up, do not count: they are in no figure
+	Completion      Spread     `json:"completion_s"`
+	Slowdown        Spread     `json:"slowdown"`
+	AtLeast         *Spread    `json:"slowdown_at_least,omitempty"` // with those that did not end, as if they had ended with the run; nil: all did, or a parallel job
+	Sizes           []SizeBand `json:"sizes"`                       // of equal numbers of flows, from the smallest on
 
 	Collective *Collective `json:"collective,omitempty"`
 
