@@ -26,8 +26,8 @@ type sockets struct {
 	now    int64       // the last reading of the wall clock
 	floor  int64       // 5 % of the shortest T, in ns: the floor counts waits that end later
 	stop   atomic.Bool
-	// behind: the loop is late, and reads frames at once, while the bytes are in the cache of the
-	// CPU.
+	// behind: the loop is late. It calls the nodes itself, and reads frames at once, while the
+	// bytes are in the cache of the CPU.
 	behind bool
 	most   int // frames that leave at a time, at most
 

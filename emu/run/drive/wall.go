@@ -15,9 +15,9 @@ import (
 )
 
 // Wall runs a fabric on the wall clock, over real links. Each node has its own goroutine (see
-// coroutine); one loop does the events in their order. The frames leave at their instants. The
-// events themselves happen up to the shortest T earlier, so that a frame that leaves waits for no
-// node.
+// coroutine), but while the loop is late; one loop does the events in their order. The frames leave
+// at their instants. The events themselves happen up to the shortest T earlier, so that a frame
+// that leaves waits for no node.
 type Wall struct {
 	// Dilation is the wall time that a model time takes: a whole factor, at least 1.
 	Dilation int64
@@ -77,10 +77,10 @@ func (w *Wall) Run(ctx context.Context, f *Setup) (*pace.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	for m := range o.nodes {
-		defer o.start(&o.nodes[m])()
-	}
 	r := &wallRun{sockets: run.newSockets(o), sleeps: w.Clock == nil || f.Outside != nil}
+	for m := range o.nodes {
+		defer o.start(&o.nodes[m], &r.behind)()
+	}
 	o.carry = r.carry
 	if f.Tap == nil && f.Outside == nil && w.Measured == nil {
 		r.ahead = 20 * r.floor // the shortest T
