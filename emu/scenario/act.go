@@ -31,6 +31,10 @@ type Act interface {
 	// Begin makes the changes at the nodes of a fabric, up to the end of the run.
 	Begin(e *Event, m *Making)
 
+	// Altered returns what the act, which was made for a fabric, would do otherwise if now, of the
+	// same event, had been made for it: "leave less of the buffer"; empty: nothing.
+	Altered(now Act) string
+
 	// check refuses values that cannot be. The links are known.
 	check(x *entered)
 	// instead returns what to write in place of a key that belongs to other acts; empty: nothing.
@@ -75,6 +79,9 @@ func (Plain) Touch(*Event) Touch { return Touch{} }
 
 // Seen implements Act.
 func (Plain) Seen(*Event, *Link) [2]bool { return [2]bool{} }
+
+// Altered implements Act.
+func (Plain) Altered(Act) string { return "" }
 
 func (Plain) check(*entered)                {}
 func (Plain) instead(string, string) string { return "" }

@@ -55,6 +55,14 @@ func (a BufferCut) fit(x *entered) Act {
 	return a
 }
 
+// Altered implements Act.
+func (a BufferCut) Altered(now Act) string {
+	if b, ok := now.(BufferCut); ok && b.Left != a.Left {
+		return "leave less of the buffer"
+	}
+	return ""
+}
+
 // Course implements Act.
 func (a BufferCut) Course(e *Event) Course {
 	of := "of its buffers"

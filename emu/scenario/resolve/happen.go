@@ -59,9 +59,8 @@ func Happen(s *scenario.Scenario, text string, at unit.Duration) (*scenario.Scen
 	}
 	n := len(then.Events) - 1
 	for i := range min(n, len(s.Events)) {
-		was, cut := s.Events[i].Act.(scenario.BufferCut)
-		if now, _ := then.Events[i].Act.(scenario.BufferCut); cut && now.Left != was.Left {
-			return wrong("with it %s would leave less of the buffer: put the event into the scenario", s.Events[i].Text())
+		if what := s.Events[i].Act.Altered(then.Events[i].Act); what != "" {
+			return wrong("with it %s would %s: put the event into the scenario", s.Events[i].Text(), what)
 		}
 	}
 	// Near the end of the run flaps may be one event only: the link goes down and stays there.

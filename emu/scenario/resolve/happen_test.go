@@ -106,6 +106,19 @@ func TestMistakesOfHandsNameTheirWords(t *testing.T) {
 	}
 }
 
+// TestPartOfABufferThatIsLeft: the part that an earlier event leaves of a buffer follows from the
+// headroom. A change with which it would have been smaller comes too late.
+func TestPartOfABufferThatIsLeft(t *testing.T) {
+	s := load(t, strings.Replace(fmt.Sprintf(trunk, "1us", "events: [{at: 1ms, link: trunk, buffer: 0.5}]"), "memory: 50KB per port", "memory: 50KB per port, high: 20KB", 1))
+	const want = "with it {at: 1ms, link: trunk, buffer: 0.5} would leave less of the buffer: put the event into the scenario"
+	if _, _, err := resolve.Happen(s, "link: trunk, rate: 20Gb/s", 5*unit.Millisecond); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
+	}
+	if _, _, err := resolve.Happen(s, "link: trunk, rate: 10Gb/s", 5*unit.Millisecond); err != nil {
+		t.Errorf("the same rate: %v", err)
+	}
+}
+
 // TestSettingsOfARunningSwitch: a change has all values that count from then on. A low watermark
 // that is not given is two frames below the high one, and parameters of the watchdog that are not
 // given are those of the event before it, or of the switch. What would be refused in a scenario is
