@@ -171,6 +171,39 @@ func (t Tables) keysOn(on Target) []string {
 	return keys
 }
 
+// ownOfEvent returns the parameters of an event that does one thing, or of one that does nothing
+// yet, to one kind of object; nil for any other.
+func (t Tables) ownOfEvent(of *param.Struct, n *yaml.Node) *param.Struct {
+	given := func(key string) bool { return n.Get(key) != nil }
+	var acts, objects []string
+	for _, a := range t.rows {
+		if row := a.Row(); given(row.Key) {
+			acts, objects = append(acts, row.Key), append(objects, string(row.On))
+		}
+	}
+	if len(acts) == 0 {
+		for _, on := range t.targets() {
+			if given(string(on)) {
+				acts, objects = append(acts, t.keysOn(on)...), append(objects, string(on))
+			}
+		}
+	} else {
+		acts = append(acts, t.acts.Find(acts[0]).Keys()...)
+	}
+	if len(objects) != 1 {
+		return nil
+	}
+	own := &param.Struct{}
+	for _, p := range of.Params {
+		isObject := slices.Contains(t.targets(), Target(p.Key))
+		isAct := t.acts.having[p.Key] != nil
+		if !isObject && !isAct || p.Key == objects[0] || slices.Contains(acts, p.Key) {
+			own.Params = append(own.Params, p)
+		}
+	}
+	return own
+}
+
 // events returns the parameters of an item of a list of events, which are those of v and of all
 // acts.
 func (t Tables) events(v any, forms param.Forms) *param.Struct {

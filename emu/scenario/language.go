@@ -72,13 +72,20 @@ func (t Tables) forms() param.Forms {
 	return forms
 }
 
-// Choice returns what an object has chosen.
-func (t Tables) Choice(of *param.Struct, n, root *yaml.Node) (by string, own *param.Struct) {
+// Own returns the parameters of an object with what it has chosen: of its scheme, or of its act.
+func (t Tables) Own(of *param.Struct, n, root *yaml.Node) *param.Struct {
+	if of == t.Section("events") || of == t.Section("faults") {
+		return t.ownOfEvent(of, n)
+	}
 	c := t.chosen[of]
 	if c == nil {
-		return "", nil
+		return nil
 	}
-	return c.By, c.own(n, root)
+	own := c.own(n, root)
+	if own == nil {
+		return nil
+	}
+	return &param.Struct{Params: append([]param.Param{*of.Find(c.By)}, own.Params...)}
 }
 
 // Elsewhere returns the field that has a word. Words of schemes are left out: they belong to other

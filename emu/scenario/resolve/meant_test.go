@@ -1,6 +1,7 @@
 package resolve_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -66,5 +67,37 @@ workload: [{name: load, over: "h[1-2]", load: 0.5}]
 	// What the last message proposes is right.
 	if _, err := resolve.Load("fuzz.yaml", []byte(strings.Replace(text, "flows: [", "events: [{at: 1us, link: trunk, flap: 10us, period: 20us, for: 20us}]\nflows: [", 1)), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// An unknown key of an event is explained by the keys of what the event does, or else of what can be
+// done to its object. All keys are listed where the event does several things, or where its object
+// is unknown.
+func TestGuessesForEvents(t *testing.T) {
+	const text = `name: n
+model: {duration: 1ms}
+defaults: {link: {rate: 1GB/s}}
+endpoints: [A, B]
+links: [{name: l, between: A - B}]
+flows: [{name: f, from: A, to: B}]
+%s: [{%s}]
+`
+	for event, want := range map[string]string{
+		"at: 0s, link: l, rate: 1Gb/s, fro: A":             `unknown key "fro": allowed here are at, link, rate`,
+		"at: 0s, link: l, buffer: 0.5, form: A":            `unknown key "form" (did you mean "for"?): allowed here are for, from, at, link, buffer`,
+		"at: 0s, link: l, sate: down":                      `unknown key "sate" (did you mean "state"?): allowed here are `,
+		"at: 0s, endpoint: A, sing: stopped":               `unknown key "sing" (did you mean "sink"?): allowed here are `,
+		"at: 0s, endpoint: A, colour: red":                 `unknown key "colour": allowed here are at, endpoint, for, period, service, pause-storm, priorities, invalid, xon, gap, pauses, sink, control` + "\n",
+		"at: 0s, colour: red":                              `unknown key "colour": allowed here are at, link, endpoint, switch, rate, state, `,
+		"at: 0s, link: l, rate: 1Gb/s, loss: 0.1, colour:": `unknown key "colour": allowed here are at, link, endpoint, switch, rate, state, `,
+	} {
+		_, err := resolve.Load("x.yaml", []byte(fmt.Sprintf(text, "events", event)), nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", event, err, want)
+		}
+	}
+	_, err := resolve.Load("x.yaml", []byte(fmt.Sprintf(text, "faults", "link: l, rate: 1Gb/s, colour: red")), nil)
+	if want := `unknown key "colour": allowed here are name, at, link, rate`; err == nil || !strings.Contains(err.Error(), want+"\n") {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

@@ -1,8 +1,6 @@
 package yaml
 
 import (
-	"cmp"
-
 	"fabemu/emu/base/spelling"
 	"fabemu/wire/param"
 )
@@ -11,9 +9,9 @@ import (
 type Grammar interface {
 	// Language returns the language.
 	Language() *param.Param
-	// Choice returns the key by which objects with these parameters choose a scheme, empty if they
-	// do not, and the parameters of the scheme that n has chosen in a tree; nil if that is unknown.
-	Choice(of *param.Struct, n, root *Node) (by string, own *param.Struct)
+	// Own returns the parameters that n, an object with parameters of in a tree, can have after what
+	// it has chosen: those of its scheme, or of what it does. Nil: all of them, or it is unknown.
+	Own(of *param.Struct, n, root *Node) *param.Struct
 	// Elsewhere returns a field and its word, "size: web-search", that a wrong word of another
 	// field next to it probably means; empty if there is none.
 	Elsewhere(of *param.Struct, p *param.Param, word string) string
@@ -35,14 +33,12 @@ func keys(of *param.Struct, word string) string {
 }
 
 // unknown explains that an object has no such key: the key nearest to it, and a list of keys. An
-// object that chooses a scheme has those of its own scheme, as far as that is known.
+// object that has chosen something has the keys of that, as far as it is known.
 func (r *File) unknown(n *Node, of *param.Struct, word string) (near, list string) {
-	by, own := r.grammar.Choice(of, n, r.Root)
-	if own == nil {
-		return suggest(of, word), keys(of, word)
+	if own := r.grammar.Own(of, n, r.Root); own != nil {
+		of = own
 	}
-	all := append([]string{by}, own.Keys()...)
-	return cmp.Or(suggest(own, word), spelling.Nearest(word, all)), spelling.Several(spelling.ByNearness(word, all))
+	return suggest(of, word), keys(of, word)
 }
 
 // suggest returns the key of an object nearest to a misspelt one, or nothing.
