@@ -70,9 +70,9 @@ workload: [{name: load, over: "h[1-2]", load: 0.5}]
 	}
 }
 
-// An unknown key of an event is explained by the keys of what the event does, or else of what can be
-// done to its object. All keys are listed where the event does several things, or where its object
-// is unknown.
+// An unknown key of an event is explained by the keys of what the event does, or else of what can
+// be done to its object. All keys are listed where the event does several things, or where its
+// object is unknown.
 func TestGuessesForEvents(t *testing.T) {
 	const text = `name: n
 model: {duration: 1ms}

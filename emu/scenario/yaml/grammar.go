@@ -9,8 +9,9 @@ import (
 type Grammar interface {
 	// Language returns the language.
 	Language() *param.Param
-	// Own returns the parameters that n, an object with parameters of in a tree, can have after what
-	// it has chosen: those of its scheme, or of what it does. Nil: all of them, or it is unknown.
+	// Own returns the parameters that n, an object with parameters of in a tree, can have after
+	// what it has chosen: those of its scheme, or of what it does. Nil: all of them, or it is
+	// unknown.
 	Own(of *param.Struct, n, root *Node) *param.Struct
 	// Elsewhere returns a field and its word, "size: web-search", that a wrong word of another
 	// field next to it probably means; empty if there is none.
