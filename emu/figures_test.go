@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -31,8 +33,18 @@ import (
 // stateOf returns all figures of all objects in the state of a run: those of the table, with their
 // parts, and those of expressions over the run so far.
 func stateOf(v *metrics.View) map[string]float64 {
+	all := countsOf(v)
+	maps.Copy(all, meansOf(v, v.End()))
+	return all
+}
+
+// countsOf returns the figures that are of an instant, and not over a time that ends there.
+func countsOf(v *metrics.View) map[string]float64 {
 	all := map[string]float64{}
 	for _, f := range metrics.AllFigures() {
+		if f.Expression() && f.Kind != metrics.Counter && !f.Whole {
+			continue
+		}
 		for x := range v.Objects(f.Of) {
 			name := fmt.Sprint(f.Name, " of ", x)
 			if f.By() == "" {
@@ -41,7 +53,13 @@ func stateOf(v *metrics.View) map[string]float64 {
 			f.Each(x, func(part string, value float64) { all[name+" by "+part] = value })
 		}
 	}
-	for r := range v.Rows(metrics.Interval{To: v.End()}) {
+	return all
+}
+
+// meansOf returns all figures of expressions from the start of a run to an instant.
+func meansOf(v *metrics.View, to unit.Time) map[string]float64 {
+	all := map[string]float64{}
+	for r := range v.Rows(metrics.Interval{To: to}) {
 		all[r.Object+"."+r.Name()] = r.Value
 	}
 	return all
@@ -100,6 +118,122 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 				t.Errorf("observers saw %d figures of %d, of which %d are not 0", len(last), len(want), known)
 			}
 		})
+	}
+}
+
+// stopAt is a context of a run that ends as soon as its observer has seen the instant that it
+// wants: the loop asks for the error behind each visit, so nothing happens in between.
+type stopAt struct {
+	context.Context
+	ask   chan struct{}
+	seen  chan bool // whether it was that instant
+	asked bool
+	over  bool
+}
+
+func (c *stopAt) Err() error {
+	switch {
+	case c.over:
+	case !c.asked:
+		c.ask <- struct{}{}
+		c.asked = true
+		time.Sleep(time.Millisecond) // then the loop knows, and the next call is probably behind a visit
+	default:
+		select {
+		case c.over = <-c.seen:
+			c.asked = false
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	if c.over {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A run that runs is, at an instant, what it is if it ends there: observers see each figure by each
+// name as its result has it, and so a run of several domains does that lasts only until then. What
+// is over a time is compared over the time that is complete for observers (View.End).
+func TestAStateInTheMiddleIsThatOfARunThatEnds(t *testing.T) {
+	for name, domains := range map[string]int{"hpl2002/fig3b": 0, "ethernet/pfc-hol": 0, "ethernet/incast": 2, "pfc/watchdog": 0, "cbfc/retry": 0, "llr/mixed": 0, "tcp/ecn": 2,
+		"roce/go-back-n": 0, "workload/web-search": 3, "workload/all-reduce": 0, "links/loss": 0, "qcn/basic": 0, "ethernet/leaf-spine": 4} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && (name == "workload/web-search" || name == "ethernet/leaf-spine") {
+				t.Skip("long: not with -short")
+			}
+			s := runtest.Load(t, runtest.Text(t, name))
+			var state, means map[string]float64
+			var made *report.Result
+			var now, end unit.Time
+			var r *emu.Result
+			for r == nil || unit.Time(r.DurationPs) != now { // else the observer was slow: the run went on
+				made = nil
+				ctx := &stopAt{Context: context.Background(), ask: make(chan struct{}, 1), seen: make(chan bool, 1)}
+				watch := observe.Func(func(s *observe.Snapshot) {
+					if s.Last || made != nil {
+						return
+					}
+					now, end = s.Now, s.Figures.End()
+					if end >= unit.Time(min(s.Scenario.Model.Duration/3, 10*unit.Millisecond)) {
+						state, means, made = countsOf(s.Figures), meansOf(s.Figures, end), report.New(s.Figures)
+					}
+					ctx.seen <- made != nil
+				})
+				var err error
+				r, err = emu.Run(ctx, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch, Ask: ctx.ask}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if made == nil {
+					t.Fatal("no observer has seen the middle of the run")
+				}
+			}
+			t.Logf("at %v, complete up to %v", now, end)
+			sameState(t, r, state, means, end, made)
+			if domains > 0 {
+				short := runtest.Load(t, runtest.Text(t, name))
+				short.Model.Duration, short.Expect = unit.Duration(now), nil
+				var err error
+				if r, err = emu.Run(context.Background(), short, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Domains: domains}); err != nil {
+					t.Fatal(err)
+				}
+				made.Partial, made.Checks, made.Silences, made.PatiencePs = false, []report.Check{}, r.Silences, r.PatiencePs // they depend on how long a run was to be
+				sameState(t, r, state, means, end, made)
+			}
+		})
+	}
+}
+
+// sameState compares what observers saw in the middle of a run, with figures over the time up to
+// end, with the result of a run that has ended there.
+func sameState(t *testing.T, r *emu.Result, state, means map[string]float64, end unit.Time, made *report.Result) {
+	t.Helper()
+	compare := func(got, want map[string]float64) {
+		t.Helper()
+		known := 0
+		for name, value := range want {
+			x, ok := got[name]
+			if !ok || x != value && !(math.IsNaN(x) && math.IsNaN(value)) {
+				t.Errorf("%s was %v to observers, and is %v in the result", name, x, value)
+			}
+			if value > 0 {
+				known++
+			}
+		}
+		if len(got) != len(want) || known < 30 {
+			t.Errorf("observers saw %d figures of %d, of which %d are not 0", len(got), len(want), known)
+		}
+	}
+	v := r.Metrics.View()
+	compare(state, countsOf(v))
+	compare(means, meansOf(v, end))
+	want := report.New(v)
+	want.Phases = made.Phases
+	for i := range want.Links {
+		want.Links[i].Utilisation = made.Links[i].Utilisation
+	}
+	if got, want := jsonOf(t, made), jsonOf(t, want); got != want {
+		t.Errorf("the result that observers would make differs (-want +got):\n%s", cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n")))
 	}
 }
 

@@ -189,10 +189,14 @@ func (c *Collector) Close(end unit.Time) {
 	}
 	c.edges = c.edges[:c.cur+1]
 	for i := range c.lives {
-		active := c.lives[i].active
-		for k := range active {
-			active[k].To = min(active[k].To, end)
-		}
-		c.lives[i].active = slices.DeleteFunc(active, func(a Interval) bool { return a.To <= a.From })
+		c.lives[i].active = upTo(end, c.lives[i].active)
 	}
+}
+
+// upTo cuts intervals at an instant.
+func upTo(end unit.Time, all []Interval) []Interval {
+	for i := range all {
+		all[i].To = min(all[i].To, end)
+	}
+	return slices.DeleteFunc(all, func(a Interval) bool { return a.To <= a.From })
 }

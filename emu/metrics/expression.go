@@ -313,8 +313,12 @@ func (c *Collector) Jain(flows []int, from, to unit.Time) float64 {
 	return unit.Jain(rates)
 }
 
-// grown returns by how much a counter grew between two instants.
+// grown returns by how much a counter grew between two instants, up to now if the second is later
+// than the last edge.
 func (c *Collector) grown(column int, from, to unit.Time) float64 {
+	if to > c.End() {
+		return float64(c.last(column)) - c.at(column, c.edge(from), from)
+	}
 	a, b := c.edge(from), c.edge(to)
 	if c.edges[a] == from && c.edges[b] == to {
 		return float64(c.rows.at(b, column) - c.rows.at(a, column)) // exact

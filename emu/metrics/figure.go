@@ -161,8 +161,8 @@ func (v *View) Figures(of Object) func(yield func(*Figure) bool) {
 	}
 }
 
-// Active returns when a flow had something to send. The caller must not change it.
-func (x At) Active() []Interval { return x.c.lives[x.Flow].active }
+// Active returns when a flow had something to send, up to View.Until.
+func (x At) Active() []Interval { return upTo(x.Until(), slices.Clone(x.c.lives[x.Flow].active)) }
 
 // ends returns the ends of the names of a figure: "" if it has one name.
 func (f *Figure) ends() []string {
@@ -225,10 +225,7 @@ func (f *Figure) Read(x At) float64 {
 		return f.read(x)
 	case f.over == nil || f.ends()[0] != "":
 		return math.NaN()
-	case x.End() == 0 && f.Kind == Counter:
-		return 0
-	}
-	if f.Whole {
+	case f.Whole || f.Kind == Counter:
 		t := x.all()
 		t.row, t.formula = f, f.over
 		return f.over(t)

@@ -41,14 +41,8 @@ func ofFlow(column int) func(At) float64 {
 	return func(x At) float64 { return float64(x.c.last(x.c.ofFlows + x.Flow*flowColumns + column)) }
 }
 
-// whole is the bytes of the data frames that have begun on a link. Of a frame that has not left
-// while the run runs, it is the part that has.
-func whole(x At) float64 {
-	if x.c.closed {
-		return float64(x.c.tallies[x.c.out(x.Hop)/portColumns].Bytes)
-	}
-	return sentTotal(outBytes)(x)
-}
+// whole is the bytes of the data frames that have begun on a link.
+func whole(x At) float64 { return float64(x.c.tallies[x.c.out(x.Hop)/portColumns].Bytes) }
 
 // dropped are the frames that were discarded at the end of a link for some reasons.
 func dropped(why ...trace.Reason) func(At) float64 {
@@ -94,8 +88,8 @@ func queued(x At) float64 {
 // activeRate is the rate of a flow over the time in which it had something to send.
 func activeRate(x At) float64 {
 	active := unit.Duration(0)
-	for _, a := range x.c.lives[x.Flow].active {
-		active += max(0, min(a.To, x.End()).Sub(a.From))
+	for _, a := range x.Active() {
+		active += a.To.Sub(a.From)
 	}
 	return ofFlow(flowBytes)(x) / active.Seconds()
 }
@@ -126,7 +120,7 @@ func where(is func(At) bool, of func(At) float64) func(At) float64 {
 
 // meanHeld and mostHeld are how full the buffer at the end of a link was over the run.
 func meanHeld(x At) float64 {
-	return ratio(float64(x.c.last(x.c.in(x.Hop)+inOccupancy)), float64(x.End()))
+	return ratio(float64(x.c.last(x.c.in(x.Hop)+inOccupancy)), float64(x.Until()))
 }
 
 func mostHeld(x At) float64 { return float64(x.c.tallies[x.c.in(x.Hop)/portColumns].Most) }

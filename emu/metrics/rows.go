@@ -27,6 +27,7 @@ type bins struct {
 	edges     []unit.Time
 	cur       int // edges[cur] is lo
 	rows      rows
+	totals    []int64 // of a View of a run that runs: the counters at its instant, as a row; nil: they are those at the last edge
 	perWindow int64
 	longest   unit.Duration // a bin that ended so long ago has all of its frames
 }
@@ -63,12 +64,17 @@ func (r *rows) add(now []int64) {
 	if len(r.room) < len(used) {
 		r.room = make([]int64, max(len(used), slab))
 	}
-	row := r.room[:len(used):len(used)]
+	row := r.room[:0:len(used)]
 	r.room = r.room[len(used):]
-	for k, i := range used {
-		row[k] = now[i]
+	r.all = append(r.all, r.row(row, now))
+}
+
+// row appends the counters that have a place, in their order.
+func (r *rows) row(to, now []int64) []int64 {
+	for _, i := range r.used {
+		to = append(to, now[i])
 	}
-	r.all = append(r.all, row)
+	return to
 }
 
 // give gives a counter a place in the rows from now on.
@@ -130,8 +136,16 @@ func (r *rows) cell(k, column int) *int64 {
 	return &r.all[k][i]
 }
 
-// last returns a counter at the last edge.
-func (c *bins) last(column int) int64 { return c.rows.at(c.cur, column) }
+// last returns a counter as it is: at the last edge, or at the instant of a View.
+func (c *bins) last(column int) int64 {
+	if c.totals == nil {
+		return c.rows.at(c.cur, column)
+	}
+	if i := c.rows.place[column]; i > 0 {
+		return c.totals[i-1]
+	}
+	return 0
+}
 
 // How many figures the rows of a run may hold: 256 MiB of them, and some 40 MiB where
 // wider bins will do. To write fresh memory at each edge costs large fabrics more

@@ -106,8 +106,8 @@ func (c *Collector) longestSilence() unit.Duration {
 func (v *View) Silences() []Silence {
 	var all []Silence
 	for i := range v.Flows {
-		if f := &v.Flows[i]; f.Active && v.End().Sub(f.Since) >= v.c.patience {
-			all = append(all, Silence{Flow: i, From: f.Since, To: v.End(), Lasting: true, Lost: v.c.lives[i].lost.most(f.Since)})
+		if f := &v.Flows[i]; f.Active && v.Until().Sub(f.Since) >= v.c.patience {
+			all = append(all, Silence{Flow: i, From: f.Since, To: v.Until(), Lasting: true, Lost: v.c.lives[i].lost.most(f.Since)})
 		}
 	}
 	over := slices.Clone(v.c.silences)

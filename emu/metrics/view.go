@@ -46,9 +46,11 @@ func (m *Mirror) Update() {
 	c, d := m.from, &m.copied
 	d.cur = c.settled()
 	d.rows = c.rows.lend(d.cur + 1)
-	copy(d.now[c.ofFlows:], c.now[c.ofFlows:])
+	copy(d.now, c.now)
 	for i := range c.ports {
+		d.ports[i].columns = c.ports[i].columns
 		if p := c.ports[i].pausing; p != nil {
+			d.ports[i].pausing.counted = p.counted
 			copy(d.ports[i].pausing.until, p.until)
 		}
 	}
@@ -62,6 +64,7 @@ func (m *Mirror) Update() {
 		known := min(max(len(y.active)-1, 0), len(x.active)) // of the last one the end may be new
 		y.active = append(y.active[:known], x.active[known:]...)
 		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
+		y.columns, y.settled, y.windowed = x.columns, x.settled, x.windowed
 		y.acks, y.lost = x.acks, x.lost.copy(y.lost)
 	}
 	d.edges, d.silences, d.violations = c.edges, c.silences, c.violations // what they have does not change
@@ -76,7 +79,7 @@ func (m *Mirror) Update() {
 // next call of Mirror.View with it.
 type View struct {
 	c     Collector
-	Now   unit.Time   // the instant of the states; counters are complete up to End
+	Now   unit.Time   // the instant of the states; of a run that runs also of the counters
 	Ports []PortState // at Now, by node and number: see Port
 	Flows []FlowState // at Now, in the order of Fabric.Flows
 
@@ -87,6 +90,11 @@ type View struct {
 // ports and flows were those of an instant at the last Update. It must not be called at the same
 // time as Update.
 func (m *Mirror) View(v *View, at unit.Time) {
+	place, totals := v.c.rows.place, v.c.totals
+	m.copied.rows.index(place, len(m.copied.now))
+	if totals = totals[:0]; !m.copied.closed {
+		totals = m.copied.rowAt(totals, at)
+	}
 	lives := v.c.lives
 	if lives == nil {
 		lives = make([]life, len(m.copied.lives))
@@ -96,7 +104,7 @@ func (m *Mirror) View(v *View, at unit.Time) {
 		lives[i] = m.copied.lives[i]
 		lives[i].active, lives[i].lost = active, lost
 	}
-	place, works := v.c.rows.place, copyWorks(v.c.works, m.copied.works)
+	works := copyWorks(v.c.works, m.copied.works)
 	recent := append(v.c.recent[:0], m.copied.recent...)
 	causes, drops, retries := copyEach(v.c.causes, m.copied.causes), copyEach(v.c.drops, m.copied.drops), copyEach(v.c.retries, m.copied.retries)
 	tallies, storms := append(v.c.tallies[:0], m.copied.tallies...), append(v.c.storms[:0], m.copied.storms...)
@@ -104,9 +112,19 @@ func (m *Mirror) View(v *View, at unit.Time) {
 	v.c = m.copied
 	v.c.lives, v.c.works, v.c.recent, v.c.causes, v.c.drops, v.c.retries, v.c.credits, v.c.faults = lives, works, recent, causes, drops, retries, credits, faults
 	v.c.tallies, v.c.storms = tallies, storms
-	v.c.rows.index(place, len(v.c.now))
+	if !v.c.closed {
+		v.c.totals = totals
+	}
 	v.state(&m.copied, at)
 	v.c.flows, v.c.ports = nil, nil // the states are copies of them
+}
+
+// rowAt counts what lasts up to an instant, and appends the counters then. It changes only what is
+// the collector's own: rows that were lent, and their list, stay as they are.
+func (c *Collector) rowAt(to []int64, at unit.Time) []int64 {
+	c.rows.used = slices.Clip(c.rows.used)
+	c.settle(at)
+	return c.rows.row(to, c.now)
 }
 
 // View returns the state of a run that is over: its end.
@@ -144,8 +162,18 @@ func (v *View) Scenario() *scenario.Scenario { return v.c.scenario }
 // Port returns the state of a port of a node.
 func (v *View) Port(node int, p port.ID) *PortState { return &v.Ports[int(v.c.first[node])+int(p)] }
 
-// End returns the instant up to which the figures of v are complete.
+// End returns the instant up to which figures over a time are complete: of a run that runs it is a
+// little before Until, since a frame that is still on its way then belongs to the time before, too.
 func (v *View) End() unit.Time { return v.c.End() }
+
+// Until returns the instant up to which counters have counted, and transfers have ended: of a run
+// that runs Now, and else its end.
+func (v *View) Until() unit.Time {
+	if v.c.totals != nil {
+		return v.Now
+	}
+	return v.End()
+}
 
 // Window returns the last time over which figures are means: measure.window, ending at End,
 // or less at the start of a run. It is empty at the start.
@@ -188,7 +216,7 @@ func (v *View) Logged(flow int) int64 { return v.c.lives[flow].logged }
 // CountsFrom is Collector.CountsFrom.
 func (v *View) CountsFrom(k int) unit.Time { return v.c.CountsFrom(k) }
 
-// Counted is Collector.Counted of the transfers up to View.End, or a little later.
+// Counted is Collector.Counted of the transfers up to View.Until.
 func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
 
 // Jain is Collector.Jain.

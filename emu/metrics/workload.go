@@ -270,7 +270,7 @@ func leastSlowdown(x At, part PartFunc) {
 	ended := len(all)
 	for _, d := range x.c.OpenTransfers(x.Work) {
 		if d.Arrived >= w.from {
-			d.Ended = x.End()
+			d.Ended = x.Until()
 			all = append(all, d.Slowdown())
 		}
 	}

@@ -316,8 +316,8 @@ func New(v *metrics.View) *Result {
 		Scenario:    s.Name,
 		Source:      s.Source,
 		Seed:        s.Model.Seed,
-		Partial:     v.End() < unit.Time(s.Model.Duration),
-		DurationPs:  int64(v.End()),
+		Partial:     v.Until() < unit.Time(s.Model.Duration),
+		DurationPs:  int64(v.Until()),
 		WindowPs:    int64(s.Measure.Window),
 		Verdict:     Verdict{Figures: NoFigures()},
 		Checks:      checksOf(v),
@@ -446,7 +446,7 @@ func (r *Result) judgePrograms(s *scenario.Scenario, value func(scenario.Program
 func eventsOf(v *metrics.View) []Event {
 	var events []Event
 	for _, x := range v.Scenario().Changes() {
-		if x.At < v.End() {
+		if x.At < v.Until() {
 			events = append(events, Event{int64(x.At), x.What})
 		}
 	}
@@ -569,7 +569,7 @@ func idleFaults(v *metrics.View) []string {
 			return l.Reason == x.Drops && on(&f.Wires[m.Ports[l.Port].Wire]) && x.From != m.Name
 		})
 		retried := slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return on(&w) && w.Link.Retry.On() }) // no drops
-		if e.Link == "" || x.Drops == trace.NoReason || hit || retried || unit.Time(e.At) >= v.End() {
+		if e.Link == "" || x.Drops == trace.NoReason || hit || retried || unit.Time(e.At) >= v.Until() {
 			continue
 		}
 		warnings = append(warnings, fmt.Sprintf("the fault %s has %s no frame: none was there to hit, or its share is too small for this run",

@@ -334,10 +334,15 @@ func (r *domainRun) turn(window int64) {
 // open finds the horizon of the window after this one. All domains meet if there is a reason to.
 func (r *domainRun) open(window int64) {
 	defer errs.Into(&r.err)
+	v := r.fabric.Visitor
+	wanted := v != nil && v.Wanted()
+	if wanted {
+		r.finish()
+	}
 	r.next = r.first()
-	r.fabric.Progress.Reach(min(r.next, r.fabric.End))
-	if v := r.fabric.Visitor; v != nil && v.Wanted() {
-		v.Visit(&Visit{Now: r.now(), Watch: r.fabric.Watch})
+	now := min(r.next, r.fabric.End)
+	if r.fabric.Progress.Reach(now); wanted {
+		v.Visit(&Visit{Now: now, Watch: r.fabric.Watch})
 	}
 	meets := window&(window-1) == 0 || window%meetEvery == 0 || r.ctx.Err() != nil // the first ones show the loads
 	if meets && r.threads > 1 {
@@ -352,6 +357,18 @@ func (r *domainRun) open(window int64) {
 	r.horizon = min(r.next.Add(r.ahead), r.edge, r.fabric.End)
 	if r.look < r.fabric.End {
 		r.horizon = min(r.horizon, r.look+1)
+	}
+}
+
+// finish lets the rest of the present instant happen, which only a window of a single domain may
+// leave.
+func (r *domainRun) finish() {
+	for _, d := range r.domains {
+		if d.err == nil && d.left == d.now {
+			d.err = d.order.run(d.now+1, math.MaxInt)
+			d.end()
+			d.meets = d.meets || d.err != nil
+		}
 	}
 }
 

@@ -130,6 +130,44 @@ func TestEventsComeInOneTotalOrder(t *testing.T) {
 	}
 }
 
+// between is a visitor that notes when it was there, and how much had happened by then.
+type between struct {
+	story *[]string
+	seen  map[unit.Time]int
+}
+
+func (*between) Wanted() bool     { return true }
+func (b *between) Visit(v *Visit) { b.seen[v.Now] = len(*b.story) }
+
+// A visit is between two instants: all that happens before its Now has happened, and nothing else.
+func TestVisitsAreBetweenInstants(t *testing.T) {
+	const senders, rounds = 1000, 20
+	story := &[]string{}
+	f := &Setup{End: unit.Time(100 * unit.Nanosecond)}
+	for i := range senders {
+		from := &player{story: story, ports: 1}
+		for n := range rounds {
+			from.at = append(from.at, unit.Time(n)*unit.Time(2*unit.Nanosecond))
+		}
+		f.Nodes = append(f.Nodes, from)
+		f.Wires = append(f.Wires, [2]port.End{{Node: i}, {Node: senders, Port: port.ID(i)}})
+	}
+	f.Nodes = append(f.Nodes, &player{story: story})
+	see := &between{story, map[unit.Time]int{}}
+	f.Visitor = see
+	if _, err := (Virtual{}).Run(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+	for now, told := range see.seen { // of round n all send at 2n ns, and all frames come 1 ns later
+		if want := senders * min(int(now.Add(unit.Nanosecond-1)/unit.Time(unit.Nanosecond)), 2*rounds); told != want {
+			t.Errorf("before %v %d things have happened, want %d", now, told, want)
+		}
+	}
+	if len(see.seen) < 5 {
+		t.Errorf("there were visits at %d instants", len(see.seen))
+	}
+}
+
 // pipes returns a wall driver with links through memory.
 func pipes(f *Setup, dilation int64) *Wall {
 	w := &Wall{Dilation: dilation}

@@ -17,7 +17,7 @@ type Visitor interface {
 
 // Visit is the state of a run between two events.
 type Visit struct {
-	Now    unit.Time     // the time of the last event, or of the wall clock, if that is later
+	Now    unit.Time     // everything before it has happened; on the virtual clock nothing else has
 	Wall   int64         // ns since the start of the run; 0 on the virtual clock
 	Timing *pace.Record  // the counts of the driver so far; nil: it does not measure itself
 	Silent []pace.Silent // parts in other processes that do not answer

@@ -17,7 +17,8 @@
 //
 // # Limitations
 //
-// Figures are complete up to View.End, some bins behind Snapshot.Now.
+// Figures over a time are complete up to View.End, some bins behind Snapshot.Now. Counters and
+// states are those at Now.
 //
 // Where nodes live in their own processes, the conductor has only their reports: a verdict
 // comes at the end, deadlocks are not looked for, the paths of flows show who keeps an output

@@ -80,7 +80,7 @@ type Snapshot struct {
 	Fabric   *fabric.Fabric     // as it was laid out
 	Scenario *scenario.Scenario // with the events that have come while it runs
 
-	Figures *metrics.View       // complete up to Figures.End
+	Figures *metrics.View       // over a time complete up to Figures.End
 	Ports   []metrics.PortState // at Now, by node and number: see Port
 	Flows   []metrics.FlowState // at Now, in the order of Fabric.Flows
 
@@ -91,7 +91,7 @@ type Snapshot struct {
 	Deadlocks []deadlock.Deadlock // that were found so far
 	Storms    []metrics.Storm     // that watchdogs have found so far
 	Silent    []pace.Silent       // parts in other processes that do not answer
-	Adapters  []guest.Adapter     // of guests, at Now; their PFC frames up to Figures.End
+	Adapters  []guest.Adapter     // of guests, at Now
 
 	// Level and Reason are the verdict so far, and Verdict its figures; the lateness of frames has
 	// P99 and Max alone, in T. Level is empty where it is not known before the end.

@@ -63,7 +63,7 @@ func (w *writer) run(s *observe.Snapshot) {
 	w.one("fabemu_run", 1,
 		label{"scenario", s.Scenario.Name}, label{"clock", string(s.Clock)},
 		label{"seed", strconv.FormatUint(s.Scenario.Model.Seed, 10)})
-	w.one("fabemu_run_model_seconds", s.Figures.End().Seconds())
+	w.one("fabemu_run_model_seconds", s.Figures.Until().Seconds())
 	w.one("fabemu_run_wall_seconds", s.Wall.Seconds())
 	w.one("fabemu_run_duration_seconds", s.End.Seconds())
 	if s.Clock == mode.WallClock {
