@@ -18,8 +18,8 @@ const (
 	RandomPackets                  // any one for each frame (PER_PACKET_RANDOM)
 	RoundRobin                     // one after the other, frame by frame
 	RandomFlowlets                 // any one for each flowlet (FLOWLET_RANDOM)
-	BestForPackets                 // for each frame one with the shortest queue (PER_PACKET_QUALITY)
-	BestForFlowlets                // for each flowlet one with the shortest queue (FLOWLET_QUALITY)
+	BestForPackets                 // for each frame one of the best quality (PER_PACKET_QUALITY)
+	BestForFlowlets                // for each flowlet one of the best quality (FLOWLET_QUALITY)
 )
 
 func (Balance) Words() []string {
@@ -31,7 +31,7 @@ func (b Balance) String() string { return unit.Word(b, b.Words()) }
 // ByFlowlet reports whether the frames of a flowlet stay together.
 func (b Balance) ByFlowlet() bool { return b == RandomFlowlets || b == BestForFlowlets }
 
-// Adaptive reports whether the queues of outputs count.
+// Adaptive reports whether the quality of outputs counts.
 func (b Balance) Adaptive() bool { return b == BestForPackets || b == BestForFlowlets }
 
 // Balancing is a Balance with its parameters.
@@ -44,15 +44,36 @@ type Balancing struct {
 	// in the first band, longer ones in the last. Outputs in one band are equally good.
 	Bands     int
 	Low, High unit.Size
+
+	// LoadWeight is the part of the load in the quality of an output, in percent; the queue has the
+	// rest. The load is in as many bands, from an idle link to a full one. It is an average of what
+	// the output sends, sampled when the first frame after each Sample needs a choice; a sample
+	// counts for one part in Average.
+	LoadWeight int
+	Sample     unit.Duration
+	Average    int
 }
+
+// weighsLoad reports whether the load of outputs counts.
+func (b *Balancing) weighsLoad() bool { return b.Adaptive() && b.LoadWeight > 0 }
 
 // balancer is a Balancing at work.
 type balancer struct {
 	Balancing
 	random   *unit.Random
 	queue    func(output int) unit.Size // what waits for an output
+	sent     func(output int) unit.Size // all that it has sent; nil: counted
+	counted  []unit.Size                // by output: all that it has sent, which the switch counts here
 	turns    []int32                    // by group of equal outputs: whose turn it is
 	flowlets []flowlet
+	sampled  unit.Time // when the loads were last sampled
+	loads    []load    // by output; none: they do not count
+}
+
+// load is the load of an output.
+type load struct {
+	sent    unit.Size // all that it had sent when it was last sampled
+	average float64   // a part of its link's rate
 }
 
 // flowlet is the last flowlet of a flow.
@@ -61,29 +82,66 @@ type flowlet struct {
 	output port.ID   // which it takes; NoRoute: there has been none
 }
 
-// newBalancer returns nil for Hash.
-func newBalancer(c Balancing, seed uint64, queue func(output int) unit.Size) *balancer {
+// newBalancer returns nil for Hash. A switch that does not know what its outputs have sent counts
+// it for the balancer, if that counts.
+func newBalancer(c Balancing, seed uint64, outputs int, queue, sent func(output int) unit.Size) *balancer {
 	if c.Balance == Hash {
 		return nil
 	}
-	b := &balancer{Balancing: c, random: unit.NewRandom(seed, 0), queue: queue}
+	b := &balancer{Balancing: c, random: unit.NewRandom(seed, 0), queue: queue, sent: sent}
 	if c.ByFlowlet() {
 		b.flowlets = make([]flowlet, max(c.Flows, 1))
 		b.reset()
 	}
+	if c.weighsLoad() {
+		b.loads = make([]load, outputs)
+		if sent == nil {
+			b.counted = make([]unit.Size, outputs)
+			b.sent = func(output int) unit.Size { return b.counted[output] }
+		}
+	}
 	return b
 }
 
-// reset forgets all flowlets.
+// counts reports whether the switch has to count what leaves.
+func (b *balancer) counts() bool { return b != nil && len(b.counted) > 0 }
+
+// reset forgets all flowlets, and the loads.
 func (b *balancer) reset() {
 	for i := range b.flowlets {
 		b.flowlets[i].output = NoRoute
+	}
+	for i := range b.loads {
+		b.loads[i].average = 0
+	}
+}
+
+// measure samples the loads if it is time. A sample that comes late counts as often as samples were
+// due.
+func (b *balancer) measure(now unit.Time, ports []port.Port) {
+	since := now.Sub(b.sampled)
+	if since < b.Sample {
+		return
+	}
+	b.sampled = now
+	keep := 1.0 // of the average
+	for n := since / b.Sample; n > 0 && keep > 1e-9; n-- {
+		keep *= 1 - 1/float64(b.Average)
+	}
+	for p := range b.loads {
+		l, sent := &b.loads[p], b.sent(p)
+		could := float64(since) / float64(ports[p].Transmitter().Serialise(1)) // bytes at the link's rate
+		l.average = keep*l.average + (1-keep)*float64(sent-l.sent)/could
+		l.sent = sent
 	}
 }
 
 // choose returns one of the outputs of a group that has a number. ports has all outputs: one whose
 // link is down is taken only if that of all is.
 func (b *balancer) choose(now unit.Time, f *wire.Frame, group int, equal []port.ID, ports []port.Port) port.ID {
+	if len(b.loads) > 0 {
+		b.measure(now, ports)
+	}
 	if !b.ByFlowlet() {
 		return b.pick(group, equal, ports)
 	}
@@ -122,7 +180,7 @@ func (b *balancer) pick(group int, equal []port.ID, ports []port.Port) port.ID {
 		}
 		at := 0
 		if b.Adaptive() {
-			at = b.band(b.queue(int(p)))
+			at = b.quality(int(p))
 		}
 		switch {
 		case ties == 0 || at < band:
@@ -136,8 +194,18 @@ func (b *balancer) pick(group int, equal []port.ID, ports []port.Port) port.ID {
 	return best
 }
 
-// band returns the band of a queue.
-func (b *balancer) band(queue unit.Size) int {
+// quality returns how good an output is: the less, the better.
+func (b *balancer) quality(output int) int {
+	at := b.queueBand(b.queue(output))
+	if len(b.loads) == 0 {
+		return at
+	}
+	loaded := min(int(b.loads[output].average*float64(b.Bands)), b.Bands-1)
+	return (100-b.LoadWeight)*at + b.LoadWeight*loaded
+}
+
+// queueBand returns the band of a queue.
+func (b *balancer) queueBand(queue unit.Size) int {
 	switch {
 	case queue <= b.Low:
 		return 0

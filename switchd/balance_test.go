@@ -15,6 +15,7 @@ type group struct {
 	equal  []port.ID
 	ports  []port.Port
 	queues []unit.Size
+	sent   []unit.Size
 }
 
 type silent struct{}
@@ -22,7 +23,7 @@ type silent struct{}
 func (silent) Record(*trace.Event) {}
 
 func newGroup(n int) *group {
-	g := &group{ports: make([]port.Port, n), queues: make([]unit.Size, n)}
+	g := &group{ports: make([]port.Port, n), queues: make([]unit.Size, n), sent: make([]unit.Size, n)}
 	rec := trace.NewRecorder(0, silent{})
 	for i := range g.ports {
 		c := port.Config{Rate: 10_000_000_000, Propagation: unit.Microsecond, FlowControl: port.NoFlowControl}
@@ -33,7 +34,7 @@ func newGroup(n int) *group {
 }
 
 func (g *group) balancer(c Balancing) *balancer {
-	return newBalancer(c, 7, func(p int) unit.Size { return g.queues[p] })
+	return newBalancer(c, 7, len(g.equal), func(p int) unit.Size { return g.queues[p] }, func(p int) unit.Size { return g.sent[p] })
 }
 
 // counts returns how often each output is chosen for so many frames of a flow, at intervals.
@@ -102,6 +103,60 @@ func TestBestOutputs(t *testing.T) {
 		g := newGroup(3)
 		copy(g.queues, x.queues)
 		for p, n := range g.counts(g.balancer(c), 300, 1) {
+			if n > 0 != x.best[p] {
+				t.Errorf("%s: output %d has %d of 300 frames", x.what, p, n)
+			}
+		}
+	}
+}
+
+// The load is "an average of what the output sends": after n samples of a constant load it is
+// 1 - (1 - 1/Average)^n of it, whether each was taken in time or one stands for all.
+func TestLoadIsAnAverage(t *testing.T) {
+	c := Balancing{Balance: BestForPackets, Bands: 8, High: 8000, LoadWeight: 50, Sample: 16 * unit.Microsecond, Average: 16}
+	const load = 0.6 // of 10 Gb/s
+	for _, samples := range []int{1, 5, 50} {
+		want := load * (1 - math.Pow(1-1.0/16, float64(samples)))
+		g := newGroup(2)
+		b := g.balancer(c)
+		for i := range samples {
+			g.sent[1] += unit.Size(load * 16e-6 * 10e9 / 8)
+			b.measure(unit.Time(i+1)*unit.Time(c.Sample), g.ports)
+			b.measure(unit.Time(i+1)*unit.Time(c.Sample)+1, g.ports) // too early for another
+		}
+		if got := b.loads[1].average; math.Abs(got-want) > 1e-9 || b.loads[0].average != 0 {
+			t.Errorf("%d samples: loads %v, want 0 and %v", samples, b.loads, want)
+		}
+		g = newGroup(2)
+		b = g.balancer(c)
+		g.sent[1] = unit.Size(float64(samples) * load * 16e-6 * 10e9 / 8)
+		b.measure(unit.Time(samples)*unit.Time(c.Sample), g.ports)
+		if got := b.loads[1].average; math.Abs(got-want) > 1e-9 {
+			t.Errorf("one sample for %d: load %v, want %v", samples, got, want)
+		}
+	}
+}
+
+// The load has its weight in the quality beside the queue, and none at all by default.
+func TestLoadedOutputs(t *testing.T) {
+	for _, x := range []struct {
+		what   string
+		weight int
+		best   []bool
+	}{
+		{"only queues count", 0, []bool{true, false, false}},
+		{"a queue in the second band is worth a load in the second", 50, []bool{false, true, true}},
+		{"only loads count", 100, []bool{false, false, true}},
+	} {
+		g := newGroup(3)
+		b := g.balancer(Balancing{Balance: BestForPackets, Bands: 8, High: 8000, LoadWeight: x.weight, Sample: unit.Second, Average: 1})
+		g.queues = []unit.Size{500, 1500, 2500}            // bands 0, 1, 2
+		for p, average := range []float64{0.9, 0.2, 0.1} { // bands 7, 1, 0
+			if len(b.loads) > 0 {
+				b.loads[p].average = average
+			}
+		}
+		for p, n := range g.counts(b, 300, 1) {
 			if n > 0 != x.best[p] {
 				t.Errorf("%s: output %d has %d of 300 frames", x.what, p, n)
 			}

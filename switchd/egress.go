@@ -187,7 +187,7 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	sl.state = sending
 	if sl.frame.Kind == wire.Data {
 		out.lanes[sl.frame.Lane].blocks -= int32(sl.frame.Blocks())
-		if s.marking.Marker != nil {
+		if s.watched {
 			note.Reason = s.sampleLeaving(now, sl)
 		}
 		if !s.countSending {
@@ -199,9 +199,15 @@ func (s *Switch) start(now unit.Time, id int32, sl *slot, pt *port.Port, out *eg
 	pt.Start(now, &sl.frame, sl.length, note)
 }
 
-// sampleLeaving shows the congestion point a frame that leaves. It returns why the frame has been
-// marked here.
+// sampleLeaving counts a frame that leaves, and shows it to the congestion point. It returns why
+// the frame has been marked here.
 func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
+	if s.balance.counts() {
+		s.balance.counted[sl.output] += sl.length
+	}
+	if s.marking.Marker == nil {
+		return 0
+	}
 	came := sl.frame.FECN && sl.reason == 0 // marked before it arrived here
 	why := s.marking.Dequeue(now, &sl.frame, s.queue(sl))
 	if sl.reason == 0 {

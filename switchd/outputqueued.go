@@ -69,7 +69,7 @@ type input struct{ arriving fifo }
 type output struct {
 	queue   [port.Priorities]queue // in the order in which frames became eligible
 	total   unit.Size              // of all priorities
-	sent    unit.Size              // all that has begun to leave, for telemetry
+	sent    unit.Size              // all that has begun to leave, for telemetry and loads
 	coming  unit.Size              // for this output, but not in its queue yet; counted if that matters
 	waiting int                    // frames
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
@@ -127,7 +127,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if c.control() == port.PriorityPauseFrames { // a watchdog, now or later
 		more = 1
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, s.queued), events, more); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, n, s.queued, func(p int) unit.Size { return s.outputs[p].sent }), events, more); err != nil {
 		return nil, err
 	}
 	for i := range s.ports {

@@ -76,7 +76,7 @@ func newStory(t *testing.T, change func(*Config)) *story {
 		t.Fatal(err)
 	}
 	s.sw = sw
-	sw.marking.Marker = s.w
+	sw.marking.Marker, sw.watched = s.w, true
 	return s
 }
 

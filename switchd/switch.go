@@ -44,6 +44,7 @@ type Switch struct {
 	single       bool
 	several      bool // data lanes, or a lifetime at the head of lanes
 	countSending bool
+	watched      bool // by a congestion point or the balancer: the data frames that leave
 	delay        unit.Duration
 	manage       port.Manage
 	ingress      []ingress
@@ -65,7 +66,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 		ingress: make([]ingress, n), egress: make([]egress, n), fullAt: make([]int, n),
 		delay: c.Delay, manage: c.Manage, single: c.Single, bypass: c.Bypass, packet: c.Packet, countSending: c.CountSending, fullest: c.FullAt,
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, s.queued), events, 0); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, n, s.queued, nil), events, 0); err != nil {
 		return nil, err
 	}
 	for i, pc := range c.Ports {
@@ -88,6 +89,7 @@ func New(c Config, events trace.Sink) (*Switch, error) {
 // still.
 func (s *Switch) setPoints(maker cp.Maker) error {
 	err := s.points.make(maker, len(s.ports), &s.rec)
+	s.watched = s.marking.Marker != nil || s.balance.counts()
 	if s.marking.Starve != nil && s.starved == nil {
 		s.starved = make([]starved, len(s.ports))
 	}

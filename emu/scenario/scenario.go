@@ -513,8 +513,8 @@ type Routing struct {
 	Recompute unit.Duration `key:"recompute" def:"never" none:"never" low:"above 0s" also:"convergence|reconverge"`
 	// paths: ecmp: how switches divide frames among equal paths. hash: a flow keeps its path;
 	// random, round-robin: each frame takes another; flowlet: each flowlet, at random; adaptive,
-	// adaptive-flowlet: the output with the shortest queue. All but hash pass over links that are
-	// down, and frames may overtake each other.
+	// adaptive-flowlet: the output with the shortest queue and the least load. All but hash pass
+	// over links that are down, and frames may overtake each other.
 	// Source: SAI: SAI_ARS_ATTR_MODE
 	Balance switchd.Balance `key:"balance" omit:"usual" def:"hash" means:"fixed=hash|per-packet-random=random|spray=random|flowlet-random=flowlet|per-packet-quality=adaptive|flowlet-quality=adaptive-flowlet" also:"load-balancing"`
 	// flowlet, adaptive-flowlet: a pause of a flow after which a switch may choose another path.
@@ -533,6 +533,18 @@ type Routing struct {
 	// adaptive, adaptive-flowlet: queues from here on are in the last band.
 	// Source: ours, for LOAD_FUTURE_MAX_VAL of SAI's ARS profile, which is set to fit the switch
 	QueueMax unit.Size `key:"queue-max" omit:"usual" def:"64KiB" low:"1B" also:"load-future-max-val"`
+	// adaptive, adaptive-flowlet: the part of the load of outputs, in percent, in their quality, of
+	// which their queues have the rest. The load is in as many bands, from an idle link to a full
+	// one.
+	// Source: SAI: PORT_LOAD_PAST of the ARS profile; the weight is ours
+	LoadWeight int `key:"load-weight" omit:"usual" def:"0" low:"0" high:"100" values:"a percentage such as 50"`
+	// adaptive, adaptive-flowlet: how often the load is sampled: what the output has sent since
+	// then.
+	// Source: SAI: SAMPLING_INTERVAL of the ARS profile
+	Sample unit.Duration `key:"load-interval" omit:"usual" def:"16us" low:"above 0s" also:"sampling-interval"`
+	// adaptive, adaptive-flowlet: a sample counts for one part in so many of the average load.
+	// Source: SAI: PORT_LOAD_PAST_WEIGHT of the ARS profile
+	LoadAverage int `key:"load-average" omit:"usual" def:"16" low:"1" high:"255" also:"port-load-past-weight|load-past-weight"`
 }
 
 // Route is an exception from the shortest path: at a switch, towards an endpoint,

@@ -286,7 +286,10 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 // balancing returns how switches divide frames among equal routes.
 func (b *builder) balancing() switchd.Balancing {
 	r := &b.scenario.Routing
-	return switchd.Balancing{Balance: r.Balance, Idle: r.Idle, Flows: r.Flows, Bands: r.Bands, Low: r.QueueMin, High: r.QueueMax}
+	return switchd.Balancing{
+		Balance: r.Balance, Idle: r.Idle, Flows: r.Flows, Bands: r.Bands, Low: r.QueueMin, High: r.QueueMax,
+		LoadWeight: r.LoadWeight, Sample: r.Sample, Average: r.LoadAverage,
+	}
 }
 
 // manage returns what decides about management packets at a node.

@@ -45,12 +45,19 @@ func Scale(s *scenario.Scenario, to unit.Rate, metrics MetricChecker, timeOf Tim
 	ratio := big.NewRat(int64(to), int64(fastest))
 	x := &scaler{num: ratio.Num().Int64(), den: ratio.Denom().Int64()}
 	from := *s
-	if !s.Routing.Balance.ByFlowlet() { // the idle time is the usual one and counts for nothing
+	// A time of a choice that is not made is the usual one and counts for nothing.
+	if !s.Routing.Balance.ByFlowlet() {
 		from.Routing.Idle = 0
+	}
+	if !s.Routing.Balance.Adaptive() || s.Routing.LoadWeight == 0 {
+		from.Routing.Sample = 0
 	}
 	want := mapped("", reflect.ValueOf(from), x.value).Interface().(scenario.Scenario)
 	if from.Routing.Idle == 0 {
 		want.Routing.Idle = s.Routing.Idle
+	}
+	if from.Routing.Sample == 0 {
+		want.Routing.Sample = s.Routing.Sample
 	}
 	if n := len(x.wrong); n > named {
 		x.wrong = append(x.wrong[:named], fmt.Errorf("and %d more", n-named))
