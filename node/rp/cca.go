@@ -24,10 +24,10 @@ type CCAParams struct {
 	Limit int `key:"ccti-limit" computed:"the last entry of cct" low:"0" high:"16319" also:"ccti_limit" doc:"Maximum CCTI."`
 	// CCTI increase per BECN.
 	// Source: ibccconfig(8)
-	Increase int `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase"`
+	Increase int `key:"ccti-increase" def:"1" low:"0" high:"255" also:"cc_ca_cong_setting_ccti_increase" search:"1..16"`
 	// Interval at which the CCTI decreases by 1, in units of 1.024us of model time.
 	// Source: ibccconfig(8)
-	Timer int `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer"`
+	Timer int `key:"ccti-timer" def:"150" low:"1" high:"65535" also:"cc_ca_cong_setting_ccti_timer" search:"10"`
 	// How a BECN affects the timer. idle: starts it if it does not run; becn: restarts it, so that
 	// the CCTI decreases only without BECNs.
 	// Source: Linux, hfi1/rc.c, process_becn

@@ -30,7 +30,7 @@ type DCQCNParams struct {
 	CutOrder string `key:"cut-order" by:"preset=cut-first|alpha-first|cut-first|cut-first" words:"cut-first|alpha-first" counts:"alpha-update=cnp"`
 	// alpha at the first CNP.
 	// Source: ConnectX: initial_alpha_value 1023/1024
-	AlphaStart float64 `key:"alpha-start" by:"preset=1|0.5|1|0.9990234375" low:"above 0" high:"1" also:"initial-alpha"`
+	AlphaStart float64 `key:"alpha-start" by:"preset=1|0.5|1|0.9990234375" low:"above 0" high:"1" also:"initial-alpha" search:"no"`
 	// Gain of alpha: (1-g) alpha + g with a CNP, (1-g) alpha without.
 	// Source: ConnectX: dce_tcp_g 1019
 	G float64 `key:"g" by:"preset=0.00390625|0.00390625|0.00390625|0.0048828125" low:"above 0" high:"1" also:"ewma-gain"`
@@ -88,7 +88,7 @@ type DCQCNParams struct {
 	BoundTarget bool   `key:"bound-target" by:"preset=true|false|true|true" doc:"The target rate is bounded by the link rate."`
 	// Minimum rate, at most the link rate.
 	// Source: ConnectX: rpg_min_rate
-	MinRate unit.Rate `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" from:"preset=ns3-rdma, mix/config.txt|||" also:"rpg-min-rate"`
+	MinRate unit.Rate `key:"min-rate" by:"preset=100Mb/s|100Mb/s|1Gb/s|1Mb/s" from:"preset=ns3-rdma, mix/config.txt|||" also:"rpg-min-rate" search:"no"`
 
 	// Minimum time between CNPs. none: one per marked packet.
 	// Source: ConnectX: min_time_between_cnps
@@ -103,7 +103,7 @@ type DCQCNParams struct {
 	CNPDelay unit.Duration `key:"cnp-delay" def:"none" low:"1ns" none:"none" doc:"Time to generate a CNP."`
 	// Priority of CNPs, unless the flow's is higher.
 	// Source: ConnectX: cnp_802p_prio
-	CNPPriority uint8 `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7"`
+	CNPPriority uint8 `key:"cnp-priority" by:"preset=7|7|7|6" low:"0" high:"7" search:"no"`
 }
 
 // The words of parameters that the rules of the algorithm compare.

@@ -11,7 +11,7 @@ type DCQCNWindowParams struct {
 	DCQCNParams
 	// Maximum round trip without queues: the window is the flow's rate times this.
 	// Source: Li et al. 2019
-	BaseRTT unit.Duration `key:"base-rtt" def:"13us" rule:"preset=rtt|rtt|rtt|rtt" from:"preset=Li et al. 2019|Li et al. 2019||Li et al. 2019" low:"1ns" high:"1s" also:"rtt"`
+	BaseRTT unit.Duration `key:"base-rtt" def:"13us" rule:"preset=rtt|rtt|rtt|rtt" from:"preset=Li et al. 2019|Li et al. 2019||Li et al. 2019" low:"1ns" high:"1s" also:"rtt" search:"no"`
 	// The window scales with the flow's rate instead of the link rate.
 	// Source: HPCC's simulator, VAR_WIN
 	Variable bool `key:"variable" def:"true" also:"var-win"`

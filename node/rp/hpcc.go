@@ -21,7 +21,7 @@ type HPCCParams struct {
 	Preset string `key:"preset" def:"paper" words:"paper|repository|htsim" also:"variant" from:"Li et al. 2019|HPCC's simulator, run.py|htsim, sim/hpcc.cpp" rates:"25Gb/s-400Gb/s|25Gb/s-400Gb/s|100Gb/s" trips:"13us|13us|12us"`
 	// Target utilisation of links.
 	// Source: Li et al. 2019
-	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation"`
+	Eta float64 `key:"eta" def:"0.95" low:"above 0" high:"1" also:"target-utilisation" search:"0.9..0.98"`
 	// maxStage: after this many round trips of pure increase, with links below eta, the window is
 	// scaled.
 	MaxStage int `key:"max-stage" by:"preset=5|0|5" low:"0" high:"1000" also:"mi-thresh"`
@@ -32,12 +32,12 @@ type HPCCParams struct {
 	// T: maximum round trip without queues. The first window is the link rate times T, the rate a
 	// window per T; utilisation is averaged over T.
 	// Source: Li et al. 2019
-	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" rule:"preset=rtt|rtt|rtt" low:"1ns" high:"1s" also:"rtt"`
+	BaseRTT unit.Duration `key:"base-rtt" by:"preset=13us|13us|12us" rule:"preset=rtt|rtt|rtt" low:"1ns" high:"1s" also:"rtt" search:"no"`
 	// Initial utilisation U, including the queue.
-	StartU float64 `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100"`
+	StartU float64 `key:"start-utilisation" by:"preset=1|1|0.95" low:"0" high:"100" search:"no"`
 	// Minimum rate; the smallest window is this times base-rtt.
 	// Source: mix/config.txt
-	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" from:"preset=HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt" low:"1kb/s"`
+	MinRate unit.Rate `key:"min-rate" def:"100Mb/s" from:"preset=HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt|HPCC's simulator, mix/config.txt" low:"1kb/s" search:"no"`
 	// Exact telemetry, 80 bytes longer, instead of 64 bits per switch in units of 1 ns, 128 bytes
 	// sent and 80 bytes queued.
 	Exact bool `key:"exact" def:"false"`

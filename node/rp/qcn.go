@@ -16,22 +16,22 @@ type QCNParams struct {
 	Version string `key:"version" def:"standard" words:"standard|talk" from:"IEEE 802.1Qau|the talk"`
 	// Timer cycle in fast recovery. none: basic QCN, with a byte counter only.
 	// Source: rpgTimeReset
-	TimeReset unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none"`
+	TimeReset unit.Duration `key:"timer" by:"version=15ms|10ms" low:"above 0s" none:"none" search:"4"`
 	// Byte-counter cycle in fast recovery.
 	// Source: rpgByteReset
-	ByteReset unit.Size `key:"byte-reset" def:"150KB" low:"1B"`
+	ByteReset unit.Size `key:"byte-reset" def:"150KB" low:"1B" search:"4"`
 	// Fast recovery cycles of byte counter and timer; later cycles are half as long.
 	// Source: rpgThreshold
 	Threshold int `key:"threshold" def:"5" low:"1" high:"1048576"`
 	// Target rate increase per active-increase cycle.
 	// Source: rpgAiRate
-	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s" grows:"rate"`
+	ActiveIncrease unit.Rate `key:"active-increase" def:"5Mb/s" grows:"rate" search:"4"`
 	// Increase per hyper-active cycle, times their number.
 	// Source: rpgHaiRate
-	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s" grows:"rate"`
+	HyperIncrease unit.Rate `key:"hyper-increase" def:"50Mb/s" grows:"rate" search:"4"`
 	// A notification reduces the rate by Fb/2^gd, with Fb from 1 to 63.
 	// Source: rpgGd
-	Gd int `key:"gd" def:"7" low:"0" high:"30"`
+	Gd int `key:"gd" def:"7" low:"0" high:"30" search:"5..9"`
 	// Percentage of the rate that a notification leaves at least.
 	// Source: rpgMinDecFac
 	MinDecrease int `key:"min-decrease" def:"50" low:"0" high:"100"`
@@ -40,7 +40,7 @@ type QCNParams struct {
 	MinRate unit.Rate `key:"min-rate" def:"5Mb/s"`
 	// Random variation of cycles, in percent.
 	// Source: IEEE 802.1Qau; the talk
-	Jitter int `key:"jitter" by:"version=15|0" low:"0" high:"99"`
+	Jitter int `key:"jitter" by:"version=15|0" low:"0" high:"99" search:"no"`
 	// One rate limiter for all notified flows of the endpoint with this option.
 	// Source: the talk
 	Shared bool `key:"shared" def:"false"`

@@ -29,7 +29,7 @@ type SwiftParams struct {
 	// Source: htsim: base/6.55
 	HopTarget unit.Duration `key:"hop-target" def:"3053ns" rule:"preset=per-switch|" from:"preset=htsim, sim/swift.cpp|" guess:"paper value|htsim" low:"0ns"`
 	// Number of switches on the path. path: the real number, in a workload one.
-	Hops int `key:"hops" def:"path" rule:"preset=switches|switches" none:"path" low:"1" high:"255"`
+	Hops int `key:"hops" def:"path" rule:"preset=switches|switches" none:"path" low:"1" high:"255" search:"no"`
 	// Maximum that flow scaling adds to the target, at windows up to scaling-min. none: no flow
 	// scaling.
 	// Source: htsim: five times the base target
@@ -45,18 +45,18 @@ type SwiftParams struct {
 	// ai: window increase per round trip below the target; for a window below 1, per acknowledged
 	// packet.
 	// Source: htsim
-	WindowIncrease float64 `key:"window-increase" def:"1" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1e6"`
+	WindowIncrease float64 `key:"window-increase" def:"1" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1e6" search:"4"`
 	// beta: share of the excess over the target by which the window shrinks, once per round trip.
 	// Source: htsim
-	DecreaseGain float64 `key:"decrease-gain" def:"0.8" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1"`
+	DecreaseGain float64 `key:"decrease-gain" def:"0.8" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"1" search:"2"`
 	// Largest share of one decrease; losses apply it at once.
 	// Source: htsim
-	MaxDecrease float64 `key:"max-decrease" def:"0.5" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"0.999999"`
+	MaxDecrease float64 `key:"max-decrease" def:"0.5" from:"preset=htsim, sim/swift.cpp|" guess:"paper|htsim" low:"above 0" high:"0.999999" search:"2"`
 	// separate: one window for fabric delay and one for endpoint delay; the smaller counts. one: a
 	// single window for their sum.
 	Windows string `key:"windows" by:"preset=separate|one" words:"separate|one"`
 	// separate: target of the endpoint delay.
-	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" guess:"paper|htsim" low:"1ns" counts:"windows=separate"`
+	EndpointTarget unit.Duration `key:"endpoint-target" def:"20us" guess:"paper|htsim" low:"1ns" counts:"windows=separate" search:"no"`
 	// Initial window.
 	// Source: htsim
 	StartWindow float64 `key:"start-window" def:"12" from:"preset=htsim, sim/swift.cpp|" low:"above 0" high:"1e9"`

@@ -30,11 +30,11 @@ type TimelyParams struct {
 	Beta float64 `key:"decrease-gain" by:"preset=0.8|0.8|0.8|0.008" low:"above 0" high:"1"`
 	// Below this RTT the rate rises whatever the gradient.
 	// Source: Mittal et al. 2015
-	TLow unit.Duration `key:"t-low" def:"50us" grows:"rtt" low:"1ns"`
+	TLow unit.Duration `key:"t-low" def:"50us" grows:"rtt" low:"1ns" search:"10"`
 	// Above this RTT the rate falls whatever the gradient.
-	THigh unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" grows:"rtt" low:"1ns"`
+	THigh unit.Duration `key:"t-high" by:"preset=500us|1ms|500us|500us" grows:"rtt" low:"1ns" search:"10"`
 	// Minimum RTT; the gradient is the average difference divided by it.
-	MinRTT unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" grows:"rtt" low:"1ns"`
+	MinRTT unit.Duration `key:"min-rtt" by:"preset=20us|1us|20us|20us" grows:"rtt" low:"1ns" search:"no"`
 	// delta: additive increase.
 	Increase unit.Rate `key:"increase" by:"preset=10Mb/s|40Mb/s|10Mb/s|10Mb/s" grows:"rate/increase-per" low:"1b/s" also:"delta"`
 	// Additive increase during hyper increase.
@@ -65,7 +65,7 @@ type TimelyParams struct {
 	StartRate unit.Rate `key:"start-rate" def:"line" none:"line" also:"initial-rate"`
 	// Minimum rate, at most the link rate.
 	// Source: the snippet
-	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" guess:"paper|patched" low:"1b/s"`
+	MinRate unit.Rate `key:"min-rate" by:"preset=10Mb/s|40Mb/s|100Mb/s|10Mb/s" guess:"paper|patched" low:"1b/s" search:"no"`
 }
 
 // The words of parameters that the rules of the algorithm compare.

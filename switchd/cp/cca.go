@@ -22,13 +22,13 @@ type CCAParams struct {
 	// An output is congested when the frames waiting for it at all inputs, without the one being
 	// sent, exceed (16 - threshold)/16 of an input buffer. 0: never.
 	// Source: ibccconfig(8); the fractions are ours
-	Threshold int `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold"`
+	Threshold int `key:"threshold" def:"15" low:"0" high:"15" also:"cc_sw_cong_setting_threshold" search:"1..15"`
 	// Frames with fewer credits of 64 bytes are not marked.
 	// Source: ibccconfig(8)
 	PacketSize int `key:"packet-size" def:"8" low:"0" high:"255" also:"cc_sw_cong_setting_packet_size"`
 	// Mean number of unmarked frames between marked ones at a congested output. 0: all are marked.
 	// Source: ibccconfig(8)
-	MarkingRate int `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate"`
+	MarkingRate int `key:"marking-rate" def:"1" low:"0" high:"65535" also:"cc_sw_cong_setting_marking_rate" search:"1..32"`
 	// geometric: each frame is marked with probability 1/(marking-rate + 1); fixed: exactly
 	// marking-rate frames lie between marked ones, which can synchronise with alternating flows.
 	// Source: ours; opensm: "mean number"

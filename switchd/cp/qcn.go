@@ -13,7 +13,7 @@ import (
 type QCNParams struct {
 	// Target queue length; less than the memory. Longer or growing queues cause notifications.
 	// Source: cpQueueSizeSetPoint
-	Qeq unit.Size `key:"qeq" def:"26000B" low:"100B"`
+	Qeq unit.Size `key:"qeq" def:"26000B" low:"100B" search:"4"`
 	// Queue growth since the last sample counts 2^weight times.
 	// Source: cpFeedbackWeight
 	Weight int `key:"weight" def:"1" low:"-10" high:"10"`

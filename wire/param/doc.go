@@ -40,6 +40,8 @@
 //	rule      "preset=|rtt / 2": how a set computes the value for another fabric, see [Rule]
 //	guess     "a|b value": the sets where the value has no source; b has a rule, which has one
 //	grows     "rate" or "rtt", with which the right value grows; "rate/per" unless per has a value
+//	search    where a search may look instead of between the values of the sets, a range of our
+//	          own: "0.9..0.98", or "4" from a quarter to four times the value; "no": nowhere
 //
 // A long doc is the comment above the field, and a source in addition to it the last lines there,
 // behind "Source: ". They are copied into docs.txt, because a program cannot read its own comments:

@@ -67,6 +67,9 @@ type Param struct {
 	// does not matter if the parameter Unless has a value, which scales it.
 	Grows, Unless string
 
+	// Search is where a search for better values may look, if not between the values of the sets.
+	Search Search
+
 	usual any   // Default, read
 	by    by    // if the default depends on the word of another parameter
 	at    int64 // the value of None

@@ -54,6 +54,28 @@ func (p *Param) MadeFor(set string) (m Made) {
 	return m
 }
 
+// Search is a range in which a parameter may be searched that has no source.
+type Search struct {
+	Low, High string  // as a file writes them; empty: Factor gives them
+	Factor    float64 // from the value over it to the value times it; 0: there is no such range
+	No        bool    // the parameter is not searched
+}
+
+// searchOf reads the tag search.
+func searchOf(tag string, wrong func(format string, args ...any)) (s Search) {
+	var found bool
+	if s.Low, s.High, found = strings.Cut(tag, ".."); found || tag == "" {
+		return s
+	}
+	s.Low, s.No = "", tag == "no"
+	if f, err := strconv.ParseFloat(tag, 64); err == nil && f > 1 {
+		s.Factor = f
+	} else if !s.No {
+		wrong("search is %q: a range such as 1..4, a factor above 1, or no", tag)
+	}
+	return s
+}
+
 // SetsOf returns the names of the sets that have a value of the parameter.
 func (p *Param) SetsOf() []string { return p.sets }
 
@@ -116,6 +138,7 @@ func (p *Param) declareSets(tags map[string]string, words []string, wrong func(f
 	p.guesses = split(tags["guess"])
 	grows, unless, _ := strings.Cut(tags["grows"], "/")
 	p.Grows, p.Unless = grows, unless
+	p.Search = searchOf(tags["search"], wrong)
 	for _, rule := range p.rules {
 		if _, err := Rule(rule, nil); err != nil {
 			wrong("%v", err)

@@ -112,6 +112,9 @@ func TestWrongSets(t *testing.T) {
 			P string    `key:"p" def:"a" words:"a|b" from:"x|y"`
 			Q unit.Size `key:"q" def:"1B" from:"o=x|y"`
 		}{},
+		`search is "1": a range such as 1..4`: struct {
+			Q unit.Size `key:"q" def:"1B" search:"1"`
+		}{},
 		"the rule rtt rtt": struct {
 			P string    `key:"p" def:"a" words:"a|b" from:"x|y"`
 			Q unit.Size `key:"q" def:"1B" rule:"p=rtt rtt|"`
