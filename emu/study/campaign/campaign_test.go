@@ -382,12 +382,15 @@ func job() *Job {
 // What engines take is kept: they have been shown these files (scripts/k8scheck for
 // Kubernetes' types; the tests of the command for the others).
 func TestExport(t *testing.T) {
-	for _, wall := range []bool{false, true} {
+	for _, of := range []string{"", "-wall", "-rounds"} {
 		for _, e := range Engines() {
 			j := job()
-			name := string(e)
-			if wall {
-				j.Wall, j.Time, j.Scenario, name = true, 0, nil, name+"-wall"
+			name := string(e) + of
+			switch of {
+			case "-wall":
+				j.Wall, j.Time, j.Scenario = true, 0, nil
+			case "-rounds":
+				j.Rounds = 3
 			}
 			var b bytes.Buffer
 			if err := Export(&b, e, j); err != nil {

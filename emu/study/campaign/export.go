@@ -30,15 +30,16 @@ func Engines() []Engine { return []Engine{Slurm, Kubernetes} }
 
 // Job is a campaign as engines take it.
 type Job struct {
-	Kind     string   // of campaign
-	Name     string   // of the scenario or figure, for people
-	Command  []string // the call without its action; its first word finds the program on the machines
-	Dir      string   // where calls are made; Kubernetes: not used
-	Out      string   // the directory of the campaign, as in Command
-	Workers  string   // the flag for the number of runs at a time: "--jobs"
-	Table    string   // the file in Out that is written last
-	Wall     bool     // on the wall clock
-	Cells    []Cell
+	Kind     string        // of campaign
+	Name     string        // of the scenario or figure, for people
+	Command  []string      // the call without its action; its first word finds the program on the machines
+	Dir      string        // where calls are made; Kubernetes: not used
+	Out      string        // the directory of the campaign, as in Command
+	Workers  string        // the flag for the number of runs at a time: "--jobs"
+	Table    string        // the file in Out that is written last
+	Wall     bool          // on the wall clock
+	Cells    []Cell        // with rounds, those of the first
+	Rounds   int           // if runs follow from the results of others: of so many rounds (--round), of which each begins when the one before is done; 0: all are known
 	Shards   int           // Slurm, Kubernetes: tasks of the array
 	CPUs     int           // of each task
 	Memory   int           // of each task, in MiB
@@ -128,6 +129,21 @@ func functions() template.FuncMap {
 
 //go:embed engines.tmpl
 var templates string
+
+// Names returns the names of the jobs of shares on Kubernetes: one, or one for each round.
+func (j *Job) Names() []string {
+	if j.Rounds == 0 {
+		return []string{j.Label()}
+	}
+	var all []string
+	for i := range j.Rounds {
+		all = append(all, fmt.Sprintf("%s-%d", j.Label(), j.RoundOf(i)))
+	}
+	return all
+}
+
+// RoundOf returns the number of the i-th round.
+func (j *Job) RoundOf(i int) int { return i + 1 }
 
 // Line is the call as a shell takes it.
 func (j *Job) Line() string { return Quote(j.Command...) }
