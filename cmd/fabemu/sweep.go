@@ -58,26 +58,32 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	if err != nil {
 		return nil, err
 	}
+	if e.engine == campaign.Kubernetes && p.Variants != nil {
+		return nil, errors.New("--scheme takes names of schemes on Kubernetes, not files, which the pods do not have")
+	}
 	cells, err := sweep.Cells(p)
 	if err != nil {
 		return nil, err
 	}
+	j := &campaign.Job{Kind: sweep.Kind, Workers: "--jobs", Table: sweep.TableFile, Cells: cells, Wall: f.options.Clock == emu.WallClock}
+	return j, e.fillScenario(c, j, scenario, f.Out)
+}
+
+// fillScenario fills a job of a campaign of a scenario, which comes along to Kubernetes if it is a
+// file.
+func (f *exportFlags) fillScenario(c *cobra.Command, j *campaign.Job, scenario, out string) error {
 	src, file, err := builtin.Find(scenario)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	j := &campaign.Job{
-		Kind: sweep.Kind, Name: scenario, Workers: "--jobs", Table: sweep.TableFile, Cells: cells,
-		Wall: f.options.Clock == emu.WallClock,
-	}
-	if file == scenario {
+	if j.Name = scenario; file == scenario {
 		j.Name = filepath.Base(scenario)
-		if e.engine == campaign.Kubernetes {
+		if f.engine == campaign.Kubernetes {
 			j.Scenario = &campaign.File{Path: "/scenario/" + j.Name, Text: string(src)}
 			scenario = j.Scenario.Path
 		}
 	}
-	return j, e.fill(c, j, scenario, f.Out)
+	return f.fill(c, j, scenario, out)
 }
 
 func (f *sweepFlags) register(c *cobra.Command) {
@@ -101,35 +107,48 @@ func (f *sweepFlags) planOf(scenario string) (sweep.Plan, error) {
 		return p, fmt.Errorf("a sweep varies something: pass --set PATH=VALUE,VALUE, such as --set defaults.link.buffer=2packets,4packets, or --scheme dcqcn,hpcc, or --seeds 10; for a single run, use fabemu run %s",
 			scenario)
 	}
-	if f.options.Clock == emu.WallClock {
-		p.Link = string(f.options.Link)
+	if err := f.fillPlan(&p, f.options.Clock, f.options.Link); err != nil {
+		return p, err
 	}
-	for _, text := range f.Sets {
-		a, err := sweep.ParseAxis(text)
+	if f.Schemes != nil {
+		axis, variants, err := sweep.LoadSchemes(f.Schemes)
 		if err != nil {
 			return p, err
 		}
-		p.Axes = append(p.Axes, a)
-	}
-	if f.Schemes != nil {
-		p.Axes = append(p.Axes, sweep.ParseSchemes(f.Schemes))
+		p.Axes, p.Variants = append(p.Axes, axis), variants
 	}
 	if p.Seeds > 0 {
-		p.Repeat(p.Seeds)
-	}
-	if f.During != "" {
-		from, to, found := strings.Cut(f.During, ",")
-		a, err := unit.ParseDuration(strings.TrimSpace(from))
-		b, err2 := unit.ParseDuration(strings.TrimSpace(to))
-		if err := errors.Join(err, err2); err != nil || !found || a >= b {
-			return p, fmt.Errorf("--during %s: give a start and an end, such as 100ms,500ms", f.During)
-		}
-		p.FromPs, p.ToPs = int64(a), int64(b)
+		p.Repeat(1, p.Seeds)
 	}
 	if f.Out == "" {
 		f.Out = filepath.Join("results", "sweep-"+fileName(scenario))
 	}
 	return p, nil
+}
+
+// fillPlan takes the settings, the time of the metrics and the link into a plan.
+func (f *axisFlags) fillPlan(p *sweep.Plan, clock emu.Clock, link emu.Carrier) error {
+	if clock == emu.WallClock {
+		p.Link = string(link)
+	}
+	for _, text := range f.Sets {
+		a, err := sweep.ParseAxis(text)
+		if err != nil {
+			return err
+		}
+		p.Axes = append(p.Axes, a)
+	}
+	if f.During == "" {
+		return nil
+	}
+	from, to, found := strings.Cut(f.During, ",")
+	a, err := unit.ParseDuration(strings.TrimSpace(from))
+	b, err2 := unit.ParseDuration(strings.TrimSpace(to))
+	if err := errors.Join(err, err2); err != nil || !found || a >= b {
+		return fmt.Errorf("--during %s: give a start and an end, such as 100ms,500ms", f.During)
+	}
+	p.FromPs, p.ToPs = int64(a), int64(b)
+	return nil
 }
 
 func (f *sweepFlags) run(c *cobra.Command, scenario string) error {

@@ -65,6 +65,8 @@ type Plan struct {
 	// Run the short version of the scenario, which its section short describes.
 	Short bool
 	Axes  []Axis // all settings, including single values; each path once
+	// Variants are values of the axis Scheme that are not schemes by themselves.
+	Variants []Variant
 	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the
 	// checks of the scenario).
 	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
@@ -130,7 +132,12 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 	if a.Path != Scheme {
 		return []scenario.Set{{Path: a.Path, Value: value}}, nil
 	}
-	preset, sets, err := generate.SchemeOf(value, p.base)
+	name, own := value, []scenario.Set(nil)
+	if k := slices.IndexFunc(p.Variants, func(v Variant) bool { return v.Name == value }); k >= 0 {
+		name, own = p.Variants[k].Scheme, p.Variants[k].Sets
+	}
+	preset, sets, err := generate.SchemeOf(name, p.base)
+	sets = append(sets, own...)
 	for i := range sets {
 		sets[i].As = "--scheme " + value
 	}
@@ -138,14 +145,14 @@ func (p *Plan) sets(a *Axis, value string) ([]scenario.Set, error) {
 	return sets, err
 }
 
-// Repeat adds an axis with the seeds 1 to n. Its runs are repetitions: the figures show means over
-// them, and the means have a separate table.
-func (p *Plan) Repeat(n int) {
+// Repeat adds an axis with n seeds from the first. Its runs are repetitions: the figures show means
+// over them, and the means have a separate table.
+func (p *Plan) Repeat(first, n int) {
 	a := Axis{Path: seedPath}
 	for i := range n {
-		a.Values = append(a.Values, strconv.Itoa(i+1))
+		a.Values = append(a.Values, strconv.Itoa(first+i))
 	}
-	p.Axes, p.Seeds = append(p.Axes, a), n
+	p.Axes, p.Seeds = append(p.Axes[:len(p.Axes):len(p.Axes)], a), n
 }
 
 // apart returns the axes whose values are kept apart: all but the seeds of repetitions.

@@ -61,6 +61,63 @@ type Cell struct {
 // returns the error of ctx. A fault of the plan, the share or the directory is a
 // *emu.Mistake; then nothing is run, and if the plan is wrong, the directory is not touched.
 func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
+	l, share, err := p.begun(&o)
+	if err != nil {
+		return nil, err
+	}
+	d, err := campaign.Claim(dir, &l.plan, o.Mode())
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	cells, err := l.do(ctx, d, share, &o)
+	if err != nil || !o.Share.All() {
+		return cells, err
+	}
+	return cells, l.drawAll(d, cells, &o.Style)
+}
+
+// Do does the same in a directory that is claimed for a campaign of which the plan is a part, and
+// draws nothing.
+func Do(ctx context.Context, p Plan, d *campaign.Directory, o Options) ([]Cell, error) {
+	l, share, err := p.begun(&o)
+	if err != nil {
+		return nil, err
+	}
+	return l.do(ctx, d, share, &o)
+}
+
+// Collect returns the finished cells of a plan in such a directory, and the missing ones.
+func Collect(p Plan, d *campaign.Directory) (cells []Cell, missing []campaign.Cell, err error) {
+	l, err := p.lay("")
+	if err != nil {
+		return nil, nil, &emu.Mistake{Err: err}
+	}
+	return l.collect(d)
+}
+
+// collect returns the finished cells, and the missing ones.
+func (l *layout) collect(d *campaign.Directory) (cells []Cell, missing []campaign.Cell, err error) {
+	results, err := campaign.Results[Cell](d, l.plan.Cells)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.take(l.plan.Cells, results)
+}
+
+// Mode is how a call takes its directory.
+func (o *Options) Mode() campaign.Mode {
+	switch {
+	case o.Force:
+		return campaign.Anew
+	case !o.Share.All():
+		return campaign.Part
+	}
+	return campaign.Everything
+}
+
+// begun lays a plan out, with the cells that a call does.
+func (p *Plan) begun(o *Options) (*layout, []campaign.Cell, error) {
 	l, err := p.lay(o.Share.Cell)
 	var share []campaign.Cell
 	if err == nil {
@@ -76,20 +133,14 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 		err = errors.New("a share cannot repeat cells: only a call that does all of them can")
 	}
 	if err != nil {
-		return nil, &emu.Mistake{Err: err}
+		return nil, nil, &emu.Mistake{Err: err}
 	}
-	mode := campaign.Everything
-	switch {
-	case o.Force:
-		mode = campaign.Anew
-	case !o.Share.All():
-		mode = campaign.Part
-	}
-	d, err := campaign.Claim(dir, &l.plan, mode)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
+	return l, share, nil
+}
+
+// do does cells, and says before what may be wrong with them, and afterwards which figures they do
+// not have.
+func (l *layout) do(ctx context.Context, d *campaign.Directory, share []campaign.Cell, o *Options) ([]Cell, error) {
 	if o.Warn != nil {
 		for _, text := range append(l.unfair(), l.derivedApart()...) {
 			o.Warn(text)
@@ -101,13 +152,14 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 	if text := l.compared(); text != "" && o.Say != nil {
 		o.Say(text)
 	}
-	if p.Clock != string(emu.VirtualClock) {
-		o.Jobs = 1 // they would disturb each other
+	jobs := o.Jobs
+	if l.Clock != string(emu.VirtualClock) {
+		jobs = 1 // they would disturb each other
 	}
 	do := func(ctx context.Context, c *campaign.Cell) (*Cell, error) {
 		return l.run(ctx, l.cells[c.ID])
 	}
-	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: o.Jobs, Progress: o.Progress}, do)
+	done, err := campaign.Do(ctx, d, share, campaign.Options{Workers: jobs, Progress: o.Progress}, do)
 	if err != nil {
 		return nil, err
 	}
@@ -120,10 +172,7 @@ func Run(ctx context.Context, p Plan, dir string, o Options) ([]Cell, error) {
 			o.Warn(text)
 		}
 	}
-	if !o.Share.All() {
-		return cells, nil
-	}
-	return cells, l.drawAll(d, cells, &o.Style)
+	return cells, nil
 }
 
 // undefined returns a warning for each undefined metric: in how many cells it is undefined, and why
@@ -156,11 +205,7 @@ func Draw(p Plan, dir string, style plot.Style) (cells []Cell, missing []campaig
 		return nil, nil, err
 	}
 	defer d.Close()
-	results, err := campaign.Results[Cell](d, l.plan.Cells)
-	if err == nil {
-		cells, missing, err = l.take(l.plan.Cells, results)
-	}
-	if err != nil || cells == nil {
+	if cells, missing, err = l.collect(d); err != nil || cells == nil {
 		return nil, missing, err
 	}
 	return cells, missing, l.drawAll(d, cells, &style)

@@ -148,7 +148,7 @@ func TestSmallFlowsOfSchemes(t *testing.T) {
 		p.Axes = append(p.Axes, Axis{path, []string{value}})
 	}
 	p.Axes = append(p.Axes, Axis{Scheme, []string{"dcqcn", "hpcc", "swift"}})
-	p.Repeat(3)
+	p.Repeat(1, 3)
 	dir := t.TempDir()
 	tails := smallFlows(t, p, dir)
 	guessed := p
@@ -158,7 +158,7 @@ func TestSmallFlowsOfSchemes(t *testing.T) {
 		guessed.Axes = append(guessed.Axes, Axis{"defaults.flow.control." + key, []string{value}})
 	}
 	guessed.Axes = append(guessed.Axes, Axis{Scheme, []string{"swift"}})
-	guessed.Repeat(3)
+	guessed.Repeat(1, 3)
 	dcqcn, hpcc, swift, late := tails["dcqcn"], tails["hpcc"], tails["swift"], smallFlows(t, guessed, t.TempDir())["swift"]
 	t.Logf("p99 of the slowdown of small flows: dcqcn %.1f, hpcc %.1f, swift %.1f, with 20 us %.1f", dcqcn, hpcc, swift, late)
 	if 2*swift > dcqcn || 2*hpcc > dcqcn || 2*swift > late {

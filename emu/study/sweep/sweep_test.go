@@ -557,7 +557,7 @@ func TestRepetitions(t *testing.T) {
 	p := windows(t, func(p *Plan) {
 		p.Scenario = write(t, strings.NewReplacer("{name: f, from: a, to: b}", "{name: f, from: a, to: b, traffic: poisson, load: 0.5}").Replace(two))
 		p.Axes[0].Values = []string{"1", "4"}
-		p.Repeat(3)
+		p.Repeat(1, 3)
 	})
 	cells, _ := sweep(t, p, dir, Options{})
 	if len(cells) != 6 || !slices.Equal(cells[1].Values, []string{"1", "2"}) {
@@ -609,7 +609,7 @@ func TestRepetitions(t *testing.T) {
 // in any order and without void runs.
 func TestMeansArePaired(t *testing.T) {
 	p := &Plan{Axes: []Axis{{"a", []string{"x", "y", "z"}}, {"one", []string{"1"}}}}
-	p.Repeat(4)
+	p.Repeat(1, 4)
 	cell := func(level report.Level, a, seed string, v float64) Cell {
 		return Cell{Values: []string{a, "1", seed}, Level: level, Figures: []seeds.Figure{{Name: "m", Value: report.Number(v)}}}
 	}
@@ -659,7 +659,7 @@ func TestMetricsOfTransfersCountThoseOfTheReport(t *testing.T) {
 	file := write(t, web)
 	p := Plan{Fabemu: "test", Scenario: file, Clock: "virtual", Metrics: []string{
 		"load.transfers", "load.slowdown.p50", "load.slowdown.mean", "load.completion.p99", "load.transfers / load.transfers", "S-h1.utilisation"}}
-	p.Repeat(2)
+	p.Repeat(1, 2)
 	dir := t.TempDir()
 	cells, _ := sweep(t, p, dir, Options{})
 	pooled := 0
