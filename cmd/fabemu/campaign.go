@@ -38,7 +38,7 @@ type shareFlags struct {
 // modeFlags are the flags that choose the part of the campaign that a call does. They do not change
 // the campaign.
 func modeFlags() []string {
-	return []string{"plan", "cell", "shard", "table", "force", "jobs", "workers", "out"}
+	return []string{"plan", "cell", "shard", "round", "table", "force", "jobs", "workers", "out"}
 }
 
 // register declares the flags of all campaigns, and more of emu.Options for a kind.

@@ -204,7 +204,7 @@ func TestModelHelpExamples(t *testing.T) {
 	defer live.Process.Signal(os.Interrupt)
 	runtest.Await(t, "the run in results/live", func() bool { return shell("fabemu status live").Run() == nil })
 	eachCommand(rootCommand(io.Discard), func(c *cobra.Command) {
-		if c.HasSubCommands() && c.HasParent() && c.Name() != "sweep" && c.Name() != "reproduce" {
+		if c.HasSubCommands() && c.HasParent() && !slices.Contains([]string{"sweep", "reproduce", "tune"}, c.Name()) {
 			return // only its subcommands do something
 		}
 		_, text, _ := helpOf(c)

@@ -58,7 +58,7 @@ func rootCommand(out io.Writer) *cobra.Command {
 	root.SetOut(out)
 	root.AddCommand(runCommand(), linkCommand(), importCommand(), topologyCommand(), reproduceCommand(), listCommand(), checkCommand(),
 		schemaCommand(), generateCommand(), scaleCommand(), graphCommand(), reportCommand(), liveCommand(),
-		doctorCommand(), compareCommand(), sweepCommand(), cleanupCommand(), benchCommand(),
+		doctorCommand(), compareCommand(), sweepCommand(), tuneCommand(), cleanupCommand(), benchCommand(),
 		statusCommand(), eventsCommand(), setCommand(), execCommand(), shellCommand(), subnetCommand(), dissectorCommand(), dumpCommand(), captureCommand(),
 		daemonCommand("node", "Run one endpoint of a run with --placement process"),
 		daemonCommand("switchd", "Run one switch of a run with --placement process or domain"),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -47,14 +48,16 @@ func TestResultsDocumentHasEachFileAndColumn(t *testing.T) {
 	qcn := run("qcn", "run", "qcn/unit-step", "--clock", "virtual", "--set", "model.duration=60ms")
 	wall := run("wall", "run", "dcqcn/incast-pfc", "--dilation", "1000", "--verify", "off", "--set", "model.duration=100us")
 	swept := run("swept", "sweep", incast, "--seeds", "2", "--set", "defaults.switch.marking.threshold=4,6")
+	tuned := run("tuned", "tune", "dcqcn/incast-pfc", "--scheme", "dcqcn", "--metric", "sources.rate", "--highest", "--trials", "2", "--judge", "2",
+		"--set", "model.duration=200us")
 	paper := run("paper", "reproduce", "hpl2002/fig2", "--seeds", "1")
 	bench := run("bench", "bench", "limiter", "token-bucket", "--case", "step", "--clock", "virtual")
 
 	kinds := map[string]bool{}
-	for _, dir := range []string{plain, work, qcn, wall, swept, paper, bench} {
+	for _, dir := range []string{plain, work, qcn, wall, swept, tuned, paper, bench} {
 		for _, file := range filesIn(t, dir) {
 			known := slices.ContainsFunc(quoted, func(q string) bool {
-				return q == file || strings.HasPrefix(file, strings.TrimSuffix(q, "/")+"/") || q == strings.ReplaceAll(file, "bystander", "FLOW")
+				return q == file || strings.HasPrefix(file, strings.TrimSuffix(q, "/")+"/") || q == strings.NewReplacer("bystander", "FLOW", "dcqcn-tuned", "SCHEME-tuned").Replace(file)
 			})
 			if !known && (dir == swept || dir == paper) && strings.HasSuffix(file, ".svg") { // by metrics and figures
 				known = true
@@ -86,6 +89,15 @@ func TestResultsDocumentHasEachFileAndColumn(t *testing.T) {
 	if len(kinds) < 12 {
 		t.Errorf("the runs have the kinds %v only", kinds)
 	}
+	var result map[string]any
+	if err := json.Unmarshal([]byte(text(t, filepath.Join(tuned, "tune.json"))), &result); err != nil {
+		t.Fatal(err)
+	}
+	for key := range result {
+		if key != "fabemu" && !strings.Contains(section("Files of a search"), "`"+key+"`") && !strings.Contains(section("Files of a search"), "`"+key+"[]`") {
+			t.Errorf("tune.json: no key %s", key)
+		}
+	}
 	for _, c := range []struct {
 		heading, file string
 		ours          []string // columns whose names come from the call
@@ -95,9 +107,13 @@ func TestResultsDocumentHasEachFileAndColumn(t *testing.T) {
 		{"Files of a reproduction", filepath.Join(paper, "claims.csv"), nil},
 		{"Files of a sweep", filepath.Join(swept, "sweep.csv"), []string{"defaults.switch.marking.threshold", "model.seed", "no-spreading"}},
 		{"Files of a sweep", filepath.Join(swept, "means.csv"), []string{"defaults.switch.marking.threshold", "no-spreading"}},
+		{"Files of a search", filepath.Join(tuned, "trials.csv"), nil},
 	} {
 		for _, column := range head(c.file) {
-			if !slices.Contains(c.ours, column) && !strings.Contains(section(c.heading), "`"+strings.Replace(column, "no-spreading", "ID", 1)+"`") {
+			if strings.HasPrefix(column, "defaults.") || column == "sources.rate" || slices.Contains(c.ours, column) {
+				continue // as in the call
+			}
+			if !strings.Contains(section(c.heading), "`"+strings.Replace(column, "no-spreading", "ID", 1)+"`") {
 				t.Errorf("%s: no column %q", c.file, column)
 			}
 		}

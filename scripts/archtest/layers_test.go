@@ -31,7 +31,7 @@ emu/metrics      .
 emu/result       plot | report | seeds | summary, compare
 emu/watch        capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu              .
-emu/study        ., limiters/bench, scale, propose, papers/fluid | campaign, limiters | sweep, papers
+emu/study        ., limiters/bench, scale, propose, papers/fluid | campaign, limiters | sweep, papers | tune
 emu/limitertest  .
 emu/emutest      golden, runtest, reporttest
 cmd              fabemu
