@@ -279,9 +279,10 @@ func (r *run) plan() *process.Plan {
 // complete fills in the fields of a result that do not come from the record.
 func (r *run) complete(out *report.Result, figures report.Figures, took time.Duration) {
 	o := &r.options
-	figures.Violations, figures.Stopped = out.Verdict.Violations, out.Verdict.Stopped
+	v := &out.Verdict
+	figures.Violations, figures.Stopped, figures.Failed = v.Violations, v.Stopped, v.Failed
 	figures.Starts = report.StartsOf(r.actual, r.scenario.Wall.Dilation)
-	out.Verdict.Figures = figures
+	v.Figures = figures
 	out.Fabemu, out.Machine = o.Version, host.ThisComputer()
 	out.Settings, out.AllPoints = o.Settings, o.AllPoints
 	out.Loops, out.Codec = r.loops, o.codec()

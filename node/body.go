@@ -64,6 +64,8 @@ type bodies struct {
 // ready returns when there is a body. New ones are offered only while the source is active.
 func (b *bodies) ready(now unit.Time) unit.Time {
 	switch {
+	case b.source.window.hasFailed():
+		return unit.Never
 	case b.source.window.inFlight() < b.unacked.len():
 		return now
 	case !b.source.active:
@@ -81,6 +83,9 @@ func (b *bodies) next(now unit.Time) (port.Answer, unit.Size) {
 
 // load gives a packet its body: that which it had before, where it is retransmitted.
 func (b *bodies) load(now unit.Time, f *wire.Frame) bool {
+	if b.source.window.hasFailed() {
+		return false
+	}
 	store := &b.endpoint.out.Bodies
 	if n := b.source.window.inFlight(); n < b.unacked.len() {
 		store.Put(f, store.Of(b.unacked.at(n)))

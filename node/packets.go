@@ -210,26 +210,32 @@ func (p *packets) advance(now unit.Time, rec *trace.Recorder) {
 
 func (p *packets) deadline() unit.Time { return p.source.window.deadline() }
 
-// again goes back to the oldest packet that awaits its ACK.
-func (p *packets) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
+// back takes back all packets that await their ACK, and returns how many. They wait to be sent.
+func (p *packets) back() int {
 	s := p.source
 	n := s.window.lost()
 	s.count -= uint64(n)
 	for p.begun > 0 && p.ends.at(p.begun-1).last >= s.count {
 		p.begun--
 	}
+	if p.egress != nil && !s.greedy && p.ends.empty() {
+		p.egress.used += unit.Size(n) * p.full
+	}
+	if !s.greedy || !s.active {
+		p.offered += uint64(n) // a greedy source that is active has them anyway
+	}
+	return n
+}
+
+// again goes back to the oldest packet that awaits its ACK.
+func (p *packets) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
+	s, n := p.source, p.back()
 	if why == trace.TimerExpired {
 		rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
 			A: int64(n)})
 	} else {
 		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
 			A: int64(why), B: int64(n)})
-	}
-	if p.egress != nil && !s.greedy && p.ends.empty() {
-		p.egress.used += unit.Size(n) * p.full
-	}
-	if !s.greedy || !s.active {
-		p.offered += uint64(n) // a greedy source that is active has them anyway
 	}
 	if a := s.ownPacer.reaction.Acknowledged; a != nil {
 		a.Lost(now)

@@ -29,6 +29,9 @@ func (PathMTU) Words() []string { return []string{"256B", "512B", "1024B", "2048
 
 func (m PathMTU) Size() unit.Size { return 256 << m }
 
+// Unlimited is the RetryCount of a queue pair that never fails.
+const Unlimited = -1
+
 // RoCEParams are the parameters of a flow with RoCEv2.
 type RoCEParams struct {
 	IP IPVersion `key:"ip" def:"ipv4" also:"ip-version" doc:"IP version."`
@@ -44,6 +47,12 @@ type RoCEParams struct {
 	// 4.096us times a power of two.
 	// Source: perftest -u 14
 	Timeout unit.Duration `key:"ack-timeout" def:"67.108864ms" none:"never" low:"above 0s" also:"timeout|local-ack-timeout"`
+	// How often in a row the source goes back, after an ack-timeout or a NAK for a sequence error,
+	// while no packet is newly acknowledged. When it would go back once more, the queue pair fails:
+	// the flow stops for good, as with IBV_WC_RETRY_EXC_ERR. 7 is seven; Linux' rdma_rxe takes it
+	// as unlimited.
+	// Source: ours; the count of timeouts and sequence errors: IBTA Volume 1, Release 1.2, 12.7.38
+	RetryCount int `key:"retry-count" def:"unlimited" none:"unlimited" at:"-1" low:"0" high:"7" omit:"usual" also:"retry-cnt|retry_cnt|retries|tl-retry-count"`
 	// DSCP of data. The flow's priority follows from it (model.dscp).
 	DSCP    uint8 `key:"dscp" low:"0" high:"63" computed:"the lowest that model.dscp has for the priority of the flow"`
 	AckDSCP uint8 `key:"ack-dscp" low:"0" high:"63" computed:"the DSCP of data" doc:"DSCP of ACKs and NAKs."`
@@ -86,7 +95,8 @@ const maxOutstanding = 1 << 23
 // packets in order; for one that is ahead of its turn it sends a NAK, PSN sequence error, and no
 // other NAK until the packet that it asks for has arrived (9.7.5.2.8). After a NAK, and when no ACK
 // has arrived within the timeout, the source goes back to the oldest packet that awaits its ACK:
-// go-back-N. A packet that arrives again is acknowledged again.
+// go-back-N. A packet that arrives again is acknowledged again. If RetryCount is over, the queue
+// pair fails instead, and sends nothing any more.
 type RoCE struct{ RoCEParams }
 
 func (t RoCE) check(f *Flow) error {
@@ -95,9 +105,9 @@ func (t RoCE) check(f *Flow) error {
 		return fmt.Errorf("frames of %v, and its transport is RoCEv2", f.Family)
 	case t.Telemetry != wire.NoTelemetry && (f.Bodies != nil || !t.Stamped):
 		return errors.New("its packets collect telemetry: they have stamps, and no bodies")
-	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1:
-		return fmt.Errorf("a window of %d, a timeout of %v and an ACK for each %d packets: a window is at most %d, and an ACK needs a packet",
-			t.Window, t.Timeout, t.AckEvery, maxOutstanding)
+	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1 || t.RetryCount < Unlimited:
+		return fmt.Errorf("a window of %d, a timeout of %v, an ACK for each %d packets and %d retransmissions: a window is at most %d, an ACK needs a packet, and the lowest count is Unlimited",
+			t.Window, t.Timeout, t.AckEvery, t.RetryCount, maxOutstanding)
 	}
 	return nil
 }
@@ -121,8 +131,9 @@ func (t RoCE) receiver(*Sink, *Endpoint) (receiver, receiving) {
 // roceSender is the sending half of RoCE: packets that ask for their ACKs.
 type roceSender struct {
 	*packets
-	params RoCEParams
-	store  *wire.Bodies // of the telemetry that ACKs carry back
+	params  RoCEParams
+	store   *wire.Bodies // of the telemetry that ACKs carry back
+	retries int          // how often it went back since a packet was newly acknowledged
 }
 
 func (r *roceSender) refuses(f *wire.Frame) trace.Reason {
@@ -134,6 +145,17 @@ func (r *roceSender) refuses(f *wire.Frame) trace.Reason {
 	}
 	return trace.NoReason
 }
+
+func (r *roceSender) next(now unit.Time) (port.Answer, unit.Size) {
+	if r.source.window.failed {
+		return port.Answer{Block: port.Idle, Until: unit.Never}, 0
+	}
+	return r.packets.next(now)
+}
+
+// load reports whether the packet that waits for the link may still be sent: not if its queue pair
+// has failed meanwhile.
+func (r *roceSender) load(unit.Time, *wire.Frame) bool { return !r.source.window.failed }
 
 func (r *roceSender) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := r.packets.complete(now, f)
@@ -155,8 +177,13 @@ func (r *roceSender) asks(last bool) bool {
 }
 
 // receive takes in an ACK or a NAK, which acknowledges the packets before the one that it asks for.
+// It means nothing to a queue pair that has failed.
 func (r *roceSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	s := r.source
+	if s.window.failed {
+		r.store.Free(f)
+		return
+	}
 	if f.HasBody() {
 		r.takeTelemetry(now, f, rec)
 	}
@@ -165,6 +192,9 @@ func (r *roceSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recorder) 
 		ahead--
 	}
 	news := r.acked(now, f, ahead, rec)
+	if news {
+		r.retries = 0
+	}
 	if nak {
 		r.nak(now, f, rec)
 	}
@@ -188,8 +218,48 @@ func (r *roceSender) takeTelemetry(now unit.Time, f *wire.Frame, rec *trace.Reco
 // others were acknowledged by it. One that comes late asks for nothing.
 func (r *roceSender) nak(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s := r.source; f.PSN == uint32(s.oldest())&psnMask && s.window.inFlight() > 0 {
-		r.again(now, trace.SequenceError, rec)
+		r.retry(now, trace.SequenceError, rec)
 	}
+}
+
+func (r *roceSender) advance(now unit.Time, rec *trace.Recorder) {
+	if r.source.window.deadline() <= now {
+		r.retry(now, trace.TimerExpired, rec)
+	}
+}
+
+// retry goes back to the oldest packet that awaits its ACK, unless that was done too often.
+func (r *roceSender) retry(now unit.Time, why trace.Reason, rec *trace.Recorder) {
+	if most := r.params.RetryCount; most != Unlimited && r.retries >= most {
+		r.fail(now, why, rec)
+		return
+	}
+	r.retries++
+	r.again(now, why, rec)
+}
+
+// fail ends the flow for good. What it has not sent, or was not acknowledged, stays so, and has no
+// room any more.
+func (r *roceSender) fail(now unit.Time, why trace.Reason, rec *trace.Recorder) {
+	s := r.source
+	n := r.back()
+	if r.egress != nil && !s.greedy && r.ends.empty() {
+		r.egress.used -= unit.Size(r.offered) * r.full
+	}
+	e := trace.Event{At: now, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask}
+	if why == trace.TimerExpired {
+		e.Kind = trace.Timeout
+		rec.Emit(e)
+	}
+	if e.Kind, e.A, e.B = trace.Failure, int64(why), int64(n); s.workload != nil {
+		e.Bytes = uint32(s.Dst)
+	}
+	rec.Emit(e)
+	if s.active && s.workload == nil {
+		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
+	}
+	s.active, s.stopped, s.due, s.Stop = false, true, unit.Never, now
+	s.window.failed, s.filled = true, true // a packet that waits for the link is not loaded
 }
 
 // roceReceiver is the receiving half of RoCE.

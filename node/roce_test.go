@@ -19,8 +19,14 @@ func ethernetPort() port.Config {
 	return port.Config{Rate: gigabyte, Propagation: us, FlowControl: port.NoFlowControl}
 }
 
-// roceFlow is a flow with RoCEv2.
+// roceFlow is a flow with RoCEv2 whose queue pair never fails.
 func roceFlow(p node.RoCEParams) node.Flow {
+	p.RetryCount = node.Unlimited
+	return retrying(p)
+}
+
+// retrying is a flow with RoCEv2.
+func retrying(p node.RoCEParams) node.Flow {
 	p.AckEvery = max(p.AckEvery, 1)
 	return node.Flow{
 		Family: wire.RoCEv2, Lane: 3, QP: 7, Dst: 2, Payload: 1024, Transport: node.RoCE{RoCEParams: p}, Stop: unit.Never,
@@ -223,5 +229,100 @@ func TestRoCERefusals(t *testing.T) {
 		case len(found) != 1 || found[0].Kind != c.kind || trace.Reason(found[0].A) != c.why:
 			t.Errorf("%s: %+v", name, found)
 		}
+	}
+}
+
+// "The total number of times that the sender wishes the receiver to retry timeout, packet sequence,
+// etc. errors before posting a completion error" (IBTA Volume 1, 12.7.38, as Open MPI quotes it):
+// after so many retransmissions without progress the queue pair fails, and sends nothing more.
+func TestRoCERetryCount(t *testing.T) {
+	const timeout = 50 * us
+	down := func(n int, _ *wire.Frame) bool { return n > 30 }
+	for count := range 8 {
+		flow := retrying(node.RoCEParams{Window: 16, Timeout: timeout, RetryCount: count})
+		source, sink := over(t, ethernetPort(), flow, unit.Time(3*unit.Millisecond), down)
+		sink.inTurn(t)
+		var first, failed unit.Time
+		again := 0
+		for _, e := range source {
+			switch {
+			case failed > 0 && e.At >= failed && e.Kind == trace.Start:
+				t.Fatalf("retry-count %d: packet %d leaves at %v, after the failure", count, e.PSN, e.At)
+			case e.Kind == trace.Timeout && first == 0:
+				first = e.At
+				fallthrough
+			case e.Kind == trace.Timeout:
+				again += min(int(e.A), 1)
+			case e.Kind == trace.Failure:
+				failed = e.At
+				if acked := source.count(trace.Feedback); e.PSN != uint32(acked) || acked < 10 || e.Reason() != trace.TimerExpired || e.B != 16 {
+					t.Errorf("retry-count %d, %d acknowledged: %+v", count, acked, e)
+				}
+			}
+		}
+		if want := first.Add(unit.Duration(count) * timeout); failed != want || again != count || source.count(trace.Failure) != 1 {
+			t.Errorf("retry-count %d: it fails %d times, at %v after %d retransmissions, want %v", count, source.count(trace.Failure), failed, again, want)
+		}
+		if stops := source.count(trace.FlowStop); stops != 1 || source.count(trace.Timeout) != count+1 {
+			t.Errorf("retry-count %d: it stops %d times after %d timeouts", count, stops, source.count(trace.Timeout))
+		}
+	}
+	source, _ := over(t, ethernetPort(), roceFlow(node.RoCEParams{Window: 16, Timeout: timeout}), unit.Time(3*unit.Millisecond), down)
+	if source.count(trace.Failure) != 0 || source.count(trace.Timeout) < 50 {
+		t.Errorf("unlimited: %d failures, %d timeouts", source.count(trace.Failure), source.count(trace.Timeout))
+	}
+}
+
+// Each newly acknowledged packet begins the count again; a NAK counts as a timeout does.
+func TestRoCERetryCountAndProgress(t *testing.T) {
+	for name, c := range map[string]struct {
+		count  int
+		lose   func() func(int, *wire.Frame) bool
+		failed int
+		why    trace.Reason
+	}{
+		"each packet is lost once":           {1, func() func(int, *wire.Frame) bool { return firsts(1) }, 0, 0},
+		"each packet is lost once, and none": {0, func() func(int, *wire.Frame) bool { return firsts(1) }, 1, trace.TimerExpired},
+		"each packet is lost twice":          {1, func() func(int, *wire.Frame) bool { return firsts(2) }, 1, trace.TimerExpired},
+		"a packet":                           {1, lostTwenty, 0, 0},
+		"a packet, and none":                 {0, lostTwenty, 1, trace.SequenceError},
+		"a packet, and that again":           {1, lostTwice, 1, trace.TimerExpired},
+		"a packet, and that again, of two":   {2, lostTwice, 0, 0},
+	} {
+		flow := retrying(node.RoCEParams{Window: 16, Timeout: 50 * us, RetryCount: c.count})
+		source, sink := over(t, ethernetPort(), flow, unit.Time(3*unit.Millisecond), c.lose())
+		n := sink.inTurn(t)
+		if got := source.count(trace.Failure); got != c.failed || c.failed == 0 && n < 100 {
+			t.Errorf("%s: %d failures, %d packets delivered, want %d", name, got, n, c.failed)
+		}
+		for _, e := range source {
+			if e.Kind == trace.Failure && e.Reason() != c.why {
+				t.Errorf("%s: %v", name, e.Reason())
+			}
+		}
+	}
+}
+
+// firsts loses each packet as often as it is sent for the first times.
+func firsts(times int) func(int, *wire.Frame) bool {
+	sent := map[uint32]int{}
+	return func(_ int, f *wire.Frame) bool {
+		if f.Kind != wire.Data {
+			return false
+		}
+		sent[f.PSN]++
+		return sent[f.PSN] <= times
+	}
+}
+
+// lostTwenty loses packet 20 once.
+func lostTwenty() func(int, *wire.Frame) bool {
+	lost := false
+	return func(_ int, f *wire.Frame) bool {
+		if f.Kind == wire.Data && f.PSN == 20 && !lost {
+			lost = true
+			return true
+		}
+		return false
 	}
 }

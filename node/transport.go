@@ -176,8 +176,12 @@ type window struct {
 	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
 	news     unit.Size // the length of those that the last ACK acknowledged
 
-	hops []wire.Hop // RoCEv2: telemetry of that ACK
+	hops   []wire.Hop // RoCEv2: telemetry of that ACK
+	failed bool       // RoCEv2: the queue pair has failed, and sends nothing any more
 }
+
+// hasFailed reports whether the queue pair has failed.
+func (w *window) hasFailed() bool { return w != nil && w.failed }
 
 // open reports whether another packet of n bytes may be in flight.
 func (w *window) open(n unit.Size) bool {

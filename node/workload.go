@@ -68,7 +68,8 @@ type workloadRun struct {
 	sources int              // the first of its sources; there are Open of them
 	backlog int              // how many transfers wait for a source, as last reported
 	free    queue[int]       // sources without a transfer, by their place in the workload; the one that has rested longest first
-	used    []uint32         // by source, how many transfers it has had
+	used    []uint32         // by source, how many queue pairs it has had
+	failed  map[uint32]bool  // queue pairs that have failed: none is used again; nil: none has
 	kept    map[int]int      // by peer, the place of the source that stays with it: of ranks; nil: none does
 	sinks   map[uint32]*sink // by queue pair
 	spare   []*sink
@@ -175,7 +176,7 @@ func (e *Endpoint) sourceTo(now unit.Time, p *workloadRun, to int) *source {
 func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	s := &e.sources[p.sources+i]
 	f := p.Flow
-	f.QP = p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%p.rounds())
+	f.QP = p.pair(i)
 	f.Dst, f.Start, f.Stop = p.Members[to], now, unit.Never
 	f.Limiter, f.Reaction = p.Pacing(f.QP)
 	e.newSource(s, f, s.slot, p)
@@ -183,18 +184,43 @@ func (e *Endpoint) openSource(now unit.Time, p *workloadRun, i, to int) {
 	s.greedy, s.active, s.due = false, true, unit.Never
 }
 
+// pair returns the queue pair that a source is given next.
+func (p *workloadRun) pair(i int) uint32 {
+	return p.Range.First + uint32(p.Self)*p.Range.Each + uint32(i) + uint32(p.Open)*(p.used[i]%p.rounds())
+}
+
+// renew reports whether a source has a queue pair that has not failed. It is given that next.
+func (p *workloadRun) renew(i int) bool {
+	for range p.rounds() {
+		if !p.failed[p.pair(i)] {
+			return true
+		}
+		p.used[i]++
+	}
+	return false
+}
+
 // retire ends a transfer that has left whole and, where packets are acknowledged, is acknowledged
-// whole. It reports whether it has.
+// whole, or whose queue pair has failed. It reports whether it has. The destination of one that has
+// failed waits on.
 func (e *Endpoint) retire(now unit.Time, s *source) bool {
 	if s.workload.kept != nil {
 		e.settleMessages(now, s)
 		return false
 	}
-	if all, over := s.sender.reach(); s.queued || over < all {
+	p, failed := s.workload, s.window.hasFailed()
+	if all, over := s.sender.reach(); s.queued || over < all && !failed {
 		return false
 	}
-	p := s.workload
-	p.free.push(p.place(s))
+	if failed {
+		if p.failed == nil {
+			p.failed = map[uint32]bool{}
+		}
+		p.failed[s.QP] = true
+	}
+	if i := p.place(s); p.renew(i) {
+		p.free.push(i)
+	}
 	if ended := s.ownPacer.reaction.Ended; ended != nil {
 		ended(now)
 	}

@@ -413,7 +413,7 @@ func recordingFile(flow string) string { return "recording-" + fileName(flow) + 
 
 // status returns the exit status that a result deserves.
 func (f *runFlags) status(r *report.Result) int {
-	if r.Partial && !f.endless || r.Verdict.Level == report.Void || r.Stuck() || len(r.Unwritten) > 0 {
+	if r.Partial && !f.endless || r.Verdict.Level == report.Void || r.Stuck() || r.Broken() || len(r.Unwritten) > 0 {
 		return exitFailed
 	}
 	failed := slices.ContainsFunc(r.Checks, func(c report.Check) bool { return c.Outcome == report.Fail })

@@ -42,6 +42,7 @@ type Collector struct {
 	objects    *objects
 	capacities capacities
 	violations []trace.Event
+	failures   []Failure
 	violated   int64
 	closed     bool
 }

@@ -107,6 +107,7 @@ type life struct {
 
 	acks              int64     // taken in by the source
 	logged            int64     // View.Logged
+	failed            bool      // its queue pair has failed: nothing of it waits any more
 	settled           unit.Time // flowAllowed and flowWanted are counted up to here
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here

@@ -65,9 +65,9 @@ func (m *Mirror) Update() {
 		y.active = append(y.active[:known], x.active[known:]...)
 		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
 		y.columns, y.settled, y.windowed = x.columns, x.settled, x.windowed
-		y.acks, y.lost = x.acks, x.lost.copy(y.lost)
+		y.acks, y.failed, y.lost = x.acks, x.failed, x.lost.copy(y.lost)
 	}
-	d.edges, d.silences, d.violations = c.edges, c.silences, c.violations // what they have does not change
+	d.edges, d.silences, d.violations, d.failures = c.edges, c.silences, c.violations, c.failures // what they have does not change
 	d.violated, d.scenario, d.capacities, d.lost = c.violated, c.scenario, c.capacities, c.lost
 	d.storms, d.closed = append(d.storms[:0], c.storms...), c.closed
 	d.causes, d.drops, d.retries, d.credits = copyEach(d.causes, c.causes), copyEach(d.drops, c.drops), copyEach(d.retries, c.retries), append(d.credits[:0], c.credits...)
@@ -302,7 +302,7 @@ func (v *View) state(c *Collector, at unit.Time) {
 	for i := range c.flows {
 		row := c.now[c.ofFlows+i*flowColumns:]
 		f := &c.flows[i]
-		s := FlowState{Block: port.Block(f.Block), Active: f.Waits(), Since: f.Delivered, Limit: unit.Rate(f.Limit), Target: unit.Rate(row[flowTarget])}
+		s := FlowState{Block: port.Block(f.Block), Active: f.Waits() && !c.lives[i].failed, Since: f.Delivered, Limit: unit.Rate(f.Limit), Target: unit.Rate(row[flowTarget])}
 		if c.ofStreams > 0 {
 			s.Window = c.now[c.ofStreams+i*tcpColumns+tcpWindow]
 		}

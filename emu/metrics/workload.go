@@ -137,6 +137,9 @@ func (c *Collector) countTransfer(e *trace.Event) {
 				d.Again += uint32(n)
 			}
 		}
+	case trace.Failure:
+		c.failures = append(c.failures, Failure{Flow: -1, Work: k, QP: e.Flow, Src: src, Dst: int(e.Bytes) - 1,
+			At: e.At, Reason: e.Reason(), Packets: e.B})
 	case trace.Round:
 		for len(w.rounds) < int(e.PSN) {
 			w.rounds = append(w.rounds, RoundOf{Begun: unit.Never})

@@ -49,8 +49,8 @@ class Control:
             return str(self._object(answer.read(_MOST + 1), "event")["event"])
 
     def changes(self, follow: bool = True) -> Iterator[dict[str, Any]]:
-        """Yield the changes of the fabric, by model time: events, faults, storms and deadlocks, each with ``at_ps``,
-        ``kind`` and ``text``.
+        """Yield the changes of the fabric, by model time: events, faults, storms, deadlocks and queue pairs that
+        fail, each with ``at_ps``, ``kind`` and ``text``.
 
         :param follow: wait for those to come; the last one, at the end of the run, has the kind ``over``
         """

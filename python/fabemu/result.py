@@ -158,13 +158,24 @@ class Result:
     @property
     def _stuck(self) -> bool:
         """Whether a deadlock that no check expects has ended the run."""
-        expected = any(c.outcome == "pass" and c.metric.endswith(".deadlocks") and c.value for c in self.checks)
-        return bool(self.data.get("ended_ps") and self.data.get("deadlocks")) and not expected
+        return bool(self.data.get("ended_ps") and self.data.get("deadlocks")) and not self._expects("deadlocks")
+
+    def _expects(self, quantity: str) -> bool:
+        """Whether a check has found some of a quantity, as it should."""
+        return any(c.outcome == "pass" and c.metric.endswith("." + quantity) and c.value for c in self.checks)
+
+    @property
+    def _broken(self) -> bool:
+        """Whether queue pairs have failed, which no check expects."""
+        return bool(self.data.get("failures")) and not self._expects("failures")
 
     @property
     def ok(self) -> bool:
-        """Whether no check has failed, and the run is whole, not void and not stuck: exit status 0 of the command."""
-        whole = not self.partial and not self.verdict.void and not self.data.get("unwritten") and not self._stuck
+        """Whether no check has failed, and the run is whole, not void, not stuck, and without queue pairs that have
+        failed: exit status 0 of the command.
+        """
+        whole = not self.partial and not self.verdict.void and not self.data.get("unwritten")
+        whole = whole and not self._stuck and not self._broken
         return whole and all(c.ok for c in self.checks)
 
     @property

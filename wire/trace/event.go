@@ -43,6 +43,7 @@ const (
 	Wait               // a rank has waited for long at the end of the run, or cannot continue
 	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
 	Retry              // the retry of the link at Port has counted something
+	Failure            // the queue pair of Flow has failed: its packets were retransmitted too often without progress
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.

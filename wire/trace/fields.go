@@ -171,6 +171,10 @@ var kinds = [...]about{
 		{Key: "counter", Form: Statistic, of: (*Event).a, Doc: "SAI's name, or one of ours in lower case"},
 		{Key: "sequence", of: (*Event).b, Doc: "sequence number of the frame, or of the next one"}, lane,
 		{Key: "psn", of: (*Event).psn, present: (*Event).hasFlow, Doc: "packet number in the flow, if any"}}},
+	Failure: {"failure", "the flow's queue pair has failed after its retry-count, and sends nothing any more (RoCEv2)", never, []Field{
+		why.meaning("what it would have been retransmitted for"), psn.meaning("oldest packet without an ACK"),
+		{Key: "packets", of: (*Event).b, Doc: "packets without an ACK"},
+		{Key: "to", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "workloads: address of the destination"}}},
 }
 
 // known reports whether the table has a kind.

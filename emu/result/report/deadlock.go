@@ -29,11 +29,12 @@ func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 // Stuck reports whether a deadlock has ended the run early, unless it is what a check of the
 // scenario expects.
 func (r *Result) Stuck() bool {
-	expected := func(c Check) bool {
-		return c.Outcome == Pass && c.Value > 0 && strings.HasSuffix(c.Metric, "."+deadlocks)
-	}
-	return r.EndedPs > 0 && len(r.Deadlocks) > 0 && !slices.ContainsFunc(r.Checks, expected)
+	return r.EndedPs > 0 && len(r.Deadlocks) > 0 && !r.expects("deadlocks")
 }
 
-// deadlocks is the quantity that counts the deadlocks of a link.
-const deadlocks = "deadlocks"
+// expects reports whether a check of the scenario has found some of a quantity, as it should.
+func (r *Result) expects(quantity string) bool {
+	return slices.ContainsFunc(r.Checks, func(c Check) bool {
+		return c.Outcome == Pass && c.Value > 0 && strings.HasSuffix(c.Metric, "."+quantity)
+	})
+}

@@ -33,3 +33,24 @@ func TestStuck(t *testing.T) {
 		}
 	}
 }
+
+// Queue pairs that have failed are a failure, unless a check of the scenario wants some and holds.
+func TestBroken(t *testing.T) {
+	failed, wanted := []report.Failure{{AtPs: 1}}, report.Check{Metric: "incast.failures", Judged: report.Judged{Value: 2, Outcome: report.Pass}}
+	wrong, none := wanted, wanted
+	wrong.Outcome, none.Value = report.Fail, 0
+	for name, c := range map[string]struct {
+		result report.Result
+		want   bool
+	}{
+		"none":                  {report.Result{}, false},
+		"one":                   {report.Result{Failures: failed}, true},
+		"a check expects it":    {report.Result{Failures: failed, Checks: []report.Check{wanted}}, false},
+		"a check expects fewer": {report.Result{Failures: failed, Checks: []report.Check{wrong}}, true},
+		"another has none":      {report.Result{Failures: failed, Checks: []report.Check{none}}, true},
+	} {
+		if got := c.result.Broken(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -51,6 +51,7 @@ type Result struct {
 	Credits       []RetryCount  `json:"credits,omitempty"` // and of the credits of channels
 	Storms        []Storm       `json:"storms,omitempty"`  // of PFC, that watchdogs have found
 	Deadlocks     []Deadlock    `json:"deadlocks,omitempty"`
+	Failures      []Failure     `json:"failures,omitempty"`   // queue pairs that have failed, by time
 	Silences      []Silence     `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
 	RankWaits     []RankWait    `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue
 	PatiencePs    int64         `json:"patience_ps"`          // a tenth of the run, and at least twice the time of a packet on the longest path
@@ -332,6 +333,7 @@ func New(v *metrics.View) *Result {
 		Retries:     countsOf(v.Fabric(), v.Retries()),
 		Credits:     countsOf(v.Fabric(), v.Credits()),
 		Storms:      Storms(v.Fabric(), v.Storms()),
+		Failures:    Failures(v),
 		Silences:    silencesOf(v),
 		RankWaits:   rankWaitsOf(v),
 		PatiencePs:  int64(v.Patience()),
@@ -343,6 +345,7 @@ func New(v *metrics.View) *Result {
 		Curves:      s.Measure.Curves.Names(),
 	}
 	r.Verdict.Violations = total
+	r.Verdict.Failed = int64(len(r.Failures))
 	for i := range r.RankWaits {
 		if r.RankWaits[i].cannotGoOn() {
 			r.Verdict.Stopped++

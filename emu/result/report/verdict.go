@@ -83,6 +83,7 @@ type Figures struct {
 	Unreachable   int64     `json:"icmp_errors,omitempty"`         // reported by sockets; they change nothing
 	Violations    int64     `json:"violations"`                    // broken promises of the fabric
 	Stopped       int64     `json:"stopped_ranks,omitempty"`       // ranks of parallel jobs whose programs cannot continue; no Violations
+	Failed        int64     `json:"failed_pairs,omitempty"`        // queue pairs that have failed
 	WorstLink     string    `json:"worst_link"`                    // whose gaps were off the most often
 	GCCycles      int64     `json:"gc_cycles"`                     // of Go's collector during the run
 	Silent        []Silent  `json:"silent_parts,omitempty"`        // parts in other processes that did not answer
@@ -140,8 +141,14 @@ func noPercentiles() Percentiles {
 // clock's. Otherwise it is of the first level whose limits it keeps (limitsOf), and degraded if it
 // keeps none.
 //
-// A figure that is missing cannot lift a run.
+// A figure that is missing cannot lift a run. Queue pairs that have failed are named in the reason,
+// and do not change the level: the figures are right.
 func Judge(f Figures) (Level, string) {
+	level, why := judge(f)
+	return level, why + failedWords(f.Failed)
+}
+
+func judge(f Figures) (Level, string) {
 	switch {
 	case f.LostDatagrams+f.Changed+f.Reordered > 0:
 		return Void, useless + faultWords(&f)

@@ -118,6 +118,9 @@ func eventMarks(r *report.Result) []plot.Event {
 	for _, d := range r.Deadlocks {
 		marks = append(marks, plot.Event{At: inMs(d.AtPs), Name: "deadlock"})
 	}
+	for _, x := range r.Failures {
+		marks = append(marks, plot.Event{At: inMs(x.AtPs), Name: x.Flow + " failed"})
+	}
 	slices.SortStableFunc(marks, func(a, b plot.Event) int { return cmp.Compare(a.At, b.At) })
 	return marks
 }

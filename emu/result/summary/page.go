@@ -103,7 +103,11 @@ func settings(r *report.Result) string {
 	case r.Partial:
 		how = append(how, "ended before its time")
 	case r.EndedPs > 0 && r.Deadlocks == nil:
-		how = append(how, fmt.Sprintf("all flows finished by %v", unit.Text(unit.Time(r.EndedPs))))
+		ended := "finished"
+		if len(r.Failures) > 0 {
+			ended = "finished or failed"
+		}
+		how = append(how, fmt.Sprintf("all flows %s by %v", ended, unit.Text(unit.Time(r.EndedPs))))
 	}
 	return strings.Join(how, ", ")
 }

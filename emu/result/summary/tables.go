@@ -21,7 +21,7 @@ import (
 func lists(r *report.Result) []*document.Table {
 	all := []*document.Table{violations(r), losses(r), countersOf("Link layer retry", r.Retries),
 		countersOf("Credits of channels", r.Credits), storms(r), guests(r), kernelTimes(r), programs(r)}
-	return append(append(all, deadlocks(r)...), rankWaits(r), silences(r), derived(r))
+	return append(append(all, deadlocks(r)...), failures(r), rankWaits(r), silences(r), derived(r))
 }
 
 // listOf completes a table with a row for each item; of an item without cells there is none.
@@ -79,6 +79,14 @@ func deadlocks(r *report.Result) (all []*document.Table) {
 
 // one is the row of a line.
 func one(line *string) []string { return []string{*line} }
+
+// failures are the queue pairs that have failed.
+func failures(r *report.Result) *document.Table {
+	return listOf(document.Table{Bare: true, Label: "Queue pairs that failed after their retry-count", Color: terminal.Red, Most: 8},
+		"flow/16|from and to/16|>when/10|why|>packets without an ACK", r.Failures, func(x *report.Failure) []string {
+			return []string{x.Flow, x.From + " to " + x.To, unit.Text(unit.Time(x.AtPs)), x.Reason, fmt.Sprint(x.Packets)}
+		})
+}
 
 // unwritten are the files that could not be written, with the reasons.
 func unwritten(r *report.Result) *document.Table {

@@ -76,7 +76,7 @@ const (
 // Event is something that has happened in a run.
 type Event struct {
 	AtPs  int64  `json:"at_ps"`
-	Kind  string `json:"kind"` // Begin, End, Storm, StormOver, DeadlockFound, Over
+	Kind  string `json:"kind"` // Begin, End, Storm, StormOver, DeadlockFound, FailureFound, Over
 	Text  string `json:"text"`
 	Event string `json:"event,omitempty"` // Begin: the line of the scenario's events
 	By    string `json:"by,omitempty"`    // Begin: "scenario" or "hand"
@@ -89,7 +89,8 @@ const (
 	Storm         = "storm"      // a watchdog finds a storm
 	StormOver     = "storm-over" // and its end
 	DeadlockFound = "deadlock"
-	Over          = "over" // the run is
+	FailureFound  = "failure" // of a queue pair
+	Over          = "over"    // the run is
 )
 
 // Request makes the Control an observer of the run.
@@ -126,6 +127,9 @@ func (c *Control) Observe(s *observe.Snapshot) {
 	for _, d := range status.Deadlocks {
 		events = append(events, Event{AtPs: d.AtPs, Kind: DeadlockFound, Text: d.Words})
 	}
+	for _, q := range report.Failures(s.Figures) {
+		events = append(events, Event{AtPs: q.AtPs, Kind: FailureFound, Text: failureText(&q)})
+	}
 	c.set(state{known: len(s.Scenario.Events), status: status, events: events})
 }
 
@@ -138,7 +142,7 @@ func (c *Control) Progress(p pace.Status) {
 
 // unobserved returns the state of a run that the Control does not observe.
 func (c *Control) unobserved(now unit.Time) State {
-	return newState(c.Scenario.Changes(), nil, nil, &report.Verdict{Figures: report.NoFigures()}, now)
+	return newState(c.Scenario.Changes(), found{}, &report.Verdict{Figures: report.NoFigures()}, now)
 }
 
 // status returns the status of a run of a scenario.

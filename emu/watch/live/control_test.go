@@ -146,11 +146,11 @@ func TestStormWords(t *testing.T) {
 		"":        "The watchdog of S reports a PFC storm: the frames of priority 3 on trunk.S-T are stopped.",
 	} {
 		storm[0].Action = action
-		if got := newState(nil, storm, nil, &report.Verdict{}, 10).Active; len(got) != 1 || got[0].Words != want {
+		if got := newState(nil, found{storms: storm}, &report.Verdict{}, 10).Active; len(got) != 1 || got[0].Words != want {
 			t.Errorf("%s: %+v, want %q", action, got, want)
 		}
 	}
-	if got := newState(nil, storm, nil, &report.Verdict{}, 4).Active; len(got) != 0 {
+	if got := newState(nil, found{storms: storm}, &report.Verdict{}, 4).Active; len(got) != 0 {
 		t.Errorf("before it was found: %+v", got)
 	}
 }

@@ -249,8 +249,8 @@ func TestScrub(t *testing.T) {
 func TestDeadlockFlashes(t *testing.T) {
 	c := sceneOf(t, "ethernet/ring-deadlock")
 	moments := script(t, c, 10, []string{"one.A-B", "two.B-C", "three.C-A", "one.A-B"})
-	found := report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Node: "A", For: "B", Link: "one.A-B"}, {Node: "B", For: "C", Link: "two.B-C"}, {Node: "C", For: "A", Link: "three.C-A"}}}
-	moments[9].Deadlocks = newState(nil, nil, []report.Deadlock{found}, &report.Verdict{}, 4e8).Deadlocks
+	cycle := report.Deadlock{AtPs: 4e8, Cycle: []report.Waiting{{Node: "A", For: "B", Link: "one.A-B"}, {Node: "B", For: "C", Link: "two.B-C"}, {Node: "C", For: "A", Link: "three.C-A"}}}
+	moments[9].Deadlocks = newState(nil, found{deadlocks: []report.Deadlock{cycle}}, &report.Verdict{}, 4e8).Deadlocks
 	_, address := serve(t, c, moments, Options{})
 	b := open(t, address, 1400, 1000, false)
 	b.until("fabemu.moments === 10 && document.querySelectorAll('.lane.dead').length === 3 && document.querySelectorAll('.wait.dead').length === 3")

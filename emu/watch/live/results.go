@@ -87,7 +87,7 @@ func (r *results) at(kind, name string, t unit.Time) Figure {
 }
 
 func (r *results) moment(t unit.Time) *Moment {
-	c, m := r.scene, &Moment{State: newState(r.changes, r.dir.Storms, r.dir.Deadlocks, &r.dir.Verdict, t)}
+	c, m := r.scene, &Moment{State: newState(r.changes, found{r.dir.Storms, r.dir.Deadlocks, r.dir.Failures}, &r.dir.Verdict, t)}
 	m.WallMs = int64(t) / 1e9 * c.Dilation
 	r.columns(m, metrics.Link, len(c.Lines), func(i int) string { return c.Lines[i].Name })
 	r.columns(m, metrics.Flow, len(c.Flows), func(i int) string { return c.Flows[i].Name })

@@ -26,7 +26,7 @@ type State struct {
 	Late    Figure       `json:"late"`              // share of data frames that left late
 	Floor   Figure       `json:"floor"`             // the same share for a loop that only waits
 
-	Active    []ActiveFault    `json:"active"` // faults and storms that go on
+	Active    []ActiveFault    `json:"active"` // faults and storms that go on, queue pairs that have failed
 	Deadlocks []Deadlock       `json:"deadlocks,omitempty"`
 	Roots     []Root           `json:"roots,omitempty"`
 	Checks    []CheckStatus    `json:"checks,omitempty"`  // in the order of the scenario
@@ -35,11 +35,12 @@ type State struct {
 	RoCE map[string]guest.RoCECounts `json:"roce,omitempty"` // the counters of adapters, by the guest
 }
 
-// ActiveFault is a fault that has not ended, or a storm that a watchdog has found.
+// ActiveFault is a fault that has not ended, a storm that a watchdog has found, or a queue pair
+// that has failed.
 type ActiveFault struct {
 	SincePs int64  `json:"since_ps"`
 	Text    string `json:"text"`
-	Words   string `json:"words,omitempty"` // of a storm: a sentence about the frames of its priority
+	Words   string `json:"words,omitempty"` // of a storm, or a failure: a sentence about what it means for frames
 }
 
 // Deadlock is a cycle of directions of links, each of which waits for the next.
@@ -66,9 +67,16 @@ type CheckStatus struct {
 	Came   string         `json:"came,omitempty"` // the value as text, with its unit
 }
 
-// newState returns the part of a state that follows from a scenario, the storms and deadlocks that
-// were found, the verdict, and an instant.
-func newState(changes []scenario.Change, storms []report.Storm, deadlocks []report.Deadlock, v *report.Verdict, now unit.Time) State {
+// found are what the nodes of a run have found.
+type found struct {
+	storms    []report.Storm
+	deadlocks []report.Deadlock
+	failures  []report.Failure
+}
+
+// newState returns the part of a state that follows from a scenario, what was found, the verdict,
+// and an instant.
+func newState(changes []scenario.Change, is found, v *report.Verdict, now unit.Time) State {
 	x := State{ModelPs: int64(now), Verdict: v.Level, Why: v.Sentence(), Late: Figure(v.Pace.LateShare),
 		Floor: Figure(v.Pace.FloorShare), Active: []ActiveFault{}}
 	if v.Programs != nil { // they see no frame that leaves
@@ -77,12 +85,17 @@ func newState(changes []scenario.Change, storms []report.Storm, deadlocks []repo
 	for _, f := range scenario.Active(changes, now) {
 		x.Active = append(x.Active, ActiveFault{SincePs: int64(f.At), Text: f.What})
 	}
-	for _, t := range storms {
+	for _, t := range is.storms {
 		if t.FromPs <= int64(now) && (t.ToPs == 0 || t.ToPs > int64(now)) {
 			x.Active = append(x.Active, ActiveFault{t.FromPs, stormText(&t), stormWords(&t)})
 		}
 	}
-	for _, d := range deadlocks {
+	for _, q := range is.failures {
+		if q.AtPs <= int64(now) {
+			x.Active = append(x.Active, ActiveFault{q.AtPs, failureText(&q), failureText(&q) + " after its retry-count, and sends nothing any more."})
+		}
+	}
+	for _, d := range is.deadlocks {
 		if d.AtPs > int64(now) {
 			continue
 		}
@@ -98,7 +111,8 @@ func newState(changes []scenario.Change, storms []report.Storm, deadlocks []repo
 
 // stateOf returns the state of a run that is observed.
 func stateOf(s *observe.Snapshot) State {
-	x := newState(s.Scenario.Changes(), report.Storms(s.Fabric, s.Storms), report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}),
+	x := newState(s.Scenario.Changes(), found{report.Storms(s.Fabric, s.Storms),
+		report.Deadlocks(s.Fabric, &deadlock.Watch{Found: s.Deadlocks}), report.Failures(s.Figures)},
 		&report.Verdict{Level: s.Level, Reason: s.Reason, Figures: s.Verdict}, s.Now)
 	x.WallMs = s.Wall.Milliseconds()
 	for _, p := range s.Silent {
@@ -148,6 +162,11 @@ func (x *State) addRoots(f *fabric.Fabric, trees []observe.Tree) {
 			x.Roots = append(x.Roots, r)
 		}
 	}
+}
+
+// failureText names a queue pair that has failed, in lists of what happens.
+func failureText(q *report.Failure) string {
+	return fmt.Sprintf("Queue pair %#x of %s at %s has failed", q.QP, q.Flow, q.From)
 }
 
 // stormText names a storm, in lists of what happens.
