@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fabemu/emu/base/document"
@@ -172,30 +173,56 @@ func flowTables(r *report.Result) (tables []document.Block) {
 		}
 	})
 	if len(r.Flows) > document.Listed {
-		groups := report.Grouped(r.Flows, func(f *report.Flow) string { return f.Group })
-		tables = listed(document.NewTable("Groups of flows",
-			[]string{"group", "flows", "rate of a flow while active", "frames", "marked"},
-			cellsOf(groups, func(flows *[]report.Flow) []string {
-				low, high, frames, marked := report.Missing(), report.Missing(), int64(0), int64(0)
-				for _, f := range *flows {
-					if f.Rate.Known() && !(f.Rate >= low) {
-						low = f.Rate
-					}
-					if f.Rate.Known() && !(f.Rate <= high) {
-						high = f.Rate
-					}
-					frames, marked = frames+f.Frames, marked+f.Marked
-				}
-				text := rate(low)
-				if high != low && high.Known() {
-					text += " to " + rate(high)
-				}
-				return []string{(*flows)[0].Group, fmt.Sprint(len(*flows)), text, fmt.Sprint(frames), fmt.Sprint(marked)}
-			})))
+		tables = listed(groupTable(r.Flows, rate))
 	}
 	x := figures[report.Flow]{of: metrics.Flow, first: "flow|path", object: func(f *report.Flow) any { return f },
 		before: func(f *report.Flow) []string { return []string{f.Name, f.From + " to " + f.To} }}
 	return append(tables, listed(x.list(document.Table{Caption: "Flows"}, r.Flows))...)
+}
+
+// groupTable returns the table of groups of flows, by the table of figures: the sum of a counter,
+// and the range of another figure over the flows of a group.
+func groupTable(flows []report.Flow, rate func(report.Number) string) *document.Table {
+	t := document.NewTable("Groups of flows", []string{"group", "flows"}, nil)
+	shown := map[*metrics.Figure]bool{}
+	for f := range metrics.Figures(metrics.Flow) {
+		for _, c := range f.Columns {
+			if c.Group != "" {
+				shown[f] = true
+				t.Columns = append(t.Columns, document.Column{Head: c.Group})
+			}
+		}
+	}
+	for _, group := range report.Grouped(flows, func(f *report.Flow) string { return f.Group }) {
+		var all [][]report.Value // by flow
+		for i := range group {
+			all = append(all, slices.DeleteFunc(report.Values(metrics.Flow, &group[i]), func(v report.Value) bool { return !shown[v.Figure] }))
+		}
+		cells := []string{group[0].Group, fmt.Sprint(len(group))}
+		for k, v := range all[0] {
+			to := v
+			for _, of := range all[1:] {
+				n := of[k].Number
+				if v.Figure.Kind == metrics.Counter {
+					v.Number += n
+					continue
+				}
+				if n.Known() && !(n >= v.Number) {
+					v.Number = n
+				}
+				if n.Known() && !(n <= to.Number) {
+					to.Number = n
+				}
+			}
+			text := textOf(&v, rate)
+			if v.Figure.Kind != metrics.Counter && to.Number != v.Number && to.Number.Known() {
+				text += " to " + textOf(&to, rate)
+			}
+			cells = append(cells, text)
+		}
+		t.Add(cells...)
+	}
+	return t
 }
 
 // addSeries adds a picture of each kind of series that a run has.
