@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -22,8 +23,11 @@ import (
 	"fabemu/emu/base/terminal"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/metrics"
+	"fabemu/emu/result/compare"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/summary"
+	"fabemu/emu/scenario/resolve"
+	"fabemu/emu/study/sweep"
 	"fabemu/emu/watch/live"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/openmetrics"
@@ -237,8 +241,9 @@ func sameState(t *testing.T, r *emu.Result, state, means map[string]float64, end
 	}
 }
 
-// A row that a program adds to a run appears everywhere: as an expression, in result.json, on the
-// live page and in Prometheus under both names.
+// A row that a program adds to a run appears everywhere: as an expression, in checks and in what
+// status says of them, in sweeps and the reference, in result.json, on the live page and in
+// Prometheus under both names. Package subnet has a test of fields of MADs.
 func TestAFigureIsARow(t *testing.T) {
 	lost := *metrics.Find(metrics.Link, "drops")
 	lost.Name, lost.JSON, lost.Live = "lost", "lost", "lost"
@@ -276,9 +281,45 @@ func TestAFigureIsARow(t *testing.T) {
 		t.Errorf("result.json has %v lost frames of all links, and the run has dropped %d", sum, drops)
 	}
 	n := float64(most.Figures["lost"])
-	m, err := r.Metrics.Compile(most.Name + ".lost")
+	expression := most.Name + ".lost"
+	m, err := r.Metrics.Compile(expression)
 	if got := m.Over(r.Metrics, 0, r.Metrics.End()); err != nil || got != n {
-		t.Errorf("%s.lost is %v (%v), want %v", most.Name, got, err, n)
+		t.Errorf("%s is %v (%v), want %v", expression, got, err, n)
+	}
+	if !strings.Contains(metrics.Reference(&lost), "\n| `lost` | links | frames that were lost | frames |\n") || strings.Contains(metrics.Reference(), "`lost`") {
+		t.Error("the reference does not have it with the row alone")
+	}
+	text := strings.TrimSpace(runtest.Text(t, "ethernet/incast-drops")) + fmt.Sprintf("\nexpect:\n  - {id: lost, claim: frames are lost, metric: %s, during: [0s, %dps], low: 1, high: 1e9}\n", expression, r.DurationPs)
+	if _, err := resolve.Load("x.yaml", []byte(text), nil, resolve.CheckMetrics(metrics.Checker())); err == nil {
+		t.Error("a check of it is not refused without the row")
+	}
+	checked, err := resolve.Load("x.yaml", []byte(text), nil, resolve.CheckMetrics(metrics.Checker(&lost)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var states []live.CheckStatus
+	seen = make(chan struct{})
+	watch = observe.Func(func(x *observe.Snapshot) {
+		if x.Last {
+			defer close(seen)
+			live.NewObserver(live.NewScene(checked, x.Fabric), func(m *live.Moment) { states = m.State.Checks }).Observe(x)
+		}
+	})
+	c, err := emu.Run(context.Background(), checked, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Figures: []*metrics.Figure{&lost}, Observe: []observe.Request{{Observer: watch}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-seen
+	if got := c.Checks[len(c.Checks)-1]; float64(got.Value) != n || got.Outcome != report.Pass {
+		t.Errorf("a check of it has %v, %s; want %v", got.Value, got.Outcome, n)
+	}
+	if got := states[len(states)-1]; float64(got.Value) != n || got.State != report.Pass {
+		t.Errorf("of the check status says %+v, want %v", got, n)
+	}
+	cells, err := sweep.Run(t.Context(), sweep.Plan{Scenario: "ethernet/incast-drops", Clock: string(emu.VirtualClock), Metrics: []string{expression}, Figures: []*metrics.Figure{&lost}, ToPs: r.DurationPs,
+		Axes: []sweep.Axis{{Path: "model.seed", Values: []string{fmt.Sprint(r.Seed)}}}}, t.TempDir(), sweep.Options{})
+	if err != nil || len(cells) != 1 || float64(cells[0].Figures[0].Value) != n {
+		t.Errorf("a sweep has %+v (%v), want %v", cells, err, n)
 	}
 	for _, want := range []string{"# TYPE fabemu_port_lost counter\n", "# HELP fabemu_port_lost Frames that were lost.\n"} {
 		if !strings.Contains(own.String(), want) {
@@ -379,6 +420,19 @@ func TestAFigureOfAWorkloadIsARow(t *testing.T) {
 	var text bytes.Buffer
 	if err := summary.WriteText(&text, r.Result, terminal.Look{}); err != nil || !regexp.MustCompile(fmt.Sprintf(`(?s)p99\.9 [^\n]*unfinished *\n *%s .* %v *\n`, w.Name, n)).Match(text.Bytes()) {
 		t.Errorf("the report has no column with %v (%v):\n%s", n, err, text.String())
+	}
+	var page bytes.Buffer
+	if err := summary.WriteHTML(&page, &report.Dir{Result: r.Result}); err != nil || !strings.Contains(page.String(), ">unfinished<") {
+		t.Errorf("the page has no column for it (%v)", err)
+	}
+	dir := t.TempDir()
+	resolved, err := resolve.Text(s)
+	if err := errors.Join(err, report.WriteDir(dir, r.Result, r.Metrics, resolved, nil)); err != nil {
+		t.Fatal(err)
+	}
+	both, err := compare.Dirs(dir, dir)
+	if err != nil || !slices.ContainsFunc(both.Workloads, func(f compare.Figure) bool { return f.Name == w.Name+".unfinished" && f.A == n && f.B == n }) {
+		t.Errorf("compare does not have it (%v)", err)
 	}
 	t.Run("python", func(t *testing.T) {
 		runtest.NeedTools(t, "python3")

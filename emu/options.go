@@ -144,6 +144,7 @@ type Options struct {
 	Course func(context.Context, *metrics.Course)
 
 	// Figures are further rows of the table of figures in this run: they appear where the rows say.
+	// A scenario whose checks name them is read with metrics.Checker.
 	Figures []*metrics.Figure
 	// Progress, if not nil, is called from time to time while the run runs, from
 	// another goroutine.

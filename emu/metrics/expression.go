@@ -40,17 +40,18 @@ type term struct {
 //
 // Figures lists the quantities.
 //
-// The error lists the objects of f, the nearest names first.
-func Compile(expression string, f *fabric.Fabric) (Metric, error) {
-	return objectsOf(f).compile(expression)
+// The error lists the objects of f, the nearest names first. There are more figures than in the
+// table if they are given.
+func Compile(expression string, f *fabric.Fabric, more ...*Figure) (Metric, error) {
+	return objectsOf(f, more...).compile(expression)
 }
 
 // Compile is the function Compile for the fabric of a run, with the figures of the run.
 func (c *Collector) Compile(expression string) (Metric, error) { return c.objects.compile(expression) }
 
 // Checker returns a function that checks whether an expression can be measured in a scenario. It
-// lays the last scenario out once.
-func Checker() resolve.MetricChecker {
+// lays the last scenario out once. There are more figures than in the table if they are given.
+func Checker(more ...*Figure) resolve.MetricChecker {
 	var last *scenario.Scenario
 	var o *objects
 	return func(expression string, s *scenario.Scenario) error {
@@ -59,7 +60,7 @@ func Checker() resolve.MetricChecker {
 			if err != nil {
 				return err
 			}
-			last, o = s, objectsOf(f)
+			last, o = s, objectsOf(f, more...)
 		}
 		if names, ok := strings.CutSuffix(expression, ".rate"); ok && scenario.Plural(names) {
 			return o.choose(names)

@@ -93,6 +93,39 @@ func plain(word string) Unit { return Unit{Word: word} }
 // count is the unit of numbers of something.
 func count(word string) Unit { return Unit{Word: word, Whole: true} }
 
+// Reference returns the table of what expressions can name, as Markdown: of the table of figures,
+// and of more.
+func Reference(more ...*Figure) string {
+	var b strings.Builder
+	b.WriteString("| Quantity | Of | Means | Unit |\n|---|---|---|---|\n")
+	before := ""
+	for _, f := range slices.Concat(table, more) {
+		if f.over == nil {
+			continue
+		}
+		name := "`" + f.Name
+		switch {
+		case f.ends()[0] == "": // the name alone is one of them
+		case f.by != "":
+			name += "." + strings.ToUpper(f.by)
+		case len(f.Ends) > 3:
+			name += ".CAUSE"
+		default:
+			name += "." + strings.Join(f.Ends, "`, `.")
+		}
+		if name += "`"; f.Name == before { // of links it is above
+			name = ""
+		}
+		before = f.Name
+		of := "flows"
+		if f.Of == Link {
+			of = "links"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, of, f.Meaning, f.Unit.Word)
+	}
+	return strings.ReplaceAll(b.String(), "|  |", "| |")
+}
+
 // TimeOf returns the power of time in an expression: 1 of a figure in seconds, -1
 // of a rate, 0 of a figure that does not change with the scale of time.
 func TimeOf(expression string) int {

@@ -2,7 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"fabemu/emu/metrics"
@@ -78,7 +80,9 @@ func (v *Value) Name(figure string) string {
 	return figure + "." + v.Part
 }
 
-// Values returns the figures of an object of result.json, a struct, in the order of the table.
+// Values returns the figures of an object of result.json, a struct, in the order of the table, and
+// then those of rows that a program has added, by their keys: what is known of such a row here is
+// the key, which is its name and the head of its column.
 func Values(of metrics.Object, object any) (all []Value) {
 	from := reflect.ValueOf(object).Elem()
 	fields := map[string]any{}
@@ -114,16 +118,12 @@ func Values(of metrics.Object, object any) (all []Value) {
 			}
 		}
 	}
-	return all
-}
-
-// Further returns the figures of an object of result.json of rows that a program has added, by
-// their keys.
-func Further(object any) map[string]Number {
-	if f := reflect.ValueOf(object).Elem().FieldByName("Figures"); f.IsValid() {
-		return f.Interface().(map[string]Number)
+	further, _ := fields["figures"].(map[string]Number)
+	for _, key := range slices.Sorted(maps.Keys(further)) {
+		f := &metrics.Figure{Of: of, Name: key, JSON: key, Live: key, Columns: []metrics.Column{{Head: key}}}
+		all = append(all, Value{f, "", further[key]})
 	}
-	return nil
+	return all
 }
 
 // jsonKey is the key of a field in JSON.

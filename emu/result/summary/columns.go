@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"fabemu/emu/base/document"
@@ -28,41 +27,48 @@ type figures[T any] struct {
 func (x *figures[T]) list(t document.Table, items []T) *document.Table {
 	addColumns(&t, x.first)
 	var columns []report.Value // without numbers
-	for f := range metrics.Figures(x.of) {
+	add := func(f *metrics.Figure) {
 		for _, c := range f.Columns {
-			columns = append(columns, report.Value{Figure: f, Part: c.Part})
+			columns = append(columns, report.Value{Figure: f, Part: c.Part, Number: report.Missing()})
 			t.Columns = append(t.Columns, document.Column{Head: c.Head, Right: f.By() == "" || c.Part != "", Least: c.Least})
 		}
 	}
-	added := map[string]bool{}
-	rates := []report.Number{}
+	for f := range metrics.Figures(x.of) {
+		add(f)
+	}
+	known := func(f *metrics.Figure) bool {
+		return metrics.Find(x.of, f.Name) != nil || slices.ContainsFunc(columns, func(c report.Value) bool { return c.Figure.Name == f.Name })
+	}
 	values := make([][]report.Value, len(items))
 	for i := range items {
 		object := x.object(&items[i])
 		if object == nil {
 			continue
 		}
-		all := report.Values(x.of, object)
-		for _, c := range columns {
-			v := c
-			if k := slices.IndexFunc(all, func(v report.Value) bool { return v.Figure == c.Figure && (c.Part == "" || v.Part == c.Part) }); k >= 0 {
-				v = all[k]
-			} else {
-				v.Number = report.Missing()
-			}
-			if values[i] = append(values[i], v); v.Figure.Unit.Time < 0 {
-				rates = append(rates, v.Number)
+		values[i] = report.Values(x.of, object)
+		for k := range values[i] {
+			if f := values[i][k].Figure; !known(f) { // of a row that a program has added
+				add(f)
 			}
 		}
-		for key := range report.Further(object) {
-			added[key] = true
-		}
-	}
-	keys := slices.Sorted(maps.Keys(added))
-	for _, key := range keys {
-		t.Columns = append(t.Columns, document.Column{Head: key, Right: true})
 	}
 	addColumns(&t, x.last)
+	rates := []report.Number{}
+	for i := range items {
+		if values[i] == nil {
+			continue
+		}
+		cells := slices.Clone(columns)
+		for k, c := range cells {
+			if n := slices.IndexFunc(values[i], func(v report.Value) bool { return v.Figure.Name == c.Figure.Name && (c.Part == "" || v.Part == c.Part) }); n >= 0 {
+				cells[k] = values[i][n]
+			}
+			if c.Figure.Unit.Time < 0 {
+				rates = append(rates, cells[k].Number)
+			}
+		}
+		values[i] = cells
+	}
 	rate := ratesLike(slices.Values(rates))
 	for i := range items {
 		if values[i] == nil {
@@ -77,9 +83,6 @@ func (x *figures[T]) list(t document.Table, items []T) *document.Table {
 				text = x.cell(item, v, text)
 			}
 			cells = append(cells, text)
-		}
-		for _, key := range keys {
-			cells = append(cells, report.Further(x.object(item))[key].Short())
 		}
 		if x.behind != nil {
 			cells = append(cells, x.behind(item)...)

@@ -277,38 +277,6 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// quantitiesTable is the table of what a metric can have, as Markdown.
-func quantitiesTable() string {
-	var b strings.Builder
-	b.WriteString("| Quantity | Of | Means | Unit |\n|---|---|---|---|\n")
-	before := ""
-	for _, f := range metrics.AllFigures() {
-		if !f.Expression() {
-			continue
-		}
-		name := "`" + f.Name
-		switch {
-		case len(f.Ends) > 0 && f.Ends[0] == "": // the name alone is one of them
-		case f.By() != "":
-			name += "." + strings.ToUpper(f.By())
-		case len(f.Ends) > 3:
-			name += ".CAUSE"
-		case f.Ends != nil:
-			name += "." + strings.Join(f.Ends, "`, `.")
-		}
-		if name += "`"; f.Name == before { // of links it is above
-			name = ""
-		}
-		before = f.Name
-		of := "flows"
-		if f.Of == metrics.Link {
-			of = "links"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", name, of, f.Meaning, f.Unit.Word)
-	}
-	return strings.ReplaceAll(b.String(), "|  |", "| |")
-}
-
 // metricsPage is the page of what a check can measure.
 func metricsPage() string {
 	return `# Metrics
@@ -324,7 +292,7 @@ A metric is ` + "`OBJECT.QUANTITY`" + `, or a quotient of two with spaces around
 
 A frame that straddles the start or end of the interval counts pro rata: on a link the bytes that left within the interval, for a flow the bytes that arrived within it. Samples are means over a twentieth of ` + "`measure.window`" + `, or longer in large runs.
 
-` + quantitiesTable()
+` + metrics.Reference()
 }
 
 // TestInfiniBandDocument: docs/guide/infiniband.md has each parameter of Annex A10 that opensm.conf

@@ -69,12 +69,13 @@ type Plan struct {
 	Variants []Variant
 	// A figure to measure: an expression such as root.B-BC.utilisation (repeatable; default: the
 	// checks of the scenario).
-	Metrics []string `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
-	FromPs  int64    // the time of the metrics; both 0: that of metrics.Metric.OverRun
-	ToPs    int64    // in picoseconds of model time
-	Clock   string   // "virtual" or "wall"
-	Link    string   // wall clock: "udp" (default) or "pipe"
-	Codec   bool     // virtual clock: frames go through their bytes
+	Metrics []string          `flag:"metric" group:"Runs" arg:"EXPRESSION" each:"true"`
+	Figures []*metrics.Figure // that runs have in addition to the table of figures
+	FromPs  int64             // the time of the metrics; both 0: that of metrics.Metric.OverRun
+	ToPs    int64             // in picoseconds of model time
+	Clock   string            // "virtual" or "wall"
+	Link    string            // wall clock: "udp" (default) or "pipe"
+	Codec   bool              // virtual clock: frames go through their bytes
 	// Repeat each run with the seeds 1 to N: figures and means.csv show means and their 95 %
 	// intervals.
 	//
@@ -340,7 +341,7 @@ func (p *Plan) size() (int, error) {
 // options returns how each cell is run.
 func (p *Plan) options() emu.Options {
 	return emu.Options{
-		Settings: emu.Settings{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Loops: 1}, Verify: emu.VerifyOff, Version: p.Fabemu, NewStack: netstack.New,
+		Settings: emu.Settings{Clock: emu.Clock(p.Clock), Link: emu.Carrier(p.Link), Codec: p.Codec, Loops: 1}, Verify: emu.VerifyOff, Version: p.Fabemu, NewStack: netstack.New, Figures: p.Figures,
 	}
 }
 
@@ -380,7 +381,7 @@ func (p *Plan) check(s *scenario.Scenario) error {
 		return err
 	}
 	for _, m := range p.Metrics {
-		if _, err := metrics.Compile(m, f); err != nil {
+		if _, err := metrics.Compile(m, f, p.Figures...); err != nil {
 			return fmt.Errorf("--metric %s: %w", m, err)
 		}
 	}

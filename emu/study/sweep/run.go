@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"fabemu/emu"
-	"fabemu/emu/metrics"
 	"fabemu/emu/result/plot"
 	"fabemu/emu/result/report"
 	"fabemu/emu/result/seeds"
@@ -264,7 +263,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	}
 	from, to := unit.Time(l.FromPs), unit.Time(l.ToPs)
 	for _, expression := range l.Metrics {
-		m, err := metrics.Compile(expression, x.Metrics.Fabric())
+		m, err := x.Metrics.Compile(expression)
 		if err != nil {
 			return nil, err
 		}

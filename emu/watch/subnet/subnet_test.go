@@ -13,6 +13,7 @@ import (
 	"fabemu/emu"
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/fabric"
+	"fabemu/emu/metrics"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/resolve"
 	"fabemu/emu/watch/observe"
@@ -786,6 +787,41 @@ faults:
 			if have, none := got(c(nil)), "symbols 0, downed 0, receive errors 0, discards 0, recoveries 0, integrity 0"; have != none {
 				t.Errorf("%s port %d after a reset: %s", n.Name, k+1, have)
 			}
+		}
+	}
+}
+
+// A row that a program adds to a run is in the attribute that the row names: at the port that sends
+// into a link, or at the one at its end.
+func TestAFigureIsARow(t *testing.T) {
+	row := *metrics.Find(metrics.Link, "frames")
+	row.Name, row.JSON, row.Prometheus = "data", "data", nil
+	row.MAD = []metrics.Field{{Attribute: 0x12, At: 20, Bits: 16, Selected: 10}, {Attribute: 0x12, At: 22, Bits: 16, Selected: 11, Far: true}}
+	f := build(t)
+	c, err := metrics.New(f, f.Scenario, &row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := f.Nodes[f.Flows[0].Src].Ports[0]
+	for n := range 7 {
+		e := trace.Event{At: unit.Time(n+1) * unit.Time(unit.Microsecond), Node: int32(f.Flows[0].Src), Kind: trace.Start, Bytes: 100, Flow: f.Flows[0].QP}
+		e.A = trace.FrameWord(&wire.Frame{Kind: wire.Data})
+		c.Record(&e)
+	}
+	c.Close(unit.Time(f.Scenario.Model.Duration))
+	s, err := subnet.New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Observe(c.View())
+	far := f.Wires[out.Wire].Ends[1-out.End]
+	for _, test := range []struct{ node, port, at int }{{f.Flows[0].Src, 0, 20}, {far.Node, int(far.Port), 22}} {
+		if err := s.Attach(0, test.node, false); err != nil {
+			t.Fatal(err)
+		}
+		_, d := ask(t, s, gmp(uint16(f.Nodes[test.node].LID), 4, 1, 0x12, 0, func(m []byte) { m[64+1] = byte(test.port + 1) }))
+		if got := be.Uint16(d[test.at:]); got != 7 {
+			t.Errorf("the field of %s has %d, want 7", f.Nodes[test.node].Name, got)
 		}
 	}
 }
