@@ -205,9 +205,13 @@ func entropyOf(p []byte) uint32 {
 }
 
 // Entropy returns the number by which switches choose among equal paths: the queue pair of the
-// flow, and of a guest's frame a hash of the headers of IP and UDP or TCP.
+// flow, with RoCEv2 also a source port of the frame's own, and of a guest's frame a hash of the
+// headers of IP and UDP or TCP.
 func (f *Frame) Entropy() uint32 {
-	if f.Family == Guest {
+	switch f.Family {
+	case RoCEv2:
+		return f.QP ^ uint32(f.Window)
+	case Guest:
 		return f.QP ^ f.MSN
 	}
 	return f.QP

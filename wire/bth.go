@@ -45,6 +45,10 @@ const (
 	StampedSendImmediate        = stampedOpcodes | RCSendImmediate
 	StampedAck                  = stampedOpcodes | RCAck
 	stampedOpcodes       Opcode = 0xC0
+
+	// SelectedAck is the opcode of an ACK of RoCEv2 that names a packet (Frame.Selected), as
+	// manufacturers may define them, too.
+	SelectedAck = 0xE0 | RCAck
 )
 
 // DefaultPKey is the partition that every port is a full member of.

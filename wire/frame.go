@@ -122,9 +122,9 @@ type Frame struct {
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow; Management: 0 or 1
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
 	MSN      uint32 // Ack: message sequence number, 24 bits; Management: source queue pair; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
-	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any
+	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any; Ack of RoCEv2: Selected
 
-	Window uint16     // TCP: as it is there, not scaled
+	Window uint16     // TCP: as it is there, not scaled; RoCEv2: SourcePort, 0: that of the queue pair
 	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
 	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 

@@ -39,8 +39,8 @@ func (f *Frame) bth() BTH {
 	default:
 		h.Opcode, h.Migrated, h.BECN, h.PSN = RoCENotification, false, true, 0
 	}
-	if f.Stamped() {
-		h.Opcode |= stampedOpcodes
+	if f.Bits&(bitStamped|bitSelected) != 0 {
+		h.Opcode = f.ownOpcode(h.Opcode)
 	}
 	return h
 }
@@ -52,7 +52,11 @@ func appendTransport(b []byte, f *Frame, body Body) []byte {
 	if body.packet() {
 		h.Pad = uint8(f.Family.BodyRoom(f.Payload) - len(body.Bytes))
 	}
-	if b = h.Append(b); f.Stamped() {
+	b = h.Append(b)
+	if h.Opcode == SelectedAck {
+		b = appendSelected(b, f)
+	}
+	if f.Stamped() {
 		b = appendStamp(b, f, body)
 	}
 	switch {
@@ -119,13 +123,19 @@ func parseTransport(f *Frame, body *Body, p []byte, padding bool) error {
 	var h BTH
 	roce, rest := f.Family == RoCEv2, p[BTHSize:]
 	err := h.parse(p)
+	behind := BTHSize
+	if err == nil && roce && h.Opcode == SelectedAck {
+		h.Opcode, behind, err = parseSelected(f, p, BTHSize)
+		rest = p[min(behind, len(p)):]
+		padding = false
+	}
 	if err == nil && roce && (h.Opcode == StampedSendOnly || h.Opcode == StampedSendImmediate || h.Opcode == StampedAck) {
 		h.Opcode &^= stampedOpcodes
 		f.Bits |= bitStamped
 		if f.Kind = Data; h.Opcode == RCAck {
 			f.Kind = Ack
 		}
-		rest, err = parseStamp(f, body, p, BTHSize)
+		rest, err = parseStamp(f, body, p, behind)
 		padding = allZero(rest)
 	}
 	sends := h.Opcode == RCSendOnly || h.Opcode == RCSendImmediate

@@ -23,7 +23,7 @@ const RoCEPort = 4791
 // too: an IPv4 (RFC 791) or IPv6 (RFC 8200) packet with a UDP datagram
 // that holds BTH, payload or AETH, and ICRC (InfiniBand Annex A17). Both addresses follow from
 // the addresses of the frame; the source port and the flow label, which routers spread flows by,
-// from the queue pair (entropy).
+// from the queue pair (entropy). A frame may have a source port of its own (SetSourcePort).
 type RoCE struct {
 	IPv6   bool  // the version of IP
 	DSCP   uint8 // differentiated services code point, 6 bits (RFC 2474)
@@ -49,8 +49,9 @@ const (
 	bitRounded                          // RoCE.Telemetry
 	bitExact                            // RoCE.Telemetry
 
-	bitNAK    = bitAckReq // RoCE.NAK, of an Ack
-	bitOwnTag = bitBack   // Data of a guest: it has a tag of IEEE 802.1Q of its own
+	bitNAK      = bitAckReq // RoCE.NAK, of an Ack
+	bitOwnTag   = bitBack   // Data of a guest: it has a tag of IEEE 802.1Q of its own
+	bitSelected = bitBack   // Ack of RoCEv2: it has Selected
 )
 
 // when returns the bit if v is true.
@@ -64,7 +65,7 @@ func (b headerBits) when(v bool) headerBits {
 // SetRoCE gives a frame of the family RoCEv2 the values of r.
 func (f *Frame) SetRoCE(r RoCE) {
 	f.DSCP = r.DSCP & 63
-	f.Bits = f.Bits&bitImmediate | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack) |
+	f.Bits = f.Bits&(bitImmediate|bitSelected) | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack) |
 		bitStamped.when(r.Stamped && f.Kind != CNP) |
 		bitRounded.when(r.Telemetry == Rounded && f.Kind != CNP) | bitExact.when(r.Telemetry == Exact && f.Kind != CNP)
 }
@@ -75,6 +76,40 @@ func (f *Frame) RoCE() RoCE {
 	return RoCE{IPv6: has(bitIPv6), DSCP: f.DSCP, ECT: has(bitECT), AckReq: f.Kind == Data && has(bitAckReq),
 		NAK: f.Kind == Ack && has(bitNAK), Stamped: has(bitStamped),
 		Telemetry: f.Telemetry()}
+}
+
+// SetSelected has an ACK of RoCEv2 name a packet that has come ahead of its turn, by its PSN. The
+// ACK acknowledges this packet, too.
+func (f *Frame) SetSelected(psn uint32) {
+	f.Bits |= bitSelected
+	f.Payload = psn & 0xFFFFFF
+}
+
+// Selected returns the packet that SetSelected has named, and whether there is one.
+func (f *Frame) Selected() (psn uint32, ok bool) {
+	return f.Payload, f.Kind == Ack && f.Bits&bitSelected != 0
+}
+
+// LeastSourcePort is the first of the UDP source ports of RoCEv2: the dynamic ones (RFC 6335).
+const LeastSourcePort = 0xC000
+
+// SetSourcePort gives a frame of RoCEv2, which has its queue pair, a UDP source port of its own, at
+// least LeastSourcePort: another path where there are several. The flow label of IPv6 stays that of
+// the queue pair.
+func (f *Frame) SetSourcePort(port uint16) {
+	if _, usual := entropy(f.QP); port == usual {
+		port = 0
+	}
+	f.Window = port
+}
+
+// SourcePort returns the UDP source port of a frame of RoCEv2.
+func (f *Frame) SourcePort() uint16 {
+	if f.Window != 0 {
+		return f.Window
+	}
+	_, port := entropy(f.QP)
+	return port
 }
 
 // SetAckReq sets the AckReq bit of a Data frame and leaves the other values of SetRoCE as they are.
@@ -109,6 +144,9 @@ func (f *Frame) ofRoCE() int {
 	case Data:
 		return n + int(f.behindBTH())
 	case Ack:
+		if f.Bits&bitSelected != 0 {
+			n += SelectedSize
+		}
 		return n + AETHSize
 	}
 	return n + CNPSize
@@ -149,6 +187,9 @@ func appendRoCE(b []byte, f *Frame, body Body) []byte {
 // UDP checksum yet.
 func appendUDP(b []byte, f *Frame, size int) []byte {
 	label, port := entropy(f.QP)
+	if f.Window != 0 {
+		port = f.Window
+	}
 	if f.Bits&bitIPv6 != 0 {
 		size -= IPv6Size
 		b = binary.BigEndian.AppendUint32(b, 6<<28|f.trafficClass()<<20|label)
@@ -222,12 +263,17 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 	if err := parseTransport(f, body, p[bth:end], padding); err != nil {
 		return shift(err, at+bth)
 	}
-	switch label, port := entropy(f.QP); {
+	label, port := entropy(f.QP)
+	source := binary.BigEndian.Uint16(p[udp:])
+	if source != port {
+		f.Window = source
+	}
+	switch {
 	case named && flow != f.QP&0xFFFF:
 		return refuse("BTH.DestQP", at+bth+5, ErrUnsupported) // not the one of the tags
 	case f.CPID != 0 && f.Kind != Data:
 		return refuse("EtherType", at-2, ErrUnsupported) // only data has a rate-limited tag
-	case binary.BigEndian.Uint16(p[udp:]) != port:
+	case source < LeastSourcePort:
 		return refuse("UDP.Source", at+udp, ErrUnsupported)
 	case v6 && binary.BigEndian.Uint32(p)&0xFFFFF != label:
 		return refuse("IPv6.FlowLabel", at+1, ErrUnsupported)
@@ -335,6 +381,8 @@ var (
 	}, markFields, []Field{
 		{Word: "ack-req", Form: Flag, access: is(hasBit(bitAckReq))},
 		{Word: "nak", Form: Flag, access: is(func(f *Frame) bool { return f.Kind == Ack && f.Bits&bitNAK != 0 })},
+		{Word: "selected", access: number(func(f *Frame) *uint32 { return &f.Payload }), Has: func(f *Frame) bool { _, ok := f.Selected(); return ok }},
+		{Word: "sport", access: number(func(f *Frame) *uint16 { return &f.Window }), Has: func(f *Frame) bool { return f.Family == RoCEv2 && f.Window != 0 }},
 		{Word: "becn", Form: Flag, access: ofBECN},
 		{Word: "immediate", access: ofMSN, Has: func(f *Frame) bool { _, ok := f.Immediate(); return ok }},
 		{Word: "sent", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Stamp().SentAt }), Has: (*Frame).Stamped},

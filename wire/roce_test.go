@@ -27,7 +27,11 @@ var (
 	roceNAK    = roce(wire.Frame{Kind: wire.Ack, Lane: 6, Src: 5, Dst: 3, QP: 0x12, PSN: 9, MSN: 8}, wire.RoCE{IPv6: true, DSCP: 48, NAK: true})
 	roceCNP    = roce(wire.Frame{Kind: wire.CNP, Lane: 6, Src: 5, Dst: 3, QP: 0x118}, wire.RoCE{DSCP: 48, ECT: true})
 
-	roceStamped    = stamped(roce(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 16}, wire.RoCE{DSCP: 26, ECT: true, AckReq: true}), 0x123456789ABC, 0)
+	roceStamped       = stamped(roce(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 16}, wire.RoCE{DSCP: 26, ECT: true, AckReq: true}), 0x123456789ABC, 0)
+	roceSprayed       = sprayed(roceData)
+	roceSelected      = selected(roce(wire.Frame{Kind: wire.Ack, Lane: 6, Src: 5, Dst: 3, QP: 0x12, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 48}))
+	roceSelectedStamp = selected(roceStampedAck)
+
 	roceStampedAck = stamped(roce(wire.Frame{Kind: wire.Ack, Lane: 6, Src: 5, Dst: 3, QP: 0x12, PSN: 7, MSN: 8}, wire.RoCE{DSCP: 48}), 0x123456789ABC, 500*unit.Nanosecond)
 )
 
@@ -39,6 +43,10 @@ func stamped(f wire.Frame, sent unit.Time, held unit.Duration) wire.Frame {
 	f.Stamp().SentAt, f.Stamp().Held = sent, held
 	return f
 }
+
+// sprayed gives a packet of RoCEv2 a source port of its own, and selected has an ACK name a packet.
+func sprayed(f wire.Frame) wire.Frame  { f.SetSourcePort(0xCBA9); return f }
+func selected(f wire.Frame) wire.Frame { f.SetSelected(0x123456); return f }
 
 // randomRoCE makes f, which has its addresses, a packet of RoCEv2 with any values.
 func randomRoCE(r *unit.Random, f wire.Frame) wire.Frame {
@@ -60,6 +68,12 @@ func randomRoCE(r *unit.Random, f wire.Frame) wire.Frame {
 	case f.Kind == wire.Ack && n(2) == 1:
 		f = stamped(f, unit.Time(n(1<<63)), unit.Duration(n(1<<63)))
 	}
+	if f.Kind == wire.Ack && n(2) == 1 {
+		f.SetSelected(uint32(n(1 << 24)))
+	}
+	if n(2) == 1 {
+		f.SetSourcePort(uint16(wire.LeastSourcePort + n(1<<14)))
+	}
 	return f
 }
 
@@ -70,6 +84,20 @@ func TestRoCEComesBack(t *testing.T) {
 		if got := roce(f, f.RoCE()); got != f {
 			t.Fatalf("SetRoCE of RoCE:\n%s", cmp.Diff(f, got))
 		}
+	}
+}
+
+// A source port is one of the frame's own only if it is not that of the queue pair, and switches
+// read it.
+func TestSourcePorts(t *testing.T) {
+	f, path := roceData, roceData.Entropy()
+	f.SetSourcePort(f.SourcePort())
+	if f != roceData {
+		t.Errorf("the usual port changes a frame: %s", cmp.Diff(roceData, f))
+	}
+	f.SetSourcePort(0xC001)
+	if f.SourcePort() != 0xC001 || f.Entropy() == path {
+		t.Errorf("port %#x, entropy %#x; that of the queue pair is %#x", f.SourcePort(), f.Entropy(), path)
 	}
 }
 
@@ -255,7 +283,7 @@ func TestRoCERefusals(t *testing.T) {
 		{"time to live", roceData, ip + 8, 63, "IPv4.TTL", ip + 8, wire.ErrUnsupported},
 		{"from another", roceData, ip + 15, 4, "IPv4.Source", ip + 12, wire.ErrUnsupported},
 		{"to another", roceData, ip + 19, 4, "IPv4.Destination", ip + 16, wire.ErrUnsupported},
-		{"source port", roceData, udp4 + 1, 0x45, "UDP.Source", udp4, wire.ErrUnsupported},
+		{"source port", roceData, udp4, 0xBF, "UDP.Source", udp4, wire.ErrUnsupported},
 		{"destination port", roceData, udp4 + 3, 0xB8, "UDP.Destination", udp4 + 2, wire.ErrUnsupported},
 		{"opcode", roceData, bth4, 0x0A, "BTH.Opcode", bth4, wire.ErrUnsupported},
 		{"migration", roceData, bth4 + 1, 0, "BTH.Migrated", bth4 + 1, wire.ErrUnsupported},
@@ -264,6 +292,8 @@ func TestRoCERefusals(t *testing.T) {
 		{"stamp before the beginning", roceStamped, bth4 + 16, 0x80, "stamp.Sent", bth4 + 16, wire.ErrRange},
 		{"stamp, held less than not", roceStampedAck, bth4 + 24, 0x80, "stamp.Held", bth4 + 24, wire.ErrRange},
 		{"stamp of an ACK, of the length of data", roceStampedAck, bth4 + 12, 3, "stamp.Length", bth4 + 12, wire.ErrRange},
+		{"selected, stamped", roceSelected, bth4 + 12, 2, "selected.Stamped", bth4 + 12, wire.ErrRange},
+		{"selected, with a stamp that is not there", roceSelected, bth4 + 12, 1, "stamp", bth4 + 20, wire.ErrTruncated},
 		{"pad without a body", roceData, bth4 + 1, 0x50, "BTH.Pad", bth4 + 1, wire.ErrUnsupported},
 		{"version of the transport", roceData, bth4 + 1, 0x41, "BTH.TVer", bth4 + 1, wire.ErrUnsupported},
 		{"partition", roceData, bth4 + 3, 1, "BTH.PKey", bth4 + 2, wire.ErrUnsupported},
@@ -288,7 +318,7 @@ func TestRoCERefusals(t *testing.T) {
 		{"IPv6 from another", roceNAK, ip + 8, 0xFD, "IPv6.Source", ip + 8, wire.ErrUnsupported},
 		{"IPv6 from another interface", roceNAK, ip + 23, 9, "IPv6.Source", ip + 8, wire.ErrUnsupported},
 		{"IPv6 to another", roceNAK, ip + 39, 9, "IPv6.Destination", ip + 24, wire.ErrUnsupported},
-		{"IPv6, source port", roceNAK, udp6, 0xC0, "UDP.Source", udp6, wire.ErrUnsupported},
+		{"IPv6, no source port", roceNAK, udp6, 0, "UDP.Source", udp6, wire.ErrUnsupported},
 		{"IPv6, destination port", roceNAK, udp6 + 2, 0, "UDP.Destination", udp6 + 2, wire.ErrUnsupported},
 		{"IPv6, version of the transport", roceNAK, bth6 + 1, 0x42, "BTH.TVer", bth6 + 1, wire.ErrUnsupported},
 	} {
@@ -378,7 +408,7 @@ var ackOverIPv4 = func() wire.Frame {
 
 // What is cut is refused, whatever of its checksums is right.
 func TestRoCETruncations(t *testing.T) {
-	for _, f := range []wire.Frame{roceData, roceLast, roceNAK, roceCNP, ackOverIPv4, roceStamped, roceStampedAck} {
+	for _, f := range []wire.Frame{roceData, roceLast, roceNAK, roceCNP, ackOverIPv4, roceStamped, roceStampedAck, roceSelected, roceSelectedStamp} {
 		whole := f.Append(nil)
 		for n := wire.MinFrame; n < len(whole); n++ {
 			cut := refit(bytes.Clone(whole[:n]))
@@ -407,6 +437,8 @@ func TestRoCELengths(t *testing.T) {
 		{roceCNP, 60, 82, 102},
 		{roceStamped, 72, 94, 114},
 		{roceStampedAck, 68, 90, 110},
+		{roceSelected, 52, 74, 94},
+		{roceSelectedStamp, 72, 94, 114},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
 			t.Errorf("%+v: WireSize %d, want %d", c.frame, got, c.bytes)

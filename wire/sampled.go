@@ -38,7 +38,7 @@ func (f *Frame) Sample(of *Frame) {
 		f.MSN, f.Window, f.Bits = of.MSN, of.Window, of.Bits&(bitBack|bitECT)
 	case of.Family == RoCEv2:
 		s.kind = Data
-		f.DSCP, f.Bits = of.DSCP, of.Bits&(bitECT|bitIPv6|bitAckReq|bitImmediate)
+		f.DSCP, f.Window, f.Bits = of.DSCP, of.Window, of.Bits&(bitECT|bitIPv6|bitAckReq|bitImmediate)
 	}
 }
 
@@ -116,6 +116,9 @@ func readHead(head *[maxHead]byte) (of Frame) {
 		of.Payload = uint32(max(size-ip-UDPSize-BTHSize-behind-ICRCSize, 0))
 		of.Last, of.QP, of.PSN = bth[1]&0x80 != 0, binary.BigEndian.Uint32(bth[4:])&0xFFFFFF, binary.BigEndian.Uint32(bth[8:])&0xFFFFFF
 		of.SetAckReq(bth[8]&0x80 != 0)
+		if port := binary.BigEndian.Uint16(packet[ip:]); port >= LeastSourcePort {
+			of.SetSourcePort(port)
+		}
 	case t == typeIPv4:
 		of.Kind = TCP
 		of.readTCP(packet)
