@@ -32,6 +32,18 @@ func (m PathMTU) Size() unit.Size { return 256 << m }
 // Unlimited is the RetryCount of a queue pair that never fails.
 const Unlimited = -1
 
+// Order is what happens to packets that come ahead of their turn.
+type Order uint8
+
+// The orders.
+const (
+	GoBackN         Order = iota // the destination drops them, and the source goes back
+	SelectiveRepeat              // the destination keeps them, and delivers them in order
+	Direct                       // the destination delivers them at once
+)
+
+func (Order) Words() []string { return []string{"go-back-n", "selective-repeat", "direct"} }
+
 // RoCEParams are the parameters of a flow with RoCEv2.
 type RoCEParams struct {
 	IP IPVersion `key:"ip" def:"ipv4" also:"ip-version" doc:"IP version."`
@@ -61,6 +73,28 @@ type RoCEParams struct {
 	// Adapters send CNPs instead (Annex A17).
 	Echo bool `key:"echo" def:"false"`
 
+	// What the receiver does with packets that come ahead of their turn. go-back-n: it drops them,
+	// and the sender retransmits all from the missing one on. selective-repeat: it keeps them until
+	// their turn. direct: it places each at once, as writes can be whose packets name their
+	// addresses. With both only lost packets are retransmitted, and messages end in order.
+	Order Order `key:"order" def:"go-back-n" means:"gbn=go-back-n|irn=selective-repeat|sr=selective-repeat|ddp=direct" omit:"usual"`
+	// The most packets from the oldest missing one on that both ends keep track of, so the most in
+	// flight; window may be less. IRN has the bandwidth-delay product.
+	Reorder int `key:"reorder-window" def:"1024" low:"1" high:"65536" with:"order=selective-repeat|direct" omit:"usual" also:"bdp-cap"`
+	// A packet is lost when one that was sent this many packets later has arrived. Over equal paths
+	// packets overtake one another: give more than they do, or a loss-time.
+	// Source: Mittal et al., SIGCOMM 2018 (IRN), 3.1, for selective-repeat
+	LossDistance int `key:"loss-distance" none:"none" by:"order=none|1|none" low:"1" high:"65536" with:"order=selective-repeat|direct" omit:"usual" also:"dup-threshold"`
+	// A packet is lost when one that was sent this much later has arrived. With neither limit only
+	// timeouts find losses.
+	LossTime unit.Duration `key:"loss-time" def:"none" none:"none" low:"above 0s" with:"order=selective-repeat|direct" omit:"usual" also:"reo-wnd"`
+	// Instead of ack-timeout where at most rto-low-packets are in flight. IRN: 100us, with an
+	// ack-timeout (RTO_high) of 320us.
+	LowTimeout unit.Duration `key:"rto-low" def:"none" none:"none" low:"above 0s" with:"order=selective-repeat|direct" omit:"usual"`
+	// So few packets in flight have rto-low.
+	// Source: Mittal et al., SIGCOMM 2018 (IRN), 3.1
+	LowPackets int `key:"rto-low-packets" def:"3" low:"1" high:"65536" with:"order=selective-repeat|direct" omit:"usual"`
+
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs
 	Stamped     bool  // packets and ACKs carry time stamps, for an algorithm with Delays
@@ -71,6 +105,33 @@ type RoCEParams struct {
 // takes reports whether a frame is of the form of a flow with these parameters.
 func (p *RoCEParams) takes(f *wire.Frame) bool {
 	return f.Family == wire.RoCEv2 && f.Stamped() == p.Stamped && f.Telemetry() == p.Telemetry
+}
+
+// Selective reports whether only lost packets are retransmitted.
+func (p *RoCEParams) Selective() bool { return p.Order != GoBackN }
+
+// window returns how many packets may await their ACK.
+func (p *RoCEParams) window() int {
+	most := maxOutstanding
+	if p.Selective() {
+		most = p.Reorder
+	}
+	if p.Window > 0 {
+		most = min(most, p.Window)
+	}
+	return most
+}
+
+// Check refuses values that do not fit together. It returns the key of one of them.
+func (p RoCEParams) Check() (key string, err error) {
+	switch {
+	case p.LossDistance > 0 && p.LossDistance >= p.window():
+		return "loss-distance", fmt.Errorf("a packet is lost when one sent %d later has arrived, and only %d may be in flight: give a larger window and reorder-window, or a smaller loss-distance",
+			p.LossDistance, p.window())
+	case p.LowTimeout > 0 && p.Timeout > 0 && p.LowTimeout > p.Timeout:
+		return "rto-low", fmt.Errorf("rto-low, %v, must not exceed ack-timeout, %v", p.LowTimeout, p.Timeout)
+	}
+	return "", nil
 }
 
 // Frame makes f, a data frame, a frame of RoCEv2.
@@ -86,6 +147,15 @@ func (p RoCEParams) Ack(nak bool) wire.Frame {
 	return f
 }
 
+// LongestAck returns the longest ACK of such a flow.
+func (p RoCEParams) LongestAck() wire.Frame {
+	a := p.Ack(!p.Selective())
+	if p.Selective() {
+		a.SetSelected(0)
+	}
+	return a
+}
+
 // maxOutstanding is how many packets may await their ACK at most: an ACK names one of them
 // by 24 bits, and an old one is distinguished from a new one (IBTA Volume 1, 9.7.2).
 const maxOutstanding = 1 << 23
@@ -97,6 +167,7 @@ const maxOutstanding = 1 << 23
 // has arrived within the timeout, the source goes back to the oldest packet that awaits its ACK:
 // go-back-N. A packet that arrives again is acknowledged again. If RetryCount is over, the queue
 // pair fails instead, and sends nothing any more.
+// With another Order only lost packets are retransmitted (selective.go).
 type RoCE struct{ RoCEParams }
 
 func (t RoCE) check(f *Flow) error {
@@ -108,23 +179,34 @@ func (t RoCE) check(f *Flow) error {
 	case t.Window < 0 || t.Window > maxOutstanding || t.Timeout < 0 || t.AckEvery < 1 || t.RetryCount < Unlimited:
 		return fmt.Errorf("a window of %d, a timeout of %v, an ACK for each %d packets and %d retransmissions: a window is at most %d, an ACK needs a packet, and the lowest count is Unlimited",
 			t.Window, t.Timeout, t.AckEvery, t.RetryCount, maxOutstanding)
+	case t.Selective() && (t.Reorder < 1 || t.LossDistance < 0 || t.LossTime < 0 || t.LowTimeout < 0):
+		return fmt.Errorf("a reorder window of %d, a loss after %d packets or %v, a timeout of %v: the window is at least 1, and nothing is negative",
+			t.Reorder, t.LossDistance, t.LossTime, t.LowTimeout)
+	case t.Selective() && f.Bodies != nil:
+		return errors.New("its packets have bodies, which are retransmitted by go-back-N alone")
 	}
-	return nil
+	_, err := t.Check()
+	return err
 }
 
 func (RoCE) streams() bool { return false }
 
 func (t RoCE) sender(s *source, e *Endpoint) sender {
 	t.Frame(&s.frame)
-	s.window = &window{Acknowledged: Acknowledged{Window: t.Window, Timeout: t.Timeout, Loses: true}, expires: unit.Never}
-	if t.Window == 0 {
-		s.window.Window = maxOutstanding
+	s.window = &window{Acknowledged: Acknowledged{Window: t.window(), Timeout: t.Timeout, Loses: true}, expires: unit.Never}
+	r := roceSender{packets: s.packets.of(s), params: t.RoCEParams, store: &e.out.Bodies}
+	if t.Selective() {
+		return newSelectiveSender(r)
 	}
-	return &roceSender{packets: s.packets.of(s), params: t.RoCEParams, store: &e.out.Bodies}
+	return &r
 }
 
-func (t RoCE) receiver(*Sink, *Endpoint) (receiver, receiving) {
-	return &roceReceiver{params: t.RoCEParams}, receiving{acks: true, again: true, loses: true,
+func (t RoCE) receiver(k *Sink, e *Endpoint) (receiver, receiving) {
+	r := receiver(&roceReceiver{params: t.RoCEParams})
+	if t.Selective() {
+		r = newSelectiveReceiver(t.RoCEParams, k)
+	}
+	return r, receiving{acks: true, again: true, loses: true,
 		cnp: wire.RoCE{IPv6: t.IP == IPv6, DSCP: t.CNPDSCP}}
 }
 
@@ -158,21 +240,27 @@ func (r *roceSender) next(now unit.Time) (port.Answer, unit.Size) {
 func (r *roceSender) load(unit.Time, *wire.Frame) bool { return !r.source.window.failed }
 
 func (r *roceSender) complete(now unit.Time, f *wire.Frame) unit.Size {
+	return r.first(now, f, r.source.filled || !r.source.greedy && r.offered <= 1)
+}
+
+// first completes a packet that was never sent, or is sent with all behind it, and that may be
+// alone: it is unknown whether there is another.
+func (r *roceSender) first(now unit.Time, f *wire.Frame, alone bool) unit.Size {
 	n := r.packets.complete(now, f)
-	f.SetAckReq(r.asks(f.Last))
+	f.SetAckReq(r.asks(f.Last || alone))
 	if f.Stamped() {
 		f.Stamp().SentAt = now
 	}
 	return n
 }
 
-// asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK.
+// asks reports whether the next packet of a flow, which ends a transfer, may be alone or neither,
+// asks for an ACK.
 func (r *roceSender) asks(last bool) bool {
 	s := r.source
 	every := uint64(r.params.AckEvery)
-	alone := s.filled || !s.greedy && r.offered <= 1
 	w := s.window
-	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window ||
+	return last || s.count%every == every-1 || w.n+1 >= w.Window ||
 		w.most > 0 && w.underway+2*r.full > w.most
 }
 
@@ -281,13 +369,18 @@ func (r *roceReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port.Arri
 	r.acknowledge(e, now, s, &a.Frame, !e.accept(now, s, a))
 }
 
-// acknowledge queues the ACK or the NAK for a data packet that has come, if there is one.
-// The packet has been delivered or has come before, or it is ahead of its turn.
-func (r *roceReceiver) acknowledge(e *Endpoint, now unit.Time, s *sink, f *wire.Frame, ahead bool) {
+// checkMark reports a mark where there may be none.
+func (r *roceReceiver) checkMark(e *Endpoint, now unit.Time, s *sink, f *wire.Frame) {
 	if f.FECN && !r.params.ECN {
 		e.rec.Emit(trace.Event{At: now, Kind: trace.Violation, Lane: f.Lane, Flow: s.qp, PSN: f.PSN,
 			A: int64(trace.NotCapable)})
 	}
+}
+
+// acknowledge queues the ACK or the NAK for a data packet that has come, if there is one.
+// The packet has been delivered or has come before, or it is ahead of its turn.
+func (r *roceReceiver) acknowledge(e *Endpoint, now unit.Time, s *sink, f *wire.Frame, ahead bool) {
+	r.checkMark(e, now, s, f)
 	switch {
 	case ahead && s.asked:
 		return

@@ -52,6 +52,12 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 	if ahead == 0 || !s.overtaken(now, f, ahead, &e.rec) {
 		s.next = (f.PSN + 1) & psnMask
 	}
+	e.count(now, s, f)
+	return true
+}
+
+// count counts a packet that was delivered, and ends its message if it is the last one.
+func (e *Endpoint) count(now unit.Time, s *sink, f *wire.Frame) {
 	s.received = (s.received + 1) & psnMask
 	s.bytes += int64(f.Payload)
 	if f.Last {
@@ -68,7 +74,6 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 			s.bodies.Put(now, b)
 		}
 	}
-	return true
 }
 
 // overtaken notes a packet that is so far ahead of its turn, and reports whether it is behind

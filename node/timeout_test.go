@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"slices"
 	"testing"
 
 	"fabemu/node"
@@ -27,6 +28,18 @@ func over(t *testing.T, p port.Config, flow node.Flow, end unit.Time, lose func(
 
 // overTo does what over does, with an adapter at the destination.
 func overTo(t *testing.T, p port.Config, adapter node.AdapterConfig, flow node.Flow, end unit.Time, lose func(n int, f *wire.Frame) bool) (source, sink events) {
+	t.Helper()
+	return overPaths(t, p, adapter, flow, end, func(n int, f *wire.Frame) []unit.Duration {
+		if lose(n, f) {
+			return nil
+		}
+		return []unit.Duration{0}
+	})
+}
+
+// overPaths does what overTo does over paths of different lengths: each frame comes as often as
+// paths returns delays, which are in addition to that of the link.
+func overPaths(t *testing.T, p port.Config, adapter node.AdapterConfig, flow node.Flow, end unit.Time, paths func(n int, f *wire.Frame) []unit.Duration) (source, sink events) {
 	t.Helper()
 	a, errA := node.New(node.Config{LID: 1, Port: p, Flows: []node.Flow{flow}}, &source)
 	b, errB := node.New(node.Config{LID: 2, Port: p, Adapter: adapter, Sinks: []node.Sink{{QP: 7, Source: 1, Lane: flow.Lane, Transport: flow.Transport}}}, &sink)
@@ -63,13 +76,19 @@ func overTo(t *testing.T, p port.Config, adapter node.AdapterConfig, flow node.F
 				if !ok {
 					break
 				}
+				late := []unit.Duration{0}
 				if tr.Frame.Kind != wire.FlowControl {
 					n++
-					if lose(n, &tr.Frame) {
-						continue
-					}
+					late = paths(n, &tr.Frame)
 				}
-				way[i] = append(way[i], crossing{tr.Due, port.Arrival{Frame: tr.Frame, Head: tr.Start, Tail: tr.Start.Add(tr.Duration), Length: tr.Length}})
+				for _, d := range late {
+					due, w := tr.Due.Add(d), &way[i]
+					at := len(*w)
+					for at > 0 && (*w)[at-1].due > due {
+						at--
+					}
+					*w = slices.Insert(*w, at, crossing{due, port.Arrival{Frame: tr.Frame, Head: tr.Start.Add(d), Tail: tr.Start.Add(tr.Duration + d), Length: tr.Length}})
+				}
 			}
 		}
 	}

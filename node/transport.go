@@ -287,7 +287,7 @@ func Transports() []TransportRow {
 			Doc: "is TCP on Ethernet; a packet is an IPv4 packet of at least 48B",
 			New: func(params any, _ Acknowledged) Transport { return TCP{params.(tcp.Params)} }},
 		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
-			Doc: "is a reliable connection of RoCEv2 on Ethernet: InfiniBand packets in UDP, with a payload of 16B to 4096B and go-back-N retransmission",
+			Doc: "is a reliable connection of RoCEv2 on Ethernet: InfiniBand packets in UDP, with a payload of 16B to 4096B and, by default, go-back-N retransmission",
 			New: func(params any, _ Acknowledged) Transport { return RoCE{params.(RoCEParams)} }},
 	}
 }

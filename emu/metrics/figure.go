@@ -78,6 +78,7 @@ type Column struct {
 	Part  string // of a figure that has parts; empty: the first of them, and its number
 	Least int    // the least width in text, in columns of the terminal
 	Group string // of groups of objects the head: the sum of a counter, else the range; empty: they have no column
+	Rare  bool   // it is left out where no object has a number other than 0
 }
 
 // Exposed is a metric of Prometheus, under our own names or, from "node_", those of node_exporter.

@@ -48,6 +48,7 @@ func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration
 	c.flows, c.lives = make([]trace.Flow, len(f.Flows)), make([]life, len(f.Flows))
 	for i := range c.flows {
 		c.flows[i].Block, c.flows[i].Seen, c.flows[i].Again = trace.Idle, 1<<trace.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
+		c.flows[i].Any = f.Flows[i].Transport.AnyOrder()
 		c.lives[i] = life{active: make([]Interval, 0, 1), limited: unit.Never, targeted: unit.Never}
 	}
 	return columns + len(f.Flows)*flowColumns
@@ -112,6 +113,7 @@ type life struct {
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
 	lost              lost
+	disorder          disorder
 }
 
 // Interval is a span of model time: From <= t < To.

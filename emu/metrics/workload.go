@@ -67,6 +67,8 @@ type workload struct {
 
 	from    unit.Time // arrivals before, in the warm-up, do not count
 	counted counted
+
+	disorder disorder
 }
 
 // counted are the transfers of a workload that count, and the payload of those that have ended.
@@ -79,7 +81,7 @@ func copyWorks(to, from []workload) []workload {
 	}
 	for k := range from {
 		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...),
-			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), from: from[k].from, counted: from[k].counted}
+			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), from: from[k].from, counted: from[k].counted, disorder: from[k].disorder}
 	}
 	return to
 }
@@ -122,6 +124,8 @@ func (c *Collector) countTransfer(e *trace.Event) {
 		if e.B == 0 {
 			now[workDrops]++
 		}
+	case trace.Disorder:
+		w.disorder.add(e)
 	case trace.Retransmit, trace.Timeout:
 		n, stream := e.B, w.workload.Flow.Transport.Streams()
 		switch {

@@ -371,7 +371,7 @@ func (c *crosser) sendFlow(f *Flow, of Origin, from, to []int) {
 	}
 	switch p := f.Transport.Params.(type) {
 	case nodes.RoCEParams:
-		ack := p.Ack(true)
+		ack := p.LongestAck()
 		c.send(to, from, c.crossingOf(&ack))
 	case tcp.Params: // with all options that an ACK may have
 		ack := wire.Frame{Lane: data.Lane}

@@ -466,6 +466,20 @@ type Transport struct {
 // Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2.
 func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok }
 
+// Selective reports whether packets that come out of order are accepted, and only lost ones are
+// retransmitted: RoCEv2 with such an order.
+func (t Transport) Selective() bool {
+	p, ok := t.Params.(nodes.RoCEParams)
+	return ok && p.Selective()
+}
+
+// AnyOrder reports whether packets are delivered in the order in which they come: RoCEv2 with
+// direct placement.
+func (t Transport) AnyOrder() bool {
+	p, ok := t.Params.(nodes.RoCEParams)
+	return ok && p.Order == nodes.Direct
+}
+
 // collects reports whether packets collect telemetry: RoCEv2, for some algorithms.
 func (t Transport) collects() bool {
 	p, ok := t.Params.(nodes.RoCEParams)

@@ -46,6 +46,10 @@ class Flow(NamedTuple):
     acks: ACKs that the source took in (frames)
     marked_acks: ACKs that the source took in and that carry a mark back (frames)
     stalled: time in which the source was kept from sending, by the cause (picoseconds)
+    out_of_order: packets that came ahead of their turn, where the receiver accepts them (packets)
+    out_of_order_distance: the farthest that one of them was ahead of the oldest missing packet (packets)
+    reorder_buffer_s: mean time of those packets in the reorder buffer; 0 with direct placement (seconds)
+    reorder_buffer_max_s: longest of these times (seconds)
     """
 
     name: str
@@ -62,6 +66,10 @@ class Flow(NamedTuple):
     acks: int
     marked_acks: int
     stalled: Mapping[str, int]
+    out_of_order: int
+    out_of_order_distance: int
+    reorder_buffer_s: Optional[float]
+    reorder_buffer_max_s: Optional[float]
     figures: Mapping[str, Optional[float]]
 
 
@@ -174,6 +182,10 @@ class Workload(NamedTuple):
     completion_s: flow completion time (FCT), from arrival at the source to delivery of the last byte: ``mean``, ``max``, percentiles such as ``p99`` (``p999``: 99.9 %); of a workload also by size, such as ``completion.p99.small``: ``small`` up to 100KB, ``large`` above 10MB, ``medium`` between (seconds)
     slowdown: workloads: the same for FCT over the ideal FCT, in an empty fabric without a window (1 or more)
     slowdown_at_least: slowdown with the flows that are open at the end of the run, as if they had ended then; where there are some, and they do not wait for each other (1 or more)
+    out_of_order: workloads: packets that came ahead of their turn, where the receiver accepts them (packets)
+    out_of_order_distance: workloads: the farthest that one of them was ahead of the oldest missing packet (packets)
+    reorder_buffer_s: workloads: mean time of those packets in the reorder buffer; 0 with direct placement (seconds)
+    reorder_buffer_max_s: workloads: longest of these times (seconds)
     """
 
     name: str
@@ -191,6 +203,10 @@ class Workload(NamedTuple):
     slowdown: Spread
     slowdown_at_least: Optional[Spread]
     sizes: tuple[SizeBand, ...]
+    out_of_order: int
+    out_of_order_distance: int
+    reorder_buffer_s: Optional[float]
+    reorder_buffer_max_s: Optional[float]
     collective: Optional[Collective]
     figures: Mapping[str, Optional[float]]
 

@@ -44,6 +44,7 @@ const (
 	Watchdog           // the PFC watchdog of Port has found a storm on Lane, or its end
 	Retry              // the retry of the link at Port has counted something
 	Failure            // the queue pair of Flow has failed: its packets were retransmitted too often without progress
+	Disorder           // a packet of Flow that came ahead of its turn was delivered
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -97,6 +98,7 @@ const (
 	TooManyHops           // refused: telemetry of more switches than it has room for
 	RetryDiscard          // dropped: the retry of the link has not ended its handshake, or has given up
 	LifetimeOver          // dropped: it has waited for credit at the head of its lane for too long
+	Overtaken             // sent again: packets that were sent later have arrived (RoCEv2)
 )
 
 var reasonNames = [...]string{
@@ -107,7 +109,7 @@ var reasonNames = [...]string{
 	"never-sent", "duplicate", "reset", "sequence-error", "not-capable", "bad-program",
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
-	"too-many-hops", "retry-discard", "lifetime-over",
+	"too-many-hops", "retry-discard", "lifetime-over", "overtaken",
 }
 
 // OfFault reports whether a frame was discarded by a requested fault, as its consequence, or by

@@ -175,6 +175,9 @@ var kinds = [...]about{
 		why.meaning("what it would have been retransmitted for"), psn.meaning("oldest packet without an ACK"),
 		{Key: "packets", of: (*Event).b, Doc: "packets without an ACK"},
 		{Key: "to", of: (*Event).bytes, present: func(e *Event) bool { return e.Bytes > 0 }, Doc: "workloads: address of the destination"}}},
+	Disorder: {"disorder", "a packet that came ahead of its turn was delivered", never, []Field{psn,
+		{Key: "ahead", of: (*Event).a, Doc: "so many packets ahead of the oldest missing one when it came"},
+		{Key: "held_ps", of: (*Event).b, Doc: "time that it waited in the reorder buffer, in ps; 0: it was placed at once"}}},
 }
 
 // known reports whether the table has a kind.

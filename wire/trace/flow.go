@@ -28,7 +28,8 @@ type Flow struct {
 	Again     bool           // packets may be retransmitted: Sent and Gone are the PSNs that come next
 	Owed      bool           // delivered packets have been retransmitted, and the source has no ACK of them yet
 	Seen      uint16         // the causes that have kept it, a bit each
-	_         [10]byte
+	Any       bool           // with Again: packets may be delivered in any order
+	_         [9]byte
 
 	Bytes   int64         // of data frames that came whole; never written down
 	InOrder int64         // of TCP's payload, that they completed in order
@@ -103,9 +104,13 @@ func (f *Flow) Acknowledge(psn uint32, marked bool) {
 // Deliver counts a data frame of this length that has come, and completes so much in order. When
 // it came is noted in Delivered by the caller.
 func (f *Flow) Deliver(psn, bytes uint32, marked bool, inOrder int64) {
-	if f.Gone++; f.Again {
-		f.Gone = psn + 1
+	gone := f.Gone + 1
+	if f.Again {
+		if gone = psn + 1; f.Any && int32((gone-f.Gone)<<8) < 0 {
+			gone = f.Gone
+		}
 	}
+	f.Gone = gone
 	f.Bytes += int64(bytes)
 	f.InOrder += inOrder
 	f.Frames++

@@ -215,6 +215,11 @@ type Flow struct {
 	MarkedAcks int64      `json:"marked_acks"`
 	Stalled    []Stall    `json:"stalled"`
 
+	OutOfOrder         int64  `json:"out_of_order,omitempty"`          // packets ahead of their turn, where the receiver accepts them
+	OutOfOrderDistance int64  `json:"out_of_order_distance,omitempty"` // of them the farthest, in packets
+	ReorderBuffer      Number `json:"reorder_buffer_s,omitempty"`      // their mean time there
+	ReorderBufferMax   Number `json:"reorder_buffer_max_s,omitempty"`
+
 	Figures map[string]Number `json:"figures,omitempty"` // further ones, of rows that a program has added
 }
 

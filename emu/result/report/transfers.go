@@ -32,6 +32,11 @@ type Workload struct {
 	AtLeast         *Spread    `json:"slowdown_at_least,omitempty"` // with those that did not end, as if they had ended with the run; nil: all did, or a parallel job
 	Sizes           []SizeBand `json:"sizes"`                       // of equal numbers of flows, from the smallest on
 
+	OutOfOrder         int64  `json:"out_of_order,omitempty"`          // packets ahead of their turn, where the receiver accepts them
+	OutOfOrderDistance int64  `json:"out_of_order_distance,omitempty"` // of them the farthest, in packets
+	ReorderBuffer      Number `json:"reorder_buffer_s,omitempty"`      // their mean time there
+	ReorderBufferMax   Number `json:"reorder_buffer_max_s,omitempty"`
+
 	Collective *Collective `json:"collective,omitempty"`
 
 	Figures map[string]Number `json:"figures,omitempty"` // as in Flow

@@ -29,6 +29,9 @@ func (x *figures[T]) list(t document.Table, items []T) *document.Table {
 	var columns []report.Value // without numbers
 	add := func(f *metrics.Figure) {
 		for _, c := range f.Columns {
+			if c.Rare && !x.has(f, items) {
+				continue
+			}
 			columns = append(columns, report.Value{Figure: f, Part: c.Part, Number: report.Missing()})
 			t.Columns = append(t.Columns, document.Column{Head: c.Head, Right: f.By() == "" || c.Part != "", Least: c.Least})
 		}
@@ -90,6 +93,16 @@ func (x *figures[T]) list(t document.Table, items []T) *document.Table {
 		t.Add(cells...)
 	}
 	return &t
+}
+
+// has reports whether an item has a figure that is not 0.
+func (x *figures[T]) has(f *metrics.Figure, items []T) bool {
+	return slices.ContainsFunc(items, func(item T) bool {
+		object := x.object(&item)
+		return object != nil && slices.ContainsFunc(report.Values(x.of, object), func(v report.Value) bool {
+			return v.Figure == f && v.Number.Known() && v.Number != 0
+		})
+	})
 }
 
 // textOf prints a figure in its unit.

@@ -121,9 +121,10 @@ func (b *builder) listed(workload, self int, stop unit.Time) (traffic.Backlog, e
 const lingers = 8
 
 // linger returns how long the destination of a transfer acknowledges packets that come again. Where
-// frames are lost an ACK may be, and the source retransmits after its timeout.
+// frames are lost an ACK may be, and the source retransmits after its timeout. Where frames
+// overtake one another it may retransmit a packet that is only late.
 func (b *builder) linger(f scenario.Flow) unit.Duration {
-	loses := b.loses ||
+	loses := b.loses || b.scenario.Reroutes() || b.scenario.Disorders() ||
 		slices.ContainsFunc(b.scenario.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) ||
 		slices.ContainsFunc(b.scenario.Switches, func(s scenario.Switch) bool {
 			return s.Kind == scenario.OutputQueued && s.Lossless != scenario.AllPriorities

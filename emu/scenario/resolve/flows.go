@@ -250,6 +250,12 @@ func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scenario.Scheme, k
 		r.Add(t.SpotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
+	if key, err := p.Check(); err != nil {
+		r.Add(t.SpotOf(key), "flow %s: %v", f.Name, err)
+	}
+	if p.Selective() && r.EndpointOf(f.From).Guest.Kind != "" {
+		r.Add(t.SpotOf("order"), "flow %s begins at guest %s, whose packets go-back-n alone retransmits: leave out order", f.Name, f.From)
+	}
 	table := &r.s.Model.DSCP
 	switch n := t.Node("dscp"); {
 	case n == nil:

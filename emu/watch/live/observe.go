@@ -189,7 +189,9 @@ func (o *Observer) columns(m *Moment, since metrics.Interval, n int, at func(i i
 		case f.Kind == metrics.Mean && o.last != nil:
 			column = o.last.column(f.Live)
 		}
-		m.setColumn(f.Live, column)
+		if m.columns()[f.Live] != nil || slices.ContainsFunc(column, Figure.known) {
+			m.setColumn(f.Live, column)
+		}
 	}
 }
 

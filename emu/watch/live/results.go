@@ -119,7 +119,9 @@ func (r *results) columns(m *Moment, of metrics.Object, n int, name func(i int) 
 		for i := range column {
 			column[i] = r.at(f.Series.Kind, name(i), unit.Time(m.ModelPs))
 		}
-		m.setColumn(f.Live, column)
+		if m.columns()[f.Live] != nil || slices.ContainsFunc(column, Figure.known) {
+			m.setColumn(f.Live, column)
+		}
 	}
 }
 

@@ -166,6 +166,8 @@ type Wait struct {
 // Figure is a number of which a picture shows four digits. NaN and the infinities are null.
 type Figure float64
 
+func (f Figure) known() bool { return report.Number(f).Known() }
+
 // MarshalJSON writes four digits, or null.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	v := float64(f)

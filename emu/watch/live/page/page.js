@@ -314,7 +314,7 @@ function updateFollowed(m) {
     list = [["Used", share(m.used[k]) + " of " + rate(l.rate)], ["Now", STOP[m.stop[k]] || "goes"], ["Stopped lately", share(m.stopped[k])], ["Queue", bytes(m.queue[k])], ["Buffer at " + l.to, holds(held) + (l.room ? " of " + holds(l.room) : "")]];
   } else if (rows.dataset.kind === "flow") {
     const k = followed.flow;
-    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.feedback[k]) ? String(m.feedback[k]) : "–"]];
+    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.feedback[k]) ? String(m.feedback[k]) : "–"], ["Out of order", m.figures && m.figures.ahead && m.figures.ahead[k] ? "by up to " + m.figures.ahead[k] + " packets" : "–"]];
     list = list.filter(r => r[1] !== "–");
   }
   while (rows.rows.length > list.length) rows.deleteRow(-1);
