@@ -31,8 +31,10 @@ func NewEntering(s *Site, leaves func(n *yaml.Node, at unit.Duration, name, mess
 	return Entering{File: s.File, Site: s, leaves: leaves}
 }
 
-// Enter checks an event and enters it, or the events that it stands for.
-func (r *Entering) Enter(n *yaml.Node, v yaml.View) {
+// Enter checks an event and enters it, or the events that it stands for. Known is true if there is
+// no mistake in the fabric and in the duration of the run: without it only what the event itself
+// has is checked.
+func (r *Entering) Enter(n *yaml.Node, v yaml.View, known bool) {
 	v.Of = r.Tables.Section("events") // an item of faults also has a name
 	e := yaml.Build[Event](v)
 	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
@@ -43,6 +45,9 @@ func (r *Entering) Enter(n *yaml.Node, v yaml.View) {
 	of := r.Tables.acts.Find(row.Key)
 	before := len(r.Mistakes)
 	if r.CheckValues(v, of); len(r.Mistakes) > before {
+		return
+	}
+	if !known {
 		return
 	}
 	e.Act = params(v, of, nil).(Act)

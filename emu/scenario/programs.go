@@ -71,18 +71,24 @@ type ProgramMetric struct {
 
 // ProgramMetric reads a metric, and reports whether it is one of a program of s.
 func (s *Scenario) ProgramMetric(metric string) (m ProgramMetric, ok bool) {
-	name, rest, _ := strings.Cut(strings.TrimSpace(metric), ".")
+	name, path, ok := ReadProgramMetric(metric)
 	for i := range s.Programs {
-		if s.Programs[i].Name != name {
-			continue
-		}
-		path, json := strings.CutPrefix(rest, "json.")
-		switch {
-		case rest == "status":
-			return ProgramMetric{i, nil}, true
-		case json && path != "":
-			return ProgramMetric{i, strings.Split(path, ".")}, true
+		if ok && s.Programs[i].Name == name {
+			return ProgramMetric{i, path}, true
 		}
 	}
 	return ProgramMetric{}, false
+}
+
+// ReadProgramMetric returns the name of the program and the path of a metric (ProgramMetric), and
+// whether it has the form of one.
+func ReadProgramMetric(metric string) (program string, path []string, ok bool) {
+	program, rest, _ := strings.Cut(strings.TrimSpace(metric), ".")
+	if rest == "status" {
+		return program, nil, true
+	}
+	if json, of := strings.CutPrefix(rest, "json."); of && json != "" {
+		return program, strings.Split(json, "."), true
+	}
+	return "", nil, false
 }

@@ -9,7 +9,7 @@ import (
 // findPaths finds the paths, and records the frames that may cross each link. It reports flows
 // and workloads with frames that never arrive.
 func (r *resolver) findPaths() {
-	r.standIn()
+	before := len(r.Mistakes)
 	r.Paths = scenario.PathTableOf(&r.s)
 	sources := map[int][]int{} // by destination
 	for i := range r.Own {
@@ -29,9 +29,11 @@ func (r *resolver) findPaths() {
 	for w, of := range each(r.s.Workloads, r.WorkloadOrigins) {
 		r.checkMembers(w, of)
 	}
-	if len(r.Mistakes) > 0 {
+	r.routed = len(r.Mistakes) == before
+	if !r.sound(trafficSections) || !r.timed() || !r.right("model.framing") || !r.right("model.dscp") {
 		return
 	}
+	r.crossed = true
 	for _, lost := range r.Cross() {
 		s := &r.s.Switches[lost.At]
 		r.Add(r.Nodes[s.Name].View.Sub("marking").Node("scheme").Spot,

@@ -19,7 +19,7 @@ type leftOut struct {
 // --set it refuses the event. The message has its instant and the end of the run.
 func (r *resolver) leaves(n *yaml.Node, at unit.Duration, name, message string) bool {
 	switch {
-	case at < r.s.Model.Duration:
+	case at < r.s.Model.Duration || !r.timed():
 		return false
 	case r.cut.Set == nil:
 		r.Add(n.Get("at").Spot, message, at, r.runEnds())

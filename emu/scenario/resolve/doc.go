@@ -8,8 +8,10 @@
 //
 // # Stages
 //
-// Load works in stages. Each relies on the ones before it, and reports all mistakes that it finds;
-// Load then stops:
+// Load works in stages, and reads the whole file once. A stage leaves out what relies on a mistake
+// (sound.go): a problem that only follows from another one is none. So a flow with a wrong value is
+// not checked further, the paths are found only in a fabric whose nodes and links are right, and
+// nothing is said about the end of the run if its duration cannot be read. The stages are:
 //
 //   - syntax, values and names of keys (package yaml), and choices (schemes.go)
 //   - names that are used twice or do not exist (names.go)

@@ -19,7 +19,9 @@ func (r *resolver) resolveExpect() {
 		}
 		late := false
 		_, ofProgram := r.s.ProgramMetric(c.Metric)
+		_, _, ofAny := scenario.ReadProgramMetric(c.Metric)
 		switch during := n.Get("during"); {
+		case during == nil && !ofProgram && ofAny && !r.sound("programs"): // of one with a mistake
 		case during == nil && !ofProgram:
 			r.Add(n.Spot, "missing: during (%s)", r.Tables.Section("expect").Find("during").Wanted())
 		case during == nil:
@@ -73,6 +75,7 @@ func (r *resolver) checkDuring(during *yaml.Node, span [2]unit.Duration) (late b
 	switch end := r.s.Model.Duration; {
 	case span[0] >= span[1]:
 		r.Add(during.Spot, "the span from %v to %v is empty", span[0], span[1])
+	case !r.timed():
 	case span[1] > end && r.cut.Set != nil:
 		return true
 	case span[1] > end:
@@ -84,7 +87,7 @@ func (r *resolver) checkDuring(during *yaml.Node, span [2]unit.Duration) (late b
 // checkMetrics reports checks whose metrics cannot be measured. It leaves out those that lack only
 // a flow that a --set has left out.
 func (r *resolver) checkMetrics() {
-	if r.metrics == nil {
+	if r.metrics == nil || !r.routed || r.trafficLost || !r.sound("programs") {
 		return
 	}
 	var kept []scenario.Check

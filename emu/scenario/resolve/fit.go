@@ -12,36 +12,72 @@ import (
 
 // fit reports parts that do not fit together.
 func (r *resolver) fit() {
-	wall := r.top().Sub("wall")
+	linked, changes := r.linked(), r.timed() && r.sound(eventSections)
+	if linked {
+		r.checkPorts()
+		r.checkLimits()
+		r.checkForwarding()
+	}
+	if linked && changes {
+		r.checkQuanta()
+	}
+	if !r.crossed {
+		return
+	}
+	r.checkBuffers()
+	r.checkFull()
+	r.checkPriorities()
+	if changes {
+		r.checkRetries()
+		r.checkChannels()
+	}
+	r.checkLanes()
+	if changes {
+		r.SetMemories()
+		r.SetAdapters()
+		r.events.Fit()
+	}
+	r.checkPoints()
+	if changes {
+		r.checkAlgorithms()
+	}
+	r.checkLimiters()
+}
+
+// checkRun reports a duration or a window that does not fit the run.
+func (r *resolver) checkRun() {
+	if r.timed() && r.right("wall.dilation") {
+		r.checkDilation()
+	}
+	if !r.linked() || !r.sound("flows") {
+		return
+	}
+	if r.timed() && r.right("measure.window") {
+		r.checkWindow()
+	}
+	if r.sound("routing") {
+		r.checkBalance()
+	}
+}
+
+// checkDilation refuses a run that takes too long.
+func (r *resolver) checkDilation() {
+	n := r.top().Sub("wall").Node("dilation")
 	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
-		r.Add(cmp.Or(wall.Node("dilation"), r.Root.Get("model"), r.Root).At.Of("wall.dilation"),
+		r.Add(cmp.Or(n, r.Root.Get("model"), r.Root).At.Of("wall.dilation"),
 			"%v of model time %d times slower is more wall time than a clock can count",
 			r.s.Model.Duration, r.s.Wall.Dilation)
 	}
-	if n := wall.Node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
+}
+
+// checkPorts refuses links that have not enough UDP ports.
+func (r *resolver) checkPorts() {
+	if n := r.top().Sub("wall").Node("udp-port"); n != nil && r.s.Wall.UDPPort > 0 {
 		if last := r.s.Wall.UDPPort + 2*len(r.s.Links) - 1; last > 65535 {
 			r.Add(n.Spot, "%d links need %d ports, from %d to %d; the last port is 65535",
 				len(r.s.Links), 2*len(r.s.Links), r.s.Wall.UDPPort, last)
 		}
 	}
-	r.checkLimits()
-	r.checkForwarding()
-	r.checkQuanta()
-	r.checkBuffers()
-	r.checkFull()
-	r.checkPriorities()
-	r.checkRetries()
-	r.checkChannels()
-	r.checkLanes()
-	r.SetMemories()
-	r.SetAdapters()
-	r.events.Fit()
-	r.checkPoints()
-	r.checkAlgorithms()
-	r.checkLimiters()
-	r.withdraw()
-	r.checkWindow()
-	r.checkBalance()
 }
 
 // checkBuffers refuses a buffer with no room for the largest packet that crosses the link.

@@ -21,11 +21,12 @@ import (
 const maxFlows = 1<<24 - 3
 
 func (r *resolver) resolveFlows() {
+	linked := r.linked()
 	for n, v := range r.items("flows") {
 		base := scenario.FlowOf(yaml.Get[string](v, "name"), v, r.Tables)
 		r.readSizes(&base.Size, v)
 		r.readProgram(&base.Control, v)
-		r.expandFlow(base, scenario.Origin{Node: n, View: v}, r.offerOf(&base, v, n))
+		r.expandFlow(base, scenario.Origin{Node: n, View: v}, r.offerOf(&base, v, n), linked)
 	}
 	if n := len(r.s.Flows); n > maxFlows {
 		r.Add(r.Root.Get("flows").Spot, "there are %d flows: queue pair numbers of 24 bits are enough for %d", n, maxFlows)
@@ -106,7 +107,7 @@ func (m *member) suffix(from, to pattern.Names, uniform bool) (s string) {
 }
 
 // expandFlow makes a flow for each member of the ranges of an item.
-func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer) {
+func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer, linked bool) {
 	toAt := of.Get("to")
 	from, to := of.Get("from").Value.(pattern.Names), toAt.Value.(pattern.Names)
 	uniform := base.Spread == scenario.Uniform
@@ -114,18 +115,20 @@ func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer) {
 		r.Add(toAt.Spot,
 			"%s has %d endpoints and %s has %d: ranges are joined pairwise, so they must be equally long",
 			from.Text, from.Size(), to.Text, to.Size())
+		r.trafficLost = true
 		return
 	}
 	start := yaml.Get[scenario.StartAt](of.View, "start")
 	members := membersOf(from, to, uniform)
 	if len(members) == 0 {
 		r.Add(toAt.Spot, "flow %s goes from %s to itself", base.Name, from.Text)
+		r.trafficLost = true
 		return
 	}
 	turns := members[len(members)-1].turn + 1
-	running := r.checkStart(base, of, start, turns)
-	if running < 0 {
-		return
+	running, starts := turns, true
+	if r.timed() {
+		running, starts = r.checkStart(base, of, start, turns)
 	}
 	for _, m := range members {
 		f := base
@@ -134,7 +137,12 @@ func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer) {
 		if f.From == f.To {
 			r.Add(toAt.Spot, "flow %s goes from %s to itself", f.Name, f.From)
 		}
-		r.adaptFlow(&f, of, o)
+		if linked {
+			r.adaptFlow(&f, of, o)
+			if starts {
+				r.checkCounting("flow "+f.Name, of, f.Start, f.Stop, f.WarmUp, f.Drain)
+			}
+		}
 		r.left.all = append(r.left.all, f)
 		if m.turn < running {
 			of.Index = len(r.s.Flows)
@@ -159,7 +167,6 @@ func (r *resolver) adaptFlow(f *scenario.Flow, of scenario.Origin, o offer) {
 		f.Rate = max(unit.Rate(o.load*float64(line)), 1)
 	}
 	r.adaptSending(f, of)
-	r.checkCounting("flow "+f.Name, of, f.Start, f.Stop, f.WarmUp, f.Drain)
 	f.Jitter = r.jitter(*f, v, line)
 	r.checkTraffic(f, of, line)
 }
@@ -319,8 +326,8 @@ func (r *resolver) checkTraffic(f *scenario.Flow, of scenario.Origin, line unit.
 
 // checkStart returns the number of members of a flow that start before the end of the run: all,
 // unless a --set shortens the run. If a member starts after the flow's stop, or without a --set
-// after the end, it refuses the flow and returns -1.
-func (r *resolver) checkStart(f scenario.Flow, of scenario.Origin, start scenario.StartAt, members int) int {
+// after the end, it refuses the flow.
+func (r *resolver) checkStart(f scenario.Flow, of scenario.Origin, start scenario.StartAt, members int) (running int, right bool) {
 	v := of.View
 	at := v.Spot("start", of.Spot)
 	end, but := r.s.Model.Duration, r.runEnds()
@@ -328,18 +335,18 @@ func (r *resolver) checkStart(f scenario.Flow, of scenario.Origin, start scenari
 		end, but = f.Stop, fmt.Sprintf("it stops at %v", f.Stop)+bySet(v.Node("stop"))
 	}
 	if r.cut.Set != nil && end == r.s.Model.Duration && at.At.Set == nil {
-		return startedBy(start, members, end)
+		return startedBy(start, members, end), true
 	}
 	if start.First >= end {
 		r.Add(at, "the flow starts at %v, but %s", start.First, but)
-		return -1
+		return members, false
 	}
 	if startedBy(start, members, end) < members {
 		r.Add(at, "the last of %d members starts %d x %v after %v, but %s",
 			members, members-1, start.Step, start.First, but)
-		return -1
+		return members, false
 	}
-	return members
+	return members, true
 }
 
 // startedBy returns the number of members of a flow that start before an instant.

@@ -13,11 +13,15 @@ import (
 // connect builds the nodes, the links and the routes, and reports links that cannot be.
 func (r *resolver) connect() {
 	r.buildNodes()
-	for n, v := range r.items("links") {
+	for n, v := range r.all("links") {
 		between := n.Get("between")
+		joint, ok := r.jointOf(n)
+		if !ok {
+			continue
+		}
 		link, of := scenario.LinkOf(v), scenario.Origin{Node: n, View: v}
 		link.Retry = scenario.RetryOf(v)
-		for _, ends := range between.Value.(pattern.Joint).Ends() {
+		for _, ends := range joint.Ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B
 			if name, given := v.At("name"); given != nil {
@@ -27,19 +31,27 @@ func (r *resolver) connect() {
 		}
 	}
 	r.checkRates()
-	r.resolveRoutes()
-	r.resolveLanes()
+	if !r.fabricLost {
+		r.resolveRoutes()
+		r.resolveLanes()
+	}
 }
 
 // addLink enters a link, unless something like it is there.
 func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml.Node) {
+	if r.Nodes[link.A] == nil || r.Nodes[link.B] == nil {
+		r.fabricLost = true
+		return
+	}
 	at, own := of.View.Spot("name", between.Spot), link.A+" - "+link.B
 	switch {
 	case link.A == link.B:
 		r.Add(between.Spot, "%s is linked to itself", link.A)
+		r.fabricLost = true
 		return
 	case link.A+"-"+link.B == link.B+"-"+link.A:
 		r.Add(between.Spot, "the directions of this link would both be called %q: rename one of the nodes", link.A+"-"+link.B)
+		r.fabricLost = true
 		return
 	}
 	// Two links between the same nodes need a name each.
@@ -49,6 +61,7 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
 			r.Add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
 				link.A, link.B, yaml.InLine(r.LinkOrigins[i].At))
+			r.fabricLost = true
 			return
 		}
 	}
@@ -66,7 +79,7 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 func (r *resolver) checkRates() {
 	var missing []*yaml.Node
 	for l, of := range each(r.s.Links, r.LinkOrigins) {
-		if l.Rate == 0 && !slices.Contains(missing, of.Node) {
+		if l.Rate == 0 && r.rightItem("links", of.Node) && !slices.Contains(missing, of.Node) {
 			missing = append(missing, of.Node)
 		}
 	}

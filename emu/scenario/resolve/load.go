@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // LanguageVersion is the version of the scenario language. It grows with each change that gives an
@@ -35,11 +34,10 @@ func CheckMetrics(check MetricChecker) Option {
 }
 
 // Load reads a scenario from the text of a file and applies sets to it in their order. Of two for
-// one field the last counts. The name of the file is for messages. Load works in stages: syntax;
-// values and names; links; flows and events; paths; and how all of that fits together. A stage that
-// finds mistakes is the last one, and returns an error of type *Errors with all of them. Values
-// that are right but probably not intended are in Scenario.Warnings, most of them with Lint only.
-// Load also checks the short run of a scenario, unless there are sets.
+// one field the last counts. The name of the file is for messages. The error is of type *Errors,
+// with all mistakes of the file but for those that only follow from others. Values that are right
+// but probably not intended are in Scenario.Warnings, most of them with Lint only. Load also checks
+// the short run of a scenario, unless there are sets.
 //
 // A set of model.duration asks for a shorter run of the same scenario: flows, events and checks
 // beyond the new end are left out, with a warning. In a file they are mistakes.
@@ -50,22 +48,21 @@ func Load(name string, src []byte, sets []scenario.Set, opts ...Option) (*scenar
 	}
 	r := yaml.NewFile(filepath.ToSlash(name), string(src))
 	root := r.Parse()
-	if err := r.Err(); err != nil {
-		return nil, err
+	if root == nil {
+		return nil, r.Err()
 	}
 	var short *yaml.Node
 	if root.Get("short") != nil && !o.short && len(sets) == 0 {
 		short = root.Clone()
 	}
 	res, err := load(r, root, sets, o)
+	if short != nil {
+		o.short, o.lint = true, nil
+		f := yaml.NewFile(r.Name, string(src))
+		load(f, short, nil, o)
+		err = r.Also(f)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if short == nil {
-		return res.scenario(), nil
-	}
-	o.short, o.lint = true, nil
-	if _, err := load(yaml.NewFile(r.Name, string(src)), short, nil, o); err != nil {
 		return nil, err
 	}
 	return res.scenario(), nil
@@ -83,7 +80,7 @@ func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resol
 		if short := root.Get("short"); short != nil {
 			r.Read(short, top.Object.Find("short"))
 		}
-		shorten(r, root)
+		shorten(r, root, top.Object)
 	}
 	for _, s := range sets {
 		r.Apply(s)
@@ -95,20 +92,7 @@ func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resol
 	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{}}
 	res.Site = &scenario.Site{Scenario: &res.s, File: r, Tables: t, Nodes: map[string]*scenario.NodeRef{}}
 	res.events = scenario.NewEntering(res.Site, res.leaves)
-	res.checkChoices()
-	res.once()
-	if !slices.ContainsFunc(r.Mistakes, func(e scenario.Error) bool {
-		section, _, _ := strings.Cut(strings.ReplaceAll(e.Path, "[", "."), ".")
-		return slices.Contains([]string{"", "switches", "endpoints", "links"}, section)
-	}) {
-		res.names()
-	}
-	for _, stage := range res.stages() {
-		if err := r.Err(); err != nil {
-			return nil, err
-		}
-		stage()
-	}
+	res.read()
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

@@ -15,22 +15,27 @@ func (r *resolver) once() {
 	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
 	r.checkOnce(r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
 	r.checkOnce(r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
-	for _, v := range r.items("switches") {
+	for _, v := range r.all("switches") {
 		r.checkOnce(v.List("ets"), "priority", "priority %s has a weight already%s")
 	}
 }
 
 // names declares the switches, endpoints and links of the file, and reports names that are used
-// twice or do not exist. Values elsewhere may be wrong.
+// twice or do not exist. Any value may be wrong: a name that could not be read is lost, and then no
+// other is said not to exist.
 func (r *resolver) names() {
+	for _, section := range []string{"switches", "endpoints", "links"} {
+		r.fabricLost = r.fabricLost || !r.whole(section)
+	}
 	r.declareSwitches()
 	r.declareEndpoints()
 	r.declareLinks()
 	r.declareFlows()
-	for n := range r.items("links") {
-		j := n.Get("between").Value.(pattern.Joint)
-		r.known(r.Inside(n.Get("between"), j.AAt), j.A, "node")
-		r.known(r.Inside(n.Get("between"), j.BAt), j.B, "node")
+	for n := range r.all("links") {
+		if j, ok := r.jointOf(n); ok {
+			r.known(r.Inside(n.Get("between"), j.AAt), j.A, "node")
+			r.known(r.Inside(n.Get("between"), j.BAt), j.B, "node")
+		}
 	}
 	for _, ref := range []struct{ section, key, kind string }{
 		{"routes", "at", "switch"}, {"routes", "to", "endpoint"}, {"routes", "over", "link"},
@@ -40,7 +45,7 @@ func (r *resolver) names() {
 		{"faults", "link", "link"}, {"faults", "endpoint", "endpoint"}, {"faults", "switch", "switch"},
 		{"programs", "on", "endpoint"},
 	} {
-		for n := range r.items(ref.section) {
+		for n := range r.all(ref.section) {
 			r.refer(n.Get(ref.key), ref.kind)
 		}
 	}
@@ -49,7 +54,11 @@ func (r *resolver) names() {
 func (r *resolver) declareSwitches() {
 	if n := r.Root.Get("switches"); n != nil {
 		for _, e := range n.Entries {
-			p, _ := pattern.Parse(e.Key)
+			p, err := pattern.Parse(e.Key)
+			if err != nil {
+				r.fabricLost = true
+				continue
+			}
 			m := scenario.NodeRef{Spot: e.At.Of(e.Value.Path), IsSwitch: true, View: r.itemView("switches", e.Value)}
 			r.SwitchNodes = r.declare(r.SwitchNodes, m, p)
 		}
@@ -57,10 +66,15 @@ func (r *resolver) declareSwitches() {
 }
 
 func (r *resolver) declareEndpoints() {
-	for n, v := range r.items("endpoints") {
+	for n, v := range r.all("endpoints") {
 		name := n.Get("name")
+		names, ok := namesIn(name)
+		if !ok {
+			r.fabricLost = true
+			continue
+		}
 		m := scenario.NodeRef{Spot: name.At.Of(n.Path), View: v}
-		r.EndpointNodes = r.declare(r.EndpointNodes, m, name.Value.(pattern.Names))
+		r.EndpointNodes = r.declare(r.EndpointNodes, m, names)
 	}
 	if total := len(r.Nodes); total > int(wire.MaxLID) {
 		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
@@ -83,9 +97,13 @@ func (r *resolver) declare(all []*scenario.NodeRef, item scenario.NodeRef, p pat
 }
 
 func (r *resolver) declareLinks() {
-	for n, v := range r.items("links") {
-		between := n.Get("between")
-		j, named := between.Value.(pattern.Joint), v.Node("name")
+	for n, v := range r.all("links") {
+		between, named := n.Get("between"), v.Node("name")
+		j, ok := r.jointOf(n)
+		if !ok {
+			r.fabricLost = true
+			continue
+		}
 		ends := j.Ends()
 		switch {
 		case named == nil:
@@ -104,7 +122,7 @@ func (r *resolver) declareLinks() {
 }
 
 func (r *resolver) declareFlows() {
-	for n := range r.items("flows") {
+	for n := range r.all("flows") {
 		name := n.Get("name")
 		if name == nil {
 			continue
@@ -115,13 +133,32 @@ func (r *resolver) declareFlows() {
 		}
 	}
 	if flows, work := r.Root.Get("flows"), r.Root.Get("workload"); (flows == nil || flows.Kind == yaml.List && len(flows.Items) == 0) &&
-		(work == nil || work.Kind == yaml.List && len(work.Items) == 0) {
+		(work == nil || work.Kind == yaml.List && len(work.Items) == 0) && r.sound("flows workload") {
 		at := r.Root.Field("flows")
 		if flows != nil {
 			at = flows.Spot
 		}
 		r.Add(at, "there are no flows and no workload: nothing would be sent")
 	}
+}
+
+// namesIn returns the names that a value has been read as.
+func namesIn(n *yaml.Node) (names pattern.Names, ok bool) {
+	if n != nil {
+		names, ok = n.Value.(pattern.Names)
+	}
+	return names, ok
+}
+
+// jointOf returns the ends of an item of links, unless they or its name could not be read.
+func (r *resolver) jointOf(n *yaml.Node) (ends pattern.Joint, ok bool) {
+	if name := n.Get("name"); name == nil && r.Lacks(n.Path, "name") || name != nil && name.Value == nil {
+		return ends, false
+	}
+	if between := n.Get("between"); between != nil {
+		ends, ok = between.Value.(pattern.Joint)
+	}
+	return ends, ok
 }
 
 // checkOnce reports items of a list with the same value of a key. The message has the value and the
@@ -178,6 +215,7 @@ func (r *resolver) known(at yaml.Spot, p pattern.Names, kind string) {
 	}
 	switch {
 	case missing == 0:
+	case r.fabricLost: // it may be the name that could not be read
 	case missing == 1 && p.Ranged:
 		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.Text)
 	case missing == 1:

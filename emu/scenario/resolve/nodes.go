@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 )
@@ -12,12 +11,18 @@ func (r *resolver) buildNodes() {
 	for _, m := range r.SwitchNodes {
 		r.s.Switches = append(r.s.Switches, scenario.SwitchOf(m.Name, m.View, r.Tables))
 	}
-	for n, v := range r.items("endpoints") {
+	for n, v := range r.all("endpoints") {
 		e := yaml.Build[scenario.Endpoint](v)
 		e.Guest = scenario.GuestOf(v)
-		for name := range n.Get("name").Value.(pattern.Names).All() {
-			e.Name = name
-			r.s.Endpoints = append(r.s.Endpoints, e)
+		names, ok := namesIn(n.Get("name"))
+		if !ok {
+			continue
+		}
+		for name := range names.All() {
+			if r.Nodes[name].View.Chain[0] == n { // else another has the name
+				e.Name = name
+				r.s.Endpoints = append(r.s.Endpoints, e)
+			}
 			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.Next(), e.Guest.IPv6.Next()
 		}
 	}
@@ -25,6 +30,9 @@ func (r *resolver) buildNodes() {
 
 // checkEnds reports endpoints that have not exactly one link, and switches that have none.
 func (r *resolver) checkEnds() {
+	if r.fabricLost {
+		return
+	}
 	for e, m := range each(r.s.Endpoints, r.EndpointNodes) {
 		switch {
 		case len(m.Links) == 0:

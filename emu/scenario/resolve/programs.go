@@ -25,12 +25,12 @@ func (r *resolver) resolvePrograms() {
 		for _, guest := range guests.List() {
 			each := p
 			each.On = guest
-			kind := r.GuestKindOf(guest)
-			if kind == "" {
+			kind, known := r.GuestKindOf(guest), !r.fabricLost && r.sound("endpoints")
+			if known && kind == "" {
 				r.Add(on.Spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
-			if kind == scenario.Netstack {
+			if known && kind == scenario.Netstack {
 				if err := r.checkSending(guest, p.Run); err != nil {
 					r.Add(run.Spot, "%v", err)
 					break

@@ -2,14 +2,15 @@ package resolve
 
 import (
 	"iter"
+	"strings"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/yaml"
+	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
-// resolver makes a Scenario of a tree that was read, in stages (stages). Each relies on the ones
-// before it, which have found no mistake.
+// resolver makes a Scenario of a tree that was read.
 type resolver struct {
 	*yaml.File
 	*scenario.Site
@@ -17,8 +18,12 @@ type resolver struct {
 	metrics MetricChecker // nil: metrics are not checked
 
 	linkNames map[string]*yaml.Node
-	checks    []*yaml.Node     // for each of s.Expect
-	programs  []scenario.Error // for each of s.Programs, the place of its command
+	// Objects are left out, since a mistake leaves open what they are.
+	fabricLost, trafficLost bool
+	routed                  bool             // all frames have paths
+	crossed                 bool             // the frames that cross each link are known
+	checks                  []*yaml.Node     // for each of s.Expect
+	programs                []scenario.Error // for each of s.Programs, the place of its command
 
 	events scenario.Entering
 
@@ -28,9 +33,27 @@ type resolver struct {
 	left leftOut    // the items beyond that end
 }
 
-// stages returns the stages behind names, in their order.
-func (r *resolver) stages() []func() {
-	return []func(){r.resolveHead, r.connect, r.checkEnds, r.checkNodes, r.resolveTraffic, r.findPaths, r.fit, r.checkMetrics}
+// read makes the scenario, in stages. Each relies on what the ones before it have found, and leaves
+// out what relies on a mistake.
+func (r *resolver) read() {
+	r.checkChoices()
+	r.once()
+	r.names()
+	r.resolveHead()
+	r.connect()
+	r.checkEnds()
+	if r.linked() {
+		r.checkNodes()
+	}
+	r.resolveTraffic()
+	r.checkRun()
+	r.standIn()
+	if r.linked() && r.sound("routes") && r.right("routing.paths") && r.right("routing.recompute") && (r.s.Routing.Recompute == 0 || r.sound(eventSections)) {
+		r.findPaths()
+	}
+	r.fit()
+	r.withdraw()
+	r.checkMetrics()
 }
 
 // resolveHead fills in what belongs to the whole scenario.
@@ -42,7 +65,9 @@ func (r *resolver) resolveHead() {
 	model := top.Sub("model")
 	r.s.Model, r.s.Wall = yaml.Build[scenario.Model](model), yaml.Build[scenario.Wall](top.Sub("wall"))
 	r.s.Model.DSCP = scenario.DSCPOf(model)
-	r.cut = yaml.Place{Set: model.Node("duration").At.Set}
+	if n := r.Root.Get("model").Get("duration"); n != nil {
+		r.cut = yaml.Place{Set: n.At.Set}
+	}
 	r.s.Routing, r.s.Subnet = yaml.Build[scenario.Routing](top.Sub("routing")), yaml.Build[scenario.Subnet](top.Sub("subnet"))
 	r.resolveWindow(top)
 }
@@ -51,17 +76,22 @@ func (r *resolver) resolveHead() {
 func (r *resolver) resolveTraffic() {
 	r.resolveFlows()
 	r.resolveWorkloads()
-	for _, section := range []string{"events", "faults"} {
+	known := r.linked() && r.timed()
+	for _, section := range strings.Fields(eventSections) {
 		for n, v := range r.items(section) {
-			r.events.Enter(n, v)
+			r.events.Enter(n, v, known)
 		}
 	}
 	r.resolvePrograms()
 	r.resolveExpect()
-	r.checkGuests()
-	r.checkRanges()
+	if r.linked() && r.sound(trafficSections) {
+		r.checkGuests()
+		r.checkRanges()
+	}
 	r.checkAtOnce()
-	r.reportLeft()
+	if r.sound("flows workload") {
+		r.reportLeft()
+	}
 }
 
 // top returns the fields of the scenario.
@@ -89,11 +119,24 @@ func (r *resolver) resolveWindow(top yaml.View) {
 }
 
 // items returns the items of a list or map of the scenario, each with its fields and the defaults
-// of its kind.
+// of its kind. Items with mistakes are left out.
 func (r *resolver) items(section string) iter.Seq2[*yaml.Node, yaml.View] {
 	return func(yield func(*yaml.Node, yaml.View) bool) {
+		for n, v := range r.all(section) {
+			if !r.rightItem(section, n) {
+				r.trafficLost = r.trafficLost || section == "flows" || section == "workload"
+			} else if !yield(n, v) {
+				return
+			}
+		}
+	}
+}
+
+// all returns the same with mistakes.
+func (r *resolver) all(section string) iter.Seq2[*yaml.Node, yaml.View] {
+	return func(yield func(*yaml.Node, yaml.View) bool) {
 		list := r.Root.Get(section)
-		if list == nil {
+		if list == nil || (list.Kind == yaml.Mapping) != (r.Tables.Language().Object.Find(section).Kind == param.Map) {
 			return
 		}
 		v := r.itemView(section, nil)
@@ -109,7 +152,7 @@ func (r *resolver) items(section string) iter.Seq2[*yaml.Node, yaml.View] {
 // itemView returns the fields of an item of a list or map, and the defaults of its kind behind
 // them.
 func (r *resolver) itemView(section string, item *yaml.Node) yaml.View {
-	kind := map[string]string{"switches": "switch", "endpoints": "endpoint", "links": "link", "flows": "flow", "workload": "flow"}[section]
+	kind := kinds[section]
 	v := yaml.View{Of: r.Tables.Section(section), Chain: [2]*yaml.Node{item}}
 	if kind != "" {
 		v.Chain[1] = r.Root.Get("defaults").Get(kind)

@@ -21,7 +21,7 @@ func (r *resolver) checkChoices() {
 		{"flows", "control", r.Tables.Algorithms}, {"flows", "transport", r.Tables.Transports},
 		{"workload", "control", r.Tables.Algorithms}, {"workload", "transport", r.Tables.Transports},
 	} {
-		for _, v := range r.items(c.section) {
+		for _, v := range r.all(c.section) {
 			r.checkParams(v.Sub(c.key), c.of)
 		}
 	}

@@ -1,9 +1,12 @@
 package resolve
 
 import (
+	"slices"
+
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/pattern"
 	"fabemu/emu/scenario/yaml"
+	"fabemu/wire/param"
 )
 
 // Short has Load return the short run of a scenario: the values under short replace
@@ -14,7 +17,7 @@ func Short() Option {
 }
 
 // shorten changes the tree of a scenario to its short run.
-func shorten(r *yaml.File, root *yaml.Node) {
+func shorten(r *yaml.File, root *yaml.Node, language *param.Struct) {
 	short := root.Get("short")
 	if short == nil {
 		r.Add(root.Field("short"), "this scenario has no short run: it has no section short with a duration")
@@ -39,36 +42,52 @@ func shorten(r *yaml.File, root *yaml.Node) {
 		root.Put("events", events)
 	}
 	if expect := short.Get("expect"); expect != nil {
-		shortenChecks(r, root.Get("expect"), expect)
+		shortenChecks(r, root.Get("expect"), expect, language.Find("expect").Item.Object.Find("id"))
 	}
 }
 
-// shortenChecks gives checks the values of the short run.
-func shortenChecks(r *yaml.File, checks, short *yaml.Node) {
-	byID, ids := map[string]*yaml.Node{}, []string{}
+// shortenChecks gives checks the values of the short run. If it is open which check is meant, those
+// that it does not change are left out: their spans may be wrong for it.
+func shortenChecks(r *yaml.File, checks, short *yaml.Node, id *param.Param) {
+	byID, ids, open := map[string]*yaml.Node{}, []string{}, false
 	if checks != nil {
 		for _, c := range checks.Items {
-			if id := c.Get("id"); id != nil {
-				byID[id.Text] = c
-				ids = append(ids, id.Text)
+			n := c.Get("id")
+			if n == nil {
+				open = true
+				continue
 			}
+			if _, err := id.Read(n.Text); err != nil {
+				open = true
+			}
+			byID[n.Text] = c
+			ids = append(ids, n.Text)
 		}
 	}
+	known := !open
+	changed := map[*yaml.Node]bool{}
 	for _, s := range short.Items {
 		id := s.Get("id")
-		if id == nil {
-			continue // the reader reports that it is missing
+		if id == nil || r.WrongIn(s.Path) { // the reader has reported it
+			open = true
+			continue
 		}
 		c := byID[id.Text]
 		if c == nil {
-			r.Add(id.Spot, "there is no check with the id %q%s", id.Text, pattern.Nearest(id.Text, ids))
+			if open = true; known {
+				r.Add(id.Spot, "there is no check with the id %q%s", id.Text, pattern.Nearest(id.Text, ids))
+			}
 			continue
 		}
+		changed[c] = true
 		for _, e := range s.Entries {
 			c.Put(e.Key, e.Value)
 		}
 		if expected := s.Get("expected"); expected != nil && expected.Text == string(scenario.Holds) {
 			c.Remove("reason")
 		}
+	}
+	if open && checks != nil {
+		checks.Items = slices.DeleteFunc(checks.Items, func(n *yaml.Node) bool { return !changed[n] })
 	}
 }

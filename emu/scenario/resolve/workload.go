@@ -18,6 +18,9 @@ import (
 // checkCounting refuses arrivals of which none would count. They begin at start and may end at
 // stop; 0: at the end.
 func (r *resolver) checkCounting(what string, of scenario.Origin, start, stop, warmUp, drain unit.Duration) {
+	if !r.timed() {
+		return
+	}
 	end := r.s.Model.Duration
 	until := min(scenario.Until(stop, drain, end), unit.Time(end))
 	switch {
@@ -45,6 +48,8 @@ func (r *resolver) resolveWorkloads() {
 		if r.checkWorkload(&w, of, name, over) {
 			r.s.Workloads = append(r.s.Workloads, w)
 			r.WorkloadOrigins = append(r.WorkloadOrigins, of)
+		} else {
+			r.trafficLost = true
 		}
 	}
 }
@@ -76,12 +81,14 @@ func (r *resolver) checkWorkload(w *scenario.Workload, of scenario.Origin, name,
 		}
 	}
 	f := w.Template(names[0], names[1])
-	r.adaptSending(&f, of)
+	if r.linked() {
+		r.adaptSending(&f, of)
+	}
 	w.Priority, w.Source = f.Priority, f.Source
 	if by := scenario.SharedBy(&f); by != "" {
 		r.Add(of.View.Sub("control").Spot(by, of.Spot), "the flows of workload %s have their own limiters: omit control.%s", w.Name, by)
 	}
-	if end := r.s.Model.Duration; w.Start >= end && r.cut.Set == nil {
+	if end := r.s.Model.Duration; w.Start >= end && r.cut.Set == nil && r.timed() {
 		r.Add(of.View.Spot("start", of.Spot), "the workload starts at %v, but %s", w.Start, r.runEnds())
 	}
 	switch {

@@ -65,7 +65,12 @@ type File struct {
 	lines   []string
 	grammar Grammar // what the tree is read against
 	seen    map[message]bool
+	wrong   map[string]wrong    // what has mistakes, by paths
+	lacks   map[string][]string // by the paths of objects, keys that they lack because of a mistake; empty: any
 }
+
+// wrong says whether there is a mistake about what is at a path, or about a part of it.
+type wrong struct{ at, within bool }
 
 // message identifies a message by its place and its kind. Values are often shared: 20 links inherit
 // a default, an item stands for 100 flows. A mistake is reported for the first of them only.
@@ -78,13 +83,20 @@ type message struct {
 // part of it.
 func NewFile(name, text string) *File {
 	text = strings.TrimPrefix(text, "\uFEFF")
-	return &File{Name: name, text: text, lines: strings.Split(text, "\n"), seen: map[message]bool{}}
+	return &File{Name: name, text: text, lines: strings.Split(text, "\n"), seen: map[message]bool{},
+		wrong: map[string]wrong{}, lacks: map[string][]string{}}
 }
 
 // Add reports a mistake at a place.
 func (r *File) Add(at Spot, format string, args ...any) {
 	if r.first(at, format) {
 		r.Mistakes = append(r.Mistakes, r.Entry(at, fmt.Sprintf(format, args...)))
+		for i, c := range at.Path {
+			if c == '.' || c == '[' {
+				r.wrong[at.Path[:i]] = wrong{r.wrong[at.Path[:i]].at, true}
+			}
+		}
+		r.wrong[at.Path] = wrong{true, true}
 	}
 }
 
@@ -102,6 +114,21 @@ func (r *File) first(at Spot, format string) bool {
 	r.seen[m] = true
 	return !seen
 }
+
+// Lacks reports whether an object does not have a key because of a mistake: the key is missing, or
+// an unknown key may have meant it.
+func (r *File) Lacks(path, key string) bool {
+	return slices.ContainsFunc(r.lacks[path], func(lacking string) bool { return lacking == key || lacking == "" })
+}
+
+// lack notes that an object lacks a key because of a mistake; empty: it may be any.
+func (r *File) lack(path, key string) { r.lacks[path] = append(r.lacks[path], key) }
+
+// WrongAt reports whether there is a mistake about what is at a path, but not about a part of it.
+func (r *File) WrongAt(path string) bool { return r.wrong[path].at }
+
+// WrongIn reports whether there is a mistake about what is at a path, or about a part of it.
+func (r *File) WrongIn(path string) bool { return r.wrong[path].within }
 
 // mostMessage is the longest message in bytes. A longer one repeats a long value: its middle is
 // left out.
@@ -130,6 +157,22 @@ func (r *File) Err() error {
 	}
 	slices.SortStableFunc(r.Mistakes, byPlace)
 	return &Errors{List: r.Mistakes}
+}
+
+// Also adds the mistakes of f, which has been read from the same text in another way, where there
+// is none yet, and returns all. Two at one place are one mistake, seen twice.
+func (r *File) Also(f *File) error {
+	seen := map[Error]bool{}
+	place := func(e Error) Error { return Error{Line: e.Line, Column: e.Column, Path: e.Path} }
+	for _, e := range r.Mistakes {
+		seen[place(e)] = true
+	}
+	for _, e := range f.Mistakes {
+		if !seen[place(e)] {
+			r.Mistakes = append(r.Mistakes, e)
+		}
+	}
+	return r.Err()
 }
 
 // Sorted returns the warnings, by position.

@@ -22,7 +22,7 @@ type Grammar interface {
 // keys of earlier versions their present names.
 func (r *File) Begin(root *Node, g Grammar) (ok bool) {
 	r.grammar, r.Root = g, root
-	if ok = root.want(r, Mapping, g.Language()); ok {
+	if ok = !root.refused && root.want(r, Mapping, g.Language()); ok {
 		r.rename(root, g.Language())
 	}
 	return ok

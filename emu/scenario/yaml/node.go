@@ -25,6 +25,8 @@ func (k Kind) String() string {
 type Node struct {
 	Kind  Kind
 	block bool // scalar: its text is on the lines below its place
+	// refused: it has a feature of YAML that the language does not have, and no content.
+	refused bool
 	Spot
 	Text    string  // scalar: its text without quotes
 	Entries []Entry // mapping, in the order of the file

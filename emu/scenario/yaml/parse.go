@@ -22,7 +22,8 @@ const (
 )
 
 // Parse reads the file into nodes. It returns nil, and reports why, if the file has no usable
-// content.
+// content. A tree may have mistakes as well: features that the language does not have, and keys
+// that are given twice, of which the first counts.
 func (r *File) Parse() *Node {
 	src := r.text
 	if len(src) > maxSource {
@@ -132,6 +133,8 @@ func (r *File) node(n *yaml.Node, path string) *Node {
 		r.Add(out.Spot,
 			"%s are not part of the scenario language: write the value out, or put common values under defaults",
 			feature)
+		out.refused = true
+		r.lack(path, "")
 		return out
 	}
 	switch {
@@ -192,8 +195,10 @@ func (r *File) entries(out *Node, content []*yaml.Node) {
 		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
 			r.Add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
+			r.lack(out.Path, "")
 		case k.Kind != yaml.ScalarNode || unwanted(k) != "":
 			r.Add(at, "a key must be a plain word")
+			r.lack(out.Path, "")
 		case twice:
 			if !again { // two items that run into one another have all their keys in common
 				r.Add(at, "duplicate key %q: the first is in line %d", k.Value, first.Line)

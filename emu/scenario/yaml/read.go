@@ -14,6 +14,9 @@ import (
 // Read checks a tree against the language: keys, kinds and values. It stores the values in the
 // nodes.
 func (r *File) Read(n *Node, p *param.Param) {
+	if n.refused {
+		return
+	}
 	switch p.Kind {
 	case param.Object:
 		r.readObject(n, p)
@@ -80,6 +83,7 @@ func (n *Node) want(r *File, k Kind, p *param.Param) bool {
 		return true
 	}
 	r.Add(n.Spot, "found %s: expected %s", n.Kind, wanted(p))
+	r.lack(n.Path, "")
 	return false
 }
 
@@ -115,12 +119,15 @@ func (r *File) readObject(n *Node, p *param.Param) {
 				meant = fmt.Sprintf(`put a list in quotes, such as "0:0,%s:1"`, before)
 			}
 			r.Add(at, "%q is not a key: a comma separates keys; %s", before, meant)
+			r.lack(n.Path, "")
 		case rest != "" && p.Object.Find(before) != nil:
 			r.Add(at, "a space is missing after %q in %q", before+":", key)
+			r.lack(n.Path, before)
 			meant = append(meant, p.Object.Find(before))
 		default:
 			near, list := r.unknown(n, p.Object, key)
 			r.Add(at, "unknown key %q%s: allowed here are %s", key, spelling.DidYouMean(near), list)
+			r.lack(n.Path, near)
 			meant = append(meant, p.Object.Find(near))
 		}
 	}
@@ -152,6 +159,7 @@ func (r *File) unfold(n *Node, of *param.Struct) {
 			case field == "":
 				r.Add(Spot{e.At, whole.Path}, "unknown key %q%s: allowed here are %s",
 					e.Key, spelling.DidYouMean(spelling.Nearest(e.Key, all)), spelling.Several(all))
+				r.lack(n.Path, "")
 			case n.Get(field) != nil:
 				r.Add(Spot{e.At, e.Value.Path}, "%s and %s.%s set the same field: give one of them",
 					field, p.Key, e.Key)
@@ -180,6 +188,7 @@ func (r *File) missing(n *Node, of *param.Struct, but []*param.Param) {
 	for i := range of.Params {
 		if p := &of.Params[i]; p.Required && !p.Inherits && n.Get(p.Key) == nil && !slices.Contains(but, p) {
 			missing = append(missing, fmt.Sprintf("%s (%s)", p.Key, wanted(p)))
+			r.lack(n.Path, p.Key)
 		}
 	}
 	if len(missing) > 0 {

@@ -66,6 +66,7 @@ func (r *File) Apply(s Set) {
 			if f, name, rest = r.fieldOf(n, p, rest); f == nil {
 				near, list := r.unknown(n, p.Object, name)
 				r.Add(at, "%s has no field %q%s: it has %s", cmp.Or(done, "a scenario"), name, spelling.DidYouMean(near), list)
+				r.lack(n.Path, near)
 				return
 			}
 			done = param.Path(done, name)
