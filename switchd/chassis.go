@@ -224,6 +224,7 @@ type points struct {
 	dropper  cp.Dropper
 	cell     unit.Size // queues are counted in cells of this size; 0: they are not
 	some     bool      // there is at least one point
+	reported bool      // they report congestion, whatever waits (port.CongestionReported)
 }
 
 func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
@@ -231,8 +232,18 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marking, all.Notifier, all.Dropper, all.Cell, all.Marker != nil || all.Notifier != nil || all.Dropper != nil}
+	*p = points{all.Marking, all.Notifier, all.Dropper, all.Cell, all.Marker != nil || all.Notifier != nil || all.Dropper != nil, p.reported}
 	return err
+}
+
+// apply makes a change from outside that is about what the points report.
+func (p *points) apply(change port.Change) {
+	switch change.(type) {
+	case port.CongestionReported:
+		p.reported = true
+	case port.CongestionMeasured:
+		p.reported = false
+	}
 }
 
 func (p *points) reset() {

@@ -210,6 +210,9 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	}
 	came := sl.frame.FECN && sl.reason == 0 // marked before it arrived here
 	why := s.marking.Dequeue(now, &sl.frame, s.queue(sl))
+	if s.reported && why == trace.NoReason {
+		sl.frame.FECN, why = true, trace.OverThreshold
+	}
 	if sl.reason == 0 {
 		sl.reason = uint8(why)
 	}

@@ -16,7 +16,8 @@ func (s *OutputQueued) Apply(now unit.Time, p port.ID, change port.Change) {
 		s.setWatchdog(now, c.Watchdog.(Watchdog))
 		return
 	}
-	s.apply(now, p, change, s)
+	s.chassis.apply(now, p, change, s)
+	s.points.apply(change)
 	s.agenda.Set(s.resendSlot(int(p)), now) // the timer holds no longer
 	switch c := change.(type) {
 	case port.RateChange: // a PAUSE must be repeated, because its quanta have another length

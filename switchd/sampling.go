@@ -53,10 +53,18 @@ func (s *OutputQueued) marked(now unit.Time, sl *slot, was bool) {
 func (s *OutputQueued) queueOf(sl *slot) cp.Queue {
 	lane := sl.frame.Lane
 	q := &s.outputs[sl.output].queue[lane]
-	return cp.Queue{
+	view := cp.Queue{
 		Input: int(sl.input), Output: int(sl.output), Bytes: q.bytes, Frames: int(q.frames), Cells: int(q.cells),
 		Rate: s.ports[sl.output].Transmitter().Rate(), Length: sl.length, Lossless: s.keeps(lane),
 	}
+	if s.reported {
+		view.Bytes = s.config.Memory / unit.Size(len(s.ports))
+		view.Frames = int(view.Bytes / sl.length)
+		if s.cell > 0 {
+			view.Cells = int(view.Bytes / s.cell)
+		}
+	}
+	return view
 }
 
 // cells returns how many cells a frame takes; 0 if cells are not counted.

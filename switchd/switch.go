@@ -115,7 +115,8 @@ func (s *Switch) empty(unit.Time) {
 
 // Apply makes a change from outside.
 func (s *Switch) Apply(now unit.Time, at port.ID, change port.Change) {
-	s.apply(now, at, change, s)
+	s.chassis.apply(now, at, change, s)
+	s.points.apply(change)
 	switch c := change.(type) {
 	case port.SLToVLChange, port.ArbitrationChange:
 		s.changeLanes(port.PortChange{Port: at, Change: c})

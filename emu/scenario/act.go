@@ -51,7 +51,7 @@ type Act interface {
 func Acts() []Act {
 	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Repeat{}, Overtake{}, Flap{}, Stuck{}, BufferCut{},
 		ServiceChange{}, PauseStorm{}, PauseChange{}, SinkChange{}, ControlChange{},
-		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}}
+		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}, CongestionReport{}}
 }
 
 // Row is a row of the table of acts.

@@ -35,6 +35,7 @@ var events = map[string]struct {
 	"high":        {Event{Switch: "s", Act: WatermarksChange{High: 1000}}, Touch{High: 1000}},
 	"watchdog":    {Event{Switch: "s", Act: WatchdogChange{}}, Touch{}},
 	"marking":     {Event{Switch: "s", Act: MarkingChange{}}, Touch{Marks: cp.CCAParams{}}},
+	"congestion":  {Event{Switch: "s", Act: CongestionReport{Congestion: Reported}}, Touch{}},
 }
 
 // Each row has words for its event, says whom it touches, and prints it so that it is recognised.
@@ -70,7 +71,7 @@ func TestKeysOfActs(t *testing.T) {
 	for key, want := range map[string]string{
 		"link":     "; for rate, state, loss, corruption, delay, repeat, overtake, flap, stuck, buffer.",
 		"endpoint": "Endpoint; for service, pause-storm, pauses, sink, control.",
-		"switch":   "Switch; for restart, high, watchdog, marking.",
+		"switch":   "Switch; for restart, high, watchdog, marking, congestion.",
 		"period":   "flap, pause-storm: Time from one start to the next.",
 		"rate":     "New rate in both directions, from the next frame on.",
 	} {

@@ -116,6 +116,15 @@ const (
 	SinkRunning SinkState = "running"
 )
 
+// Reporting is what the congestion points of a switch go by.
+type Reporting string
+
+// The kinds.
+const (
+	Reported Reporting = "reported" // there is congestion
+	Measured Reporting = "measured" // what they see
+)
+
 // GuestKind is the way from a guest into the fabric.
 type GuestKind string
 

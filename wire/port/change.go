@@ -116,6 +116,12 @@ type ArbitrationChange struct{ Arbitration Arbitration }
 // MarkingChange gives a switch with input buffers the congestion points that a cp.Maker makes.
 type MarkingChange struct{ Maker any }
 
+// CongestionReported has a switch report congestion, whatever waits in it.
+type CongestionReported struct{}
+
+// CongestionMeasured has a switch report the congestion that it has.
+type CongestionMeasured struct{}
+
 // SendMAD has the port send a packet on VL15. Its body is in the Outbox.
 type SendMAD struct{ Frame *wire.Frame }
 
@@ -150,6 +156,8 @@ const (
 	markingChange
 	sendMAD
 	controlChange
+	congestionReported
+	congestionMeasured
 )
 
 var changeWords = [...]string{
@@ -160,7 +168,7 @@ var changeWords = [...]string{
 	sinkStopped: "sink-stopped", sinkStarted: "sink-started", bufferChange: "buffer-change",
 	watermarksChange: "watermarks-change", watchdogChange: "watchdog-change",
 	slToVLChange: "sl2vl-change", arbitrationChange: "vlarb-change", markingChange: "marking-change", sendMAD: "send-mad",
-	controlChange: "control-change",
+	controlChange: "control-change", congestionReported: "congestion-reported", congestionMeasured: "congestion-measured",
 }
 
 // Kind implements Change.
@@ -234,3 +242,9 @@ func (SendMAD) Kind() ChangeKind { return sendMAD }
 
 // Kind implements Change.
 func (ControlChange) Kind() ChangeKind { return controlChange }
+
+// Kind implements Change.
+func (CongestionReported) Kind() ChangeKind { return congestionReported }
+
+// Kind implements Change.
+func (CongestionMeasured) Kind() ChangeKind { return congestionMeasured }

@@ -406,7 +406,7 @@ func (p *Port) Apply(now unit.Time, change Change) {
 		f := *c.Frame
 		p.Queue(now, now, &f)
 		return
-	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange: // the node makes it
+	case SLToVLChange, ArbitrationChange, MarkingChange, ControlChange, CongestionReported, CongestionMeasured: // the node makes it
 	case StormStart:
 		if !p.setStorm(true, c) {
 			return

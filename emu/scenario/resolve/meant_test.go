@@ -56,7 +56,7 @@ workload: [{name: load, over: "h[1-2]", load: 0.5}]
 	}
 	for old, by := range map[string][2]string{
 		"scheme: ecn":      {"scheme: ecn, kmin: 5KB", `unknown key "kmin" (did you mean "min"?): allowed here are min, max, max-p, per, at, cell, scheme, preset`},
-		"flows: [":         {"events: [{at: 1us, link: trunk, state: down, for: 10us}]\nflows: [", "for is a detail of loss, corruption, delay, repeat, overtake, flap, buffer, pause-storm, pauses, sink, not of state: a link that is down for a time is two events, state: down and state: up, or flap: 10us with a longer period, and for: that period"},
+		"flows: [":         {"events: [{at: 1us, link: trunk, state: down, for: 10us}]\nflows: [", "for is a detail of loss, corruption, delay, repeat, overtake, flap, buffer, pause-storm, pauses, sink, congestion, not of state: a link that is down for a time is two events, state: down and state: up, or flap: 10us with a longer period, and for: that period"},
 		"algorithm: dcqcn": {"algorithm: timely, kmin: 5KB", `unknown key "kmin": allowed here are `},
 	} {
 		_, err := resolve.Load("fuzz.yaml", []byte(strings.Replace(text, old, by[0], 1)), nil)
