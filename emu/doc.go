@@ -31,7 +31,7 @@
 //
 //	runs       emu, emu/fabric, emu/run/guest/netstack, emu/study, emu/study/campaign, emu/study/sweep
 //	scenarios  emu/scenario, emu/scenario/resolve, emu/scenario/lint, emu/scenario/builtin, emu/scenario/generate
-//	schemes    node, node/rp, switchd/cp, emu/limitertest
+//	schemes    node, node/rp, switchd/cp, emu/limitertest, emu/limitertest/reactiontest
 //	frames     wire, wire/unit, wire/param, wire/port, wire/trace
 //	observers  emu/watch/observe, emu/watch/capture, emu/watch/perfetto, emu/watch/openmetrics
 //	results    emu/metrics, emu/result/report, emu/result/summary, emu/result/plot, emu/result/compare

@@ -1,5 +1,4 @@
-// Package limitertest tests any rate limiter, on the virtual clock and in real time, and any
-// reaction point:
+// Package limitertest tests any rate limiter, on the virtual clock and in real time:
 //
 //	func TestMyLimiter(t *testing.T) {
 //		limitertest.Run(t, func(line unit.Rate) node.RateLimiter { return mine.New(line) })
@@ -16,15 +15,10 @@
 // waits for an instant instead of returning it is found. These cases take some seconds; go test
 // -short leaves them out.
 //
-// RunReaction puts reaction points into loops with a bottleneck: storms of congestion, a
-// link that is cut, feedback lost, repeated and out of order, hours of rest, several sources.
-//
-//	func TestMyAlgorithm(t *testing.T) {
-//		limitertest.RunReaction(t, func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: mine.New(s.Line)} }, nil)
-//	}
+// Package reactiontest does the same for reaction points.
 //
 // # Limitations
 //
 // In real time the burst is measured by the instants in the calls of the limiter; the punctuality
-// of packets depends on the machine. Reaction points are tested on the virtual clock.
+// of packets depends on the machine.
 package limitertest

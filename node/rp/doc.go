@@ -7,7 +7,7 @@
 //
 // An algorithm of your own is a type with the methods of Controller, which is handed on in a
 // Reaction. A program passes it to a run in emu.Schemes, and to its tests in
-// limitertest.RunReaction. A permanent algorithm has a row in Algorithms, and its parameters in a
+// reactiontest.Run. A permanent algorithm has a row in Algorithms, and its parameters in a
 // struct (Algorithm.Params). Each algorithm of the table can also be made directly: NewQCN with
 // QCNParams, and so on.
 //

@@ -31,8 +31,8 @@ emu/metrics      .
 emu/result       plot | report | seeds | summary, compare
 emu/watch        capture/pcapng, capture/dissector | capture/dump, capture, perfetto, observe | live, openmetrics, subnet
 emu              .
-emu/study        ., limiters/bench, scale, propose, papers/fluid | campaign, limiters | sweep, papers | tune
-emu/limitertest  .
+emu/study        ., limiters/bench, scale, propose, papers/fluid | campaign, limiters/loops | limiters | sweep, papers | tune
+emu/limitertest  ., reactiontest
 emu/emutest      golden, runtest, reporttest
 cmd              fabemu
 scripts          archtest, measure, measure/bare, measure/limiters, measure/rates, k8scheck, markdown, test

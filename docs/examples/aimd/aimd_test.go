@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"fabemu/emu"
-	"fabemu/emu/limitertest"
+	"fabemu/emu/limitertest/reactiontest"
 	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
 
 func TestAIMD(t *testing.T) {
-	limitertest.RunReaction(t, func(site rp.Site) rp.Reaction { return newAIMD(site.Line) }, nil)
+	reactiontest.Run(t, func(site rp.Site) rp.Reaction { return newAIMD(site.Line) }, nil)
 }
 
 // The twin in Python gives the same event log, with a process for each flow.

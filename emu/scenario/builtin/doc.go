@@ -16,6 +16,9 @@
 // bench has the fabrics on which all schemes are compared (fabemu reproduce compare-schemes). In
 // the files they are without control, on InfiniBand.
 //
+// loop has the situations in which reaction points are tried (fabemu bench limiter ALGORITHM,
+// package loops). In the files lipd is, on InfiniBand.
+//
 // # Limitations
 //
 // Claims that compare two runs are not part of a scenario: they are checked by

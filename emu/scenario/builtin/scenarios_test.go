@@ -82,6 +82,7 @@ func TestList(t *testing.T) {
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
 		"infiniband/fat-tree-hotspot", "infiniband/lash-ring", "infiniband/opensm", "infiniband/vl-arbitration",
 		"links/length", "links/loss", "links/victim", "llr/mixed", "llr/pause", "llr/replay", "llr/streams",
+		"loop/cut", "loop/disorder", "loop/free", "loop/half", "loop/hours", "loop/lost", "loop/many", "loop/repeated", "loop/storm",
 		"pfc/ecn", "pfc/flap", "pfc/headroom", "pfc/lossy", "pfc/ports", "pfc/storm", "pfc/times", "pfc/watchdog",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",
 		"roce/ecn", "roce/first", "roce/go-back-n", "swift/target", "swift/thousand",

@@ -6,14 +6,13 @@ import (
 
 	"fabemu/emu/host"
 	"fabemu/emu/result/report"
-	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/loops"
 	"fabemu/node/rp"
-	"fabemu/switchd/cp"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
-// Loop is the result of a reaction point in a loop with a bottleneck (bench.Loop).
+// Loop is the result of a reaction point in a loop with a bottleneck (package loops).
 type Loop struct {
 	Loop        string        `json:"loop"`
 	Packets     int           `json:"packets"`
@@ -30,77 +29,47 @@ type Loop struct {
 // parameters.
 func Algorithms() []*Subject {
 	var all []*Subject
-	for _, l := range rp.Algorithms() {
-		s := algorithmOf(l)
-		switch l.Feedback {
-		case rp.Nothing, rp.Delays: // the loops have no ACKs
-			continue
-		case rp.Notifications:
-			s.points = pointsOf(l.Name)
-		case rp.Marks:
-			s.points = bench.Answered(l)
+	for _, a := range rp.Algorithms() {
+		if a.Feedback != rp.Nothing && a.Feedback != rp.Delays { // the loops report congestion, and delay nothing
+			all = append(all, algorithmOf(a))
 		}
-		all = append(all, s)
 	}
 	return all
 }
 
 // algorithmOf returns an algorithm of this program.
-func algorithmOf(l rp.Algorithm) *Subject {
-	return &Subject{Name: l.Name, Note: l.Doc,
-		algorithm: func(s rp.Site) (rp.Reaction, error) { return l.New(param.Defaults(l.Params), s) }}
-}
-
-// pointsOf returns the maker of the congestion points of an algorithm. They have the name of the
-// algorithm, or are ECM's, on which E2CM is based.
-func pointsOf(algorithm string) func(cp.Site) (cp.Notifier, error) {
-	for _, p := range cp.Points() {
-		if p.Name == algorithm && p.Notifier != nil {
-			return func(s cp.Site) (cp.Notifier, error) { return p.Notifier(param.Defaults(p.Params), s) }
-		}
-	}
-	return func(s cp.Site) (cp.Notifier, error) {
-		p := param.Defaults(cp.BCNParams{})
-		p.Version = cp.ECM
-		p.Complete(func(key string) bool { return key == "version" })
-		return cp.NewBCN(p, s)
-	}
+func algorithmOf(a rp.Algorithm) *Subject {
+	return &Subject{Name: a.Name, Note: a.Doc, row: a,
+		algorithm: func(s rp.Site) (rp.Reaction, error) { return a.New(param.Defaults(a.Params), s) }}
 }
 
 // runAlgorithm puts a reaction point of this program into loops.
 func runAlgorithm(ctx context.Context, s *Subject, o Options) (*Result, error) {
 	r := &Result{Fabemu: o.Fabemu, Machine: host.ThisComputer(), Limiter: s.Name, Note: s.Note, Cases: []Outcome{}}
-	all, err := pick(bench.Loops(), func(l bench.Loop) string { return l.Name }, o.Cases)
+	all, err := pick(loops.All(), func(l loops.Loop) string { return l.Name }, o.Cases)
 	if err != nil {
 		return nil, err
 	}
-	var failed error
+	subject, err := loops.Named(s.row)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range all {
-		if ctx.Err() != nil {
+		measured, err := l.Measure(ctx, subject)
+		switch {
+		case ctx.Err() != nil:
 			r.Partial, r.NotRun = true, append(r.NotRun, l.Name)
-			continue
-		}
-		measured, err := bench.MeasureReaction(func(site rp.Site) rp.Reaction {
-			r, err := s.algorithm(site)
-			if err != nil {
-				failed = err
-				return rp.Reaction{Controller: rp.NewFixed(site.Line)}
-			}
-			return r
-		}, s.points, l)
-		if failed != nil {
-			err = failed
-		}
-		if err != nil {
+		case err != nil:
 			return nil, err
+		default:
+			r.Loops = append(r.Loops, loopOf(measured))
 		}
-		r.Loops = append(r.Loops, loopOf(measured))
 	}
 	return r, nil
 }
 
 // loopOf reads a report of the bench.
-func loopOf(r *bench.LoopReport) Loop {
+func loopOf(r *loops.Report) Loop {
 	present := func(d unit.Duration) *int64 {
 		if d < 0 {
 			return nil

@@ -13,7 +13,6 @@ import (
 	"fabemu/emu/study/limiters/bench"
 	"fabemu/node"
 	"fabemu/node/rp"
-	"fabemu/switchd/cp"
 	"fabemu/wire/unit"
 )
 
@@ -24,7 +23,7 @@ type Subject struct {
 	New  bench.New
 
 	algorithm func(s rp.Site) (rp.Reaction, error) // makes a reaction point; nil: it is a limiter
-	points    func(s cp.Site) (cp.Notifier, error) // makes the congestion points for the algorithm; nil: it receives ACKs
+	row       rp.Algorithm                         // of an algorithm of this program
 	program   *program.Program                     // the other program; nil: it is part of this one
 	began     error                                // why no talk with the program has begun
 
@@ -82,7 +81,7 @@ func InProgram(p *program.Program) *Subject {
 		switch {
 		case err != nil:
 		case t.Algorithm:
-			err = errs.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE")
+			err = errs.Errorf("the program is a reaction point, which takes feedback: it is tried with --replay FILE, or as algorithm exec in a scenario such as loop/storm")
 		default:
 			s.Name = t.Name
 			return t.Limiter()

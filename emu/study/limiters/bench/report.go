@@ -78,8 +78,8 @@ const (
 	RealTime  Criterion = "real time"  // Report.Real: in real time the gaps between packets are not those between the limiter's instants
 	Late      Criterion = "late"       // Report.Real: packets start later in real time than under an ideal limiter
 	Blocks    Criterion = "blocks"     // Report.Real: its calls take long
-	Recovery  Criterion = "recovery"   // LoopReport.Utilisation: the rates do not come back
-	Overshoot Criterion = "overshoot"  // LoopReport.Held: the sources send more than there is room for
+	Recovery  Criterion = "recovery"   // of loops: the rates do not come back
+	Overshoot Criterion = "overshoot"  // of loops: the sources send more than there is room for
 	Panic     Criterion = "panic"      // the limiter panicked
 	Program   Criterion = "program"    // another program broke the protocol, or does not answer
 )
@@ -92,6 +92,12 @@ type Fault struct {
 	Text      string    `json:"text"` // the measured figure, and its limit
 	Starts    []Start   `json:"-"`    // the last packets until then; for a RateError the packets with the largest error
 	bad       float64   // the size of the error, for comparison with faults of the same criterion
+}
+
+// NewFault returns a fault at an instant, with the packets before it. Times in its text are in µs,
+// rates in bits.
+func NewFault(what Criterion, at unit.Time, starts []Start, format string, args ...any) Fault {
+	return Fault{Criterion: what, At: at, Starts: starts, Text: sentence(format, args...)}
 }
 
 // sentence formats a sentence of a report, whose times are in µs and whose rates are in bits.

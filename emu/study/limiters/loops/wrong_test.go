@@ -1,10 +1,12 @@
-package bench_test
+package loops_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"fabemu/emu/study/limiters/bench"
+	"fabemu/emu/study/limiters/loops"
 	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -91,7 +93,7 @@ func (c *timid) Feedback(now unit.Time, f wire.Frame) {
 }
 
 // greedy returns reaction points of which one in eight is timid.
-func greedy() bench.NewReaction {
+func greedy() func(rp.Site) rp.Reaction {
 	n := 0
 	return func(s rp.Site) rp.Reaction {
 		n++
@@ -110,7 +112,7 @@ func TestFiguresOfWrongControllers(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name      string
-		new       bench.NewReaction
+		new       func(rp.Site) rp.Reaction
 		in        string // the loop; empty: it is right in all of them
 		criterion bench.Criterion
 	}{
@@ -127,11 +129,15 @@ func TestFiguresOfWrongControllers(t *testing.T) {
 		{"takes the share of others", greedy(), "loop/many", bench.Fairness},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for _, l := range bench.Loops() {
+			subject, err := loops.Of(tc.new, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range loops.All() {
 				if tc.in != "" && l.Name != tc.in {
 					continue
 				}
-				r, err := bench.MeasureReaction(tc.new, nil, l)
+				r, err := l.Measure(context.Background(), subject)
 				if err != nil {
 					t.Fatal(err)
 				}
