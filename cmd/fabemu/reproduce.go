@@ -21,8 +21,15 @@ import (
 type reproduceFlags struct {
 	campaignFlags
 	more    commonFlags
+	slow    slowFlags
 	figures papers.Options
 	style   plot.Style
+}
+
+// slowFlags are the flags that slow runs down on the wall clock.
+type slowFlags struct {
+	// Slow the model down by this factor (default: from each scenario).
+	Dilation int64 `flag:"dilation" group:"Clock" arg:"N" needs:"clock=wall" low:"1" high:"1000000000"`
 }
 
 func reproduceCommand() *cobra.Command {
@@ -42,7 +49,7 @@ func reproduceCommand() *cobra.Command {
 func (f *reproduceFlags) register(c *cobra.Command) {
 	add(c, &f.figures, "seeds", "workers")
 	f.campaignFlags.register(c, "digest")
-	add(c, &f.figures, "dilation")
+	add(c, &f.slow)
 	add(c, &f.more, "json")
 	add(c, &f.style)
 }
@@ -80,7 +87,7 @@ func (f *reproduceFlags) run(c *cobra.Command, name string) error {
 	}
 	o := f.figures
 	o.Options = f.options
-	o.Version = version()
+	o.Version, o.Dilation = version(), f.slow.Dilation
 	if f.Plan || f.Table || !share.All() {
 		return f.runShare(c, name, share, o)
 	}

@@ -23,9 +23,7 @@ import (
 
 // Options are choices about the reproduction of figures.
 type Options struct {
-	emu.Options // of each run: its clock (default: the virtual one), link, codec, digest and version
-	// Slow the model down by this factor (default: from each scenario).
-	Dilation int64 `flag:"dilation" group:"Clock" arg:"N" needs:"clock=wall" low:"1" high:"1000000000"`
+	emu.Options // of each run: its clock (default: the virtual one), dilation, link, codec, digest and version
 	// Number of seeds over which a mean is taken; at least 30 for a claim whose mean is near a
 	// bound.
 	Seeds int `flag:"seeds" group:"Runs" arg:"N" needs:"clock=virtual" def:"5" low:"1" high:"1000"`

@@ -204,7 +204,7 @@ func TestOnTheWallClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wall, err := Do(context.Background(), p, figures, Options{Options: emu.Options{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe}}, Dilation: 30})
+	wall, err := Do(context.Background(), p, figures, Options{Options: emu.Options{Settings: emu.Settings{Clock: emu.WallClock, Link: emu.Pipe, Dilation: 30}}})
 	if err != nil {
 		t.Fatal(err)
 	}
