@@ -142,4 +142,35 @@ func TestCompletionPercentile(t *testing.T) {
 	if got := p.figure(t, "victim.completion.p99", 0, 200*ms); !math.IsNaN(got) {
 		t.Errorf("of none: %v", got)
 	}
+	// A percentile needs so many values that one may be above it; then there is a reason for its
+	// absence. The number of values is known for each figure of transfers.
+	for _, c := range []struct {
+		expression string
+		until      unit.Duration
+		values     int
+		want       float64
+		why        string
+	}{
+		{"local.B1.completion.p99", 100 * ms, 99, math.NaN(), "local.B1.completion.p99 is of 99 values, and needs 100"},
+		{"local.B1.completion.p95", 21 * ms, 20, 0.019, ""},
+		{"local.B1.completion.p95", 20 * ms, 19, math.NaN(), "local.B1.completion.p95 is of 19 values, and needs 20"},
+		{"local.B1.completion.p999", 200 * ms, 100, math.NaN(), "local.B1.completion.p999 is of 100 values, and needs 1000"},
+		{"local.B1.completion.p50", 2 * ms, 1, 0.001, ""},
+		{"local.B1.completion.max", 2 * ms, 1, 0.001, ""},
+		{"victim.completion.p99", 200 * ms, 0, math.NaN(), "no flow, of that size, finished in that time"},
+		{"local.B1.completion.p50 / local.B1.completion.p99", 100 * ms, 99, math.NaN(), "local.B1.completion.p99 is of 99 values, and needs 100"},
+		{"trunk.A-B.rate", 200 * ms, 0, 0, ""},
+	} {
+		m, err := Compile(c.expression, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := unit.Time(c.until)
+		if got := m.Over(p.c, 0, to); math.Abs(got-c.want) > 1e-12 || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("%s until %v: %v, want %v", c.expression, to, got, c.want)
+		}
+		if why, n := m.Why(p.c, 0, to), m.Values(p.c, 0, to); why != c.why || n != c.values {
+			t.Errorf("%s until %v: %q, %d values, want %q, %d", c.expression, to, why, n, c.why, c.values)
+		}
+	}
 }

@@ -205,7 +205,7 @@ func (m Metric) String() string { return m.expression }
 // zero, a share of nothing, an interval that is empty or that the run did not
 // reach the end of.
 func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
-	return m.take(func(g *term) float64 { return c.figure(g, from, to) })
+	return m.take(c.between(from, to))
 }
 
 // OverRun returns the figure where no interval is named. Transfers are those that count in the
@@ -213,10 +213,21 @@ func (m Metric) Over(c *Collector, from, to unit.Time) float64 {
 // first fifth of the run.
 func (m Metric) OverRun(c *Collector) float64 { return m.take(c.usual) }
 
-func (m Metric) take(of func(*term) float64) float64 {
-	v := of(&m.figure)
+// span is the time over which a figure is taken, and whether it can be.
+type span func(*term) (taken, bool)
+
+// figure returns a figure, or not a number.
+func (of span) figure(g *term) float64 {
+	if t, ok := of(g); ok {
+		return g.formula(t)
+	}
+	return math.NaN()
+}
+
+func (m Metric) take(of span) float64 {
+	v := of.figure(&m.figure)
 	if m.over != nil {
-		v = ratio(v, of(m.over))
+		v = ratio(v, of.figure(m.over))
 	}
 	return v
 }
@@ -229,16 +240,19 @@ func (m Metric) Why(c *Collector, from, to unit.Time) string {
 	if to > c.End() {
 		return fmt.Sprintf("the run ended at %v", c.End())
 	}
-	return m.why(func(g *term) float64 { return c.figure(g, from, to) })
+	return m.why(c.between(from, to))
 }
 
 // WhyOverRun returns the reason why OverRun is undefined in a run that has come to its end.
 func (m Metric) WhyOverRun(c *Collector) string { return m.why(c.usual) }
 
-func (m Metric) why(of func(*term) float64) string {
+func (m Metric) why(of span) string {
 	for _, f := range []*term{&m.figure, m.over} {
-		if f == nil || !math.IsNaN(of(f)) {
+		if f == nil || !math.IsNaN(of.figure(f)) {
 			continue
+		}
+		if why := f.thin(of); why != "" {
+			return why
 		}
 		why := cmp.Or(f.row.None, "nothing was there to measure")
 		if m.over != nil {
@@ -261,10 +275,10 @@ func (v *View) WhyNot(i int) string {
 	return v.c.checks[i].Why(&v.c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
-// Thin returns Metric.Thin of the check at an index.
-func (v *View) Thin(i int) string {
+// Values returns Metric.Values of the check at an index.
+func (v *View) Values(i int) int {
 	during := v.c.scenario.Expect[i].During
-	return v.c.checks[i].Thin(&v.c, unit.Time(during[0]), unit.Time(during[1]))
+	return v.c.checks[i].Values(&v.c, unit.Time(during[0]), unit.Time(during[1]))
 }
 
 // Check returns the value of the check at index i of the scenario's checks, and whether it is
@@ -280,21 +294,23 @@ func (v *View) Check(i int) (value float64, decided bool) {
 // End returns the instant up to which the figures are complete.
 func (c *Collector) End() unit.Time { return c.edges[c.cur] }
 
-// usual returns a figure where no interval is named.
-func (c *Collector) usual(g *term) float64 {
-	if g.row.Whole {
-		return g.formula(taken{g, c, 0, unit.Never})
+// usual is the span where no interval is named.
+func (c *Collector) usual(g *term) (taken, bool) {
+	if g.row != nil && g.row.Whole {
+		return taken{g, c, 0, unit.Never}, true
 	}
 	end := unit.Time(c.scenario.Model.Duration)
-	return c.figure(g, end/5, end)
+	return c.between(end/5, end)(g)
 }
 
-func (c *Collector) figure(g *term, from, to unit.Time) float64 {
-	if from < 0 || to <= from || to > c.End() {
-		return math.NaN()
-	}
-	return g.formula(taken{g, c, from, to})
+// between is the span from <= t < to.
+func (c *Collector) between(from, to unit.Time) span {
+	ok := from >= 0 && to > from && to <= c.End()
+	return func(g *term) (taken, bool) { return taken{g, c, from, to}, ok }
 }
+
+// figure returns a figure over from <= t < to.
+func (c *Collector) figure(g *term, from, to unit.Time) float64 { return c.between(from, to).figure(g) }
 
 // out returns the first counter of the port that sends into h; in returns the first counter of
 // the port at its end.

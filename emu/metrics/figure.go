@@ -55,10 +55,11 @@ type Figure struct {
 	Works   bool   // a workload has it, as flows do; expressions have figures of workloads of flows, too
 	Whole   bool   // it is of transfers or rounds that end: Metric.OverRun takes the whole run
 
-	over formula            // takes it over a time; nil: expressions do not have it
-	read func(At) float64   // reads it from the state of a run; nil: it is taken over the run so far
-	each func(At, PartFunc) // reads it by By; nil: it is one number
-	by   string
+	over   formula               // takes it over a time; nil: expressions do not have it
+	values func(taken) []float64 // the values that it is of; nil: it is not of many
+	read   func(At) float64      // reads it from the state of a run; nil: it is taken over the run so far
+	each   func(At, PartFunc)    // reads it by By; nil: it is one number
+	by     string
 
 	// Where it appears.
 	Columns    []Column  // of tables of its objects in reports

@@ -167,28 +167,57 @@ func Rank(sorted []float64, share float64) float64 {
 	return sorted[max(int(math.Ceil(share*float64(len(sorted))))-1, 0)]
 }
 
-// Supports reports whether n values support the percentile of a share: p99 needs 100 of them, so
-// that one may lie above it, and p99.9 needs 1,000.
-func Supports(n int, share float64) bool { return share < 0.99 || float64(n)*(1-share) > 1-1e-9 }
+// Supports reports whether n values support the percentile of a share: so many that one may lie
+// above it. p95 needs 20 of them, p99 100, and p99.9 1,000. The median is of any number, and so is
+// the greatest, which is no percentile.
+func Supports(n int, share float64) bool {
+	return share <= 0.5 || share == 1 || float64(n)*(1-share) > 1-1e-9
+}
 
-// Thin says how many values a high percentile of the metric is of over from <= t < to, if they do
-// not support it; else it is empty.
-func (m Metric) Thin(c *Collector, from, to unit.Time) string {
+// Values returns how many values the metric is of over from <= t < to: transfers that ended, or
+// rounds; of a quotient the smaller number. It is 0 for a figure that is not of many values.
+func (m Metric) Values(c *Collector, from, to unit.Time) int { return m.values(c.between(from, to)) }
+
+// ValuesOverRun returns the same for OverRun.
+func (m Metric) ValuesOverRun(c *Collector) int { return m.values(c.usual) }
+
+func (m Metric) values(of span) (least int) {
 	for _, f := range []*term{&m.figure, m.over} {
-		if f == nil || f.row == nil || to > c.End() { // nil: of a program
+		if f == nil || f.row == nil || f.row.values == nil { // nil: of a program
 			continue
 		}
-		word, _, _ := strings.Cut(f.end, ".")
-		share := map[string]float64{"p99": 0.99, "p999": 0.999}[word]
-		of := map[string]func(taken) []float64{"completion": taken.completions, "slowdown": taken.slowdowns, "round": taken.rounds}[f.row.Name]
-		if share == 0 || of == nil {
-			continue
-		}
-		if n := len(of(taken{f, c, from, to})); n > 0 && !Supports(n, share) {
-			return fmt.Sprintf("%s is of %d values, and needs %.0f", f.name(), n, 1/(1-share))
+		if t, ok := of(f); ok {
+			if n := len(f.row.values(t)); least == 0 || n < least {
+				least = n
+			}
 		}
 	}
-	return ""
+	return least
+}
+
+// thin says how many values a percentile is of, if they do not support it; else it is empty.
+func (f *term) thin(of span) string {
+	t, ok := of(f)
+	if !ok || f.row.values == nil {
+		return ""
+	}
+	n, share := len(f.row.values(t)), f.quantile()
+	if n == 0 || Supports(n, share) {
+		return ""
+	}
+	return fmt.Sprintf("%s is of %d values, and needs %.0f", f.name(), n, 1/(1-share))
+}
+
+// quantile is the share of the values that a figure of many is not below, by the end of its name; 0
+// of the mean.
+func (f *term) quantile() float64 {
+	word, _, _ := strings.Cut(f.end, ".")
+	for _, x := range statistics {
+		if x.name == word {
+			return x.share
+		}
+	}
+	return 0
 }
 
 // statistic is the name of the parts of a figure of many values.
@@ -210,7 +239,7 @@ func Spread(values []float64, part PartFunc) {
 		switch {
 		case x.share == 0:
 			v = unit.Mean(values)
-		case x.share == 1 || Supports(len(values), x.share):
+		case Supports(len(values), x.share):
 			v = Rank(values, x.share)
 		}
 		part(x.name, v)
@@ -223,17 +252,17 @@ func spreadParts(of func(taken) []float64) func(At, PartFunc) {
 }
 
 // spreadOf is the mean of the figures of transfers, their greatest, or one that a share of them
-// does not exceed, by the end of the name; not a number where there are none.
+// does not exceed, by the end of the name; not a number where there are none, or too few
+// (Supports).
 func spreadOf(of func(taken) []float64) formula {
 	return func(t taken) float64 {
-		all := of(t)
-		word, _, _ := strings.Cut(t.end, ".")
-		for _, x := range statistics[1:] {
-			if x.name == word {
-				slices.Sort(all)
-				return Rank(all, x.share)
-			}
+		all, share := of(t), t.quantile()
+		switch slices.Sort(all); {
+		case share == 0:
+			return unit.Mean(all)
+		case !Supports(len(all), share):
+			return math.NaN()
 		}
-		return unit.Mean(all)
+		return Rank(all, share)
 	}
 }

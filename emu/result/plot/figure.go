@@ -51,6 +51,7 @@ type Curve struct {
 	Apart  bool      // the same, and nothing is between the points: their places on the X axis have names
 	Spread []float64 // how far the value of each point may lie above and below, drawn as a bar; nil: it is certain
 
+	Values    []int     // how many values each point is of, such as flows; nil: that is not known
 	Low, High []float64 // the curve is the median of several, which lie between these, drawn as an area; nil: it is one
 }
 
@@ -328,13 +329,16 @@ func (c *Curve) parts() []plotter.XYs {
 
 // rows are the points that the figure shows.
 func (f *Figure) rows() [][]string {
-	all := [][]string{{"figure", "curve", "x", "x_name", "y", "low", "high", "x_axis", "y_axis"}}
+	all := [][]string{{"figure", "curve", "x", "x_name", "y", "low", "high", "values", "x_axis", "y_axis"}}
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 	shown := f.shown()
 	for k := range shown {
 		c := &shown[k]
 		for _, i := range c.kept() {
-			name, low, high := "", "", ""
+			name, low, high, values := "", "", "", ""
+			if c.Values != nil {
+				values = strconv.Itoa(c.Values[i])
+			}
 			at := slices.IndexFunc(f.X.Ticks, func(x float64) bool { return math.Abs(x-c.X[i]) < 0.5 }) // they are 1 apart
 			if c.Apart && at >= 0 && f.X.Names != nil {
 				name = f.X.Names[at]
@@ -345,7 +349,7 @@ func (f *Figure) rows() [][]string {
 			case c.Spread != nil && finite(c.Spread[i]):
 				low, high = number(c.Y[i]-c.Spread[i]), number(c.Y[i]+c.Spread[i])
 			}
-			all = append(all, []string{f.Title, c.Name, number(c.X[i]), name, number(c.Y[i]), low, high, f.X.Label, f.Y.Label})
+			all = append(all, []string{f.Title, c.Name, number(c.X[i]), name, number(c.Y[i]), low, high, values, f.X.Label, f.Y.Label})
 		}
 	}
 	return all

@@ -21,7 +21,7 @@ func schemes() *Figure {
 		Title: "99th percentile of the slowdown of a workload with a name that is rather long", Subtitle: "means of 10 seeds with their 95 % confidence intervals", Stamp: "verdict: virtual",
 		X: Axis{Label: "scheme", Low: 0.5, High: 3.5, Ticks: []float64{1, 2, 3}, Names: []string{"dcqcn", "hpcc", "dctcp"}}, Y: Axis{Label: "delay (µs)"},
 		Curves: []Curve{
-			{Name: "load 0.5", Apart: true, X: []float64{0.9, 1.9, 2.9}, Y: []float64{3, math.NaN(), 2}, Spread: []float64{0.5, 0, math.NaN()}},
+			{Name: "load 0.5", Apart: true, X: []float64{0.9, 1.9, 2.9}, Y: []float64{3, math.NaN(), 2}, Spread: []float64{0.5, 0, math.NaN()}, Values: []int{120, 0, 7}},
 			{Name: "load 0.8", Apart: true, X: []float64{1, 2, 3}, Y: []float64{5, 4, 7}, Low: []float64{4, 3, 5}, High: []float64{6, 5, 9}},
 		},
 	}
@@ -144,10 +144,10 @@ func TestCSV(t *testing.T) {
 	}
 	title := f.Title
 	for i, want := range [][]string{
-		{"figure", "curve", "x", "x_name", "y", "low", "high", "x_axis", "y_axis"},
-		{title, "load 0.5", "0.9", "dcqcn", "3", "2.5", "3.5", "scheme", "delay (µs)"},
-		{title, "load 0.5", "2.9", "dctcp", "2", "", "", "scheme", "delay (µs)"},
-		{title, "load 0.8", "1", "dcqcn", "5", "4", "6", "scheme", "delay (µs)"},
+		{"figure", "curve", "x", "x_name", "y", "low", "high", "values", "x_axis", "y_axis"},
+		{title, "load 0.5", "0.9", "dcqcn", "3", "2.5", "3.5", "120", "scheme", "delay (µs)"},
+		{title, "load 0.5", "2.9", "dctcp", "2", "", "", "7", "scheme", "delay (µs)"},
+		{title, "load 0.8", "1", "dcqcn", "5", "4", "6", "", "scheme", "delay (µs)"},
 	} {
 		if !slices.Equal(rows[i], want) {
 			t.Errorf("row %d is %q, want %q", i, rows[i], want)

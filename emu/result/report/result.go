@@ -149,6 +149,7 @@ type Check struct {
 	Claim    string   `json:"claim"`
 	Metric   string   `json:"metric"`
 	DuringPs [2]int64 `json:"during_ps"`
+	Flows    int      `json:"flows,omitempty"` // of a figure of transfers, how many it is of: flows, or rounds
 }
 
 // Phase is a part of the run in which the same flows were active, and the means
@@ -345,7 +346,7 @@ func New(v *metrics.View) *Result {
 		Violations:  []Violation{},
 		WallSeconds: Missing(),
 		FrameHops:   v.FrameHops(),
-		Warnings:    append(idleFaults(v), thin(v)...),
+		Warnings:    idleFaults(v),
 		Derived:     s.Derived(),
 		Curves:      s.Measure.Curves.Names(),
 	}
@@ -365,16 +366,6 @@ func New(v *metrics.View) *Result {
 	return r
 }
 
-// thin warns of checks about a percentile that too few values support.
-func thin(v *metrics.View) (all []string) {
-	for i := range v.Scenario().Expect {
-		if text := v.Thin(i); text != "" {
-			all = append(all, fmt.Sprintf("check %s: %s", v.Scenario().Expect[i].ID, text))
-		}
-	}
-	return all
-}
-
 func checksOf(v *metrics.View) []Check {
 	checks := []Check{}
 	for i, want := range v.Scenario().Expect {
@@ -390,6 +381,9 @@ func checksOf(v *metrics.View) []Check {
 		if math.IsNaN(value) && unmeasured == "" {
 			k.Reason = v.WhyNot(i)
 		}
+		if unmeasured == "" {
+			k.Flows = v.Values(i)
+		}
 		checks = append(checks, k)
 	}
 	return checks
@@ -397,7 +391,7 @@ func checksOf(v *metrics.View) []Check {
 
 // JudgeCheck judges a check; value and unmeasured are the arguments of JudgeClaim.
 func JudgeCheck(c *scenario.Check, value float64, unmeasured string) Check {
-	return Check{JudgeClaim(c, value, unmeasured), c.Claim, c.Metric, [2]int64{int64(c.During[0]), int64(c.During[1])}}
+	return Check{Judged: JudgeClaim(c, value, unmeasured), Claim: c.Claim, Metric: c.Metric, DuringPs: [2]int64{int64(c.During[0]), int64(c.During[1])}}
 }
 
 // Pauses returns numbers of PFC frames by priority under the names of adapters.

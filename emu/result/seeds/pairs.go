@@ -43,6 +43,31 @@ func Difference(pairs []Pair, kind, name string) report.Estimate {
 	return report.EstimateOf(values)
 }
 
+// Effect is what a difference shows.
+type Effect string
+
+// The effects.
+const (
+	Higher   Effect = "higher"
+	Lower    Effect = "lower"
+	NoEffect Effect = "none"    // the interval contains zero: whatever the difference is, these pairs do not show it
+	Unknown  Effect = "unknown" // there are fewer than two pairs
+)
+
+// EffectOf returns what a difference shows: only what its 95 % interval leaves no doubt of is
+// called an effect.
+func EffectOf(d report.Estimate) Effect {
+	switch low, high := d.Mean-d.Interval, d.Mean+d.Interval; {
+	case !d.Interval.Known():
+		return Unknown
+	case low > 0:
+		return Higher
+	case high < 0:
+		return Lower
+	}
+	return NoEffect
+}
+
 // Ratios returns the slowdown of a workload in the second runs of pairs, divided by that in the
 // first runs, by the names of Band.Figures: the geometric mean over the pairs, with its interval by
 // Student's t of the logarithms. A figure that the flows of some run are too few for is missing of

@@ -1,6 +1,7 @@
 package seeds
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,6 +37,8 @@ type Repeated struct {
 	Passed int           `json:"passed"` // how many runs pass the check
 	Failed int           `json:"failed"`
 	Claim  string        `json:"claim,omitempty"`
+	Flows  int           `json:"flows,omitempty"` // as of Figure, in all runs that have a value
+	Why    string        `json:"why,omitempty"`   // reason of the first run without a value
 }
 
 // Run is what one run contributes.
@@ -55,7 +58,8 @@ type Figure struct {
 	Low     report.Number  `json:"-"`
 	High    report.Number  `json:"-"`
 	Claim   string         `json:"-"`
-	Why     string         `json:"why,omitempty"` // reason if the value is undefined
+	Why     string         `json:"why,omitempty"`   // reason if the value is undefined
+	Flows   int            `json:"flows,omitempty"` // of a figure of transfers, how many it is of: flows, or rounds
 }
 
 // Of returns what a run contributes: its checks, the utilisations in its phases, and the flows of
@@ -70,7 +74,7 @@ func Of(r *report.Result, v *metrics.View) Run {
 func of(r *report.Result) Run {
 	out := Run{Seed: r.Seed, Void: r.Verdict.Level == report.Void}
 	for _, c := range r.Checks {
-		out.Figures = append(out.Figures, Figure{Kind: "check", Name: c.ID, Value: c.Value, Outcome: c.Outcome, Low: c.Low, High: c.High, Claim: c.Claim})
+		out.Figures = append(out.Figures, Figure{Kind: "check", Name: c.ID, Value: c.Value, Outcome: c.Outcome, Low: c.Low, High: c.High, Claim: c.Claim, Flows: c.Flows, Why: whyOf(&c)})
 	}
 	for n, phase := range r.Phases {
 		for _, rate := range phase.Rates {
@@ -82,6 +86,14 @@ func of(r *report.Result) Run {
 		}
 	}
 	return out
+}
+
+// whyOf returns the reason why a check has no value; empty if it has one.
+func whyOf(c *report.Check) string {
+	if c.Value.Known() {
+		return ""
+	}
+	return c.Reason
 }
 
 // Repeat returns the means over runs, without their directories and slowdowns. Figures of void runs
@@ -105,6 +117,10 @@ func Repeat(runs []Run) *Repetitions {
 			}
 			if !runs[i].Void {
 				values[k][i] = float64(x.Value)
+				if x.Value.Known() {
+					r.Figures[k].Flows += x.Flows
+				}
+				r.Figures[k].Why = cmp.Or(r.Figures[k].Why, x.Why)
 			}
 			switch x.Outcome {
 			case report.Pass, report.UnexpectedPass:

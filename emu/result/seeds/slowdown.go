@@ -32,7 +32,7 @@ type Band struct {
 	Mean  Interval `json:"mean"`
 	P50   Interval `json:"p50"`
 	P95   Interval `json:"p95"`
-	P99   Interval `json:"p99"` // missing if there are fewer than 100 flows
+	P99   Interval `json:"p99"` // percentiles are missing if there are too few flows (metrics.Supports)
 }
 
 // Interval is a figure over the flows of all runs, with its 95 % confidence interval, which is
@@ -57,14 +57,15 @@ func (i Interval) String() string {
 // figuresOf lists the figures of a band. They are taken from sorted values, each of which counts as
 // often as its weight.
 var figuresOf = []struct {
-	Name string
-	of   func(*Band) *Interval
-	take func(values, weights []float64) float64
+	Name  string
+	share float64 // 0 of the mean
+	of    func(*Band) *Interval
+	take  func(values, weights []float64) float64
 }{
-	{"mean", func(b *Band) *Interval { return &b.Mean }, mean},
-	{"p50", func(b *Band) *Interval { return &b.P50 }, rank(0.5)},
-	{"p95", func(b *Band) *Interval { return &b.P95 }, rank(0.95)},
-	{"p99", func(b *Band) *Interval { return &b.P99 }, rank(0.99)},
+	{"mean", 0, func(b *Band) *Interval { return &b.Mean }, mean},
+	{"p50", 0.5, func(b *Band) *Interval { return &b.P50 }, rank(0.5)},
+	{"p95", 0.95, func(b *Band) *Interval { return &b.P95 }, rank(0.95)},
+	{"p99", 0.99, func(b *Band) *Interval { return &b.P99 }, rank(0.99)},
 }
 
 func mean(values, weights []float64) float64 {
@@ -197,7 +198,7 @@ func bandOf(flows []flow, drawn [][]float64) Band {
 	for k, f := range figuresOf {
 		to := f.of(&b)
 		*to = Interval{report.Missing(), report.Missing(), report.Missing()}
-		if len(flows) == 0 || f.Name == "p99" && !metrics.Supports(len(flows), 0.99) {
+		if len(flows) == 0 || !metrics.Supports(len(flows), f.share) {
 			continue
 		}
 		to.Value = report.Number(f.take(values, weights))

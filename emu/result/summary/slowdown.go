@@ -167,6 +167,7 @@ func addSlowdown(f *plot.Figure, of *SlowdownCurve, scale []seeds.Band) {
 		c.X = append(c.X, (left+right)/2)
 		certain = certain && !v.Low.Known()
 		add(&c.Y, v.Value)
+		c.Values = append(c.Values, of.Of.Sizes[i].Flows)
 		add(&c.Low, v.Low)
 		add(&c.High, v.High)
 	}

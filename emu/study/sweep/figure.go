@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 		f.Subtitle = fmt.Sprintf("%s, means of %d seeds with their 95 %% confidence intervals", l.Scenario, l.Seeds)
 	}
 	index := make(map[string]int)
+	least, most, without, why := math.MaxInt, 0, 0, ""
 	for _, g := range l.groups(cells) {
 		var parts []string
 		for _, k := range varied[1:] {
@@ -78,16 +80,34 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 			f.Curves = append(f.Curves, plot.Curve{Name: curve, Points: x.Names == nil, Apart: x.Names != nil})
 		}
 		e, c := g.Find(d.metric), &f.Curves[k]
-		c.X, c.Y = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean))
+		c.X, c.Y, c.Values = append(c.X, at[g.values[varied[0]]]), append(c.Y, float64(e.Mean)), append(c.Values, e.Flows)
+		if e.Flows > 0 && e.Mean.Known() {
+			least, most = min(least, e.Flows), max(most, e.Flows)
+		}
+		if !e.Mean.Known() && e.Why != "" {
+			without, why = without+1, cmp.Or(why, e.Why)
+		}
 		if l.Seeds > 0 {
 			c.Spread = append(c.Spread, float64(e.Interval))
 		}
 	}
 	summary.DrawIn(f, d.unit)
 	for i := range f.Curves {
-		sortByX(&f.Curves[i])
+		if sortByX(&f.Curves[i]); most == 0 {
+			f.Curves[i].Values = nil
+		}
+	}
+	switch {
+	case most == 0:
+	case least == most:
+		f.Subtitle += fmt.Sprintf("; %d flows a point", most)
+	default:
+		f.Subtitle += fmt.Sprintf("; %d to %d flows a point", least, most)
 	}
 	var notes []string
+	if without > 0 {
+		notes = append(notes, fmt.Sprintf("%d without a point: %s", without, why))
+	}
 	if void := levels(cells)[report.Void]; void > 0 {
 		notes = append(notes, fmt.Sprintf("%d void runs are not drawn", void))
 	}
@@ -134,15 +154,19 @@ func sortByX(c *plot.Curve) {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(i, k int) int { return cmp.Compare(c.X[i], c.X[k]) })
-	for _, values := range []*[]float64{&c.X, &c.Y, &c.Spread} {
-		if *values == nil {
-			continue
-		}
-		before := slices.Clone(*values)
-		for to, from := range order {
-			(*values)[to] = before[from]
-		}
+	c.X, c.Y, c.Spread, c.Values = inOrder(c.X, order), inOrder(c.Y, order), inOrder(c.Spread, order), inOrder(c.Values, order)
+}
+
+// inOrder returns values in another order; nil stays.
+func inOrder[T any](values []T, order []int) []T {
+	if values == nil {
+		return nil
 	}
+	all := make([]T, len(order))
+	for to, from := range order {
+		all[to] = values[from]
+	}
+	return all
 }
 
 // positions returns the X axis of a figure, and the positions of the values of an axis on it:

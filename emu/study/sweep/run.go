@@ -254,7 +254,7 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 	}
 	if len(l.Metrics) == 0 {
 		for _, check := range x.Checks {
-			f := seeds.Figure{Name: check.ID, Value: check.Value, Outcome: check.Outcome}
+			f := seeds.Figure{Name: check.ID, Value: check.Value, Outcome: check.Outcome, Flows: check.Flows}
 			if !check.Value.Known() {
 				f.Why = check.Reason
 			}
@@ -267,9 +267,9 @@ func (l *layout) run(ctx context.Context, c *cell) (*Cell, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := seeds.Figure{Name: expression, Value: report.Number(m.OverRun(x.Metrics))}
+		f := seeds.Figure{Name: expression, Value: report.Number(m.OverRun(x.Metrics)), Flows: m.ValuesOverRun(x.Metrics)}
 		if to > 0 {
-			f.Value = report.Number(m.Over(x.Metrics, from, to))
+			f.Value, f.Flows = report.Number(m.Over(x.Metrics, from, to)), m.Values(x.Metrics, from, to)
 		}
 		switch {
 		case f.Value.Known():

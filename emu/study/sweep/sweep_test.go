@@ -578,7 +578,7 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("%d rows", len(got))
 	}
 	got := rows(MeansFile)
-	if d := cmp.Diff([]string{"flows.f.window", "seeds", "f.rate", "f.rate interval", "f.rate paired difference", "f.rate paired interval"}, got[0]); d != "" || len(got) != 3 {
+	if d := cmp.Diff([]string{"flows.f.window", "seeds", "f.rate", "f.rate interval", "f.rate paired difference", "f.rate paired interval", "f.rate effect"}, got[0]); d != "" || len(got) != 3 {
 		t.Errorf("%d rows, %s", len(got), d)
 	}
 	for k, row := range got[1:] {
@@ -605,6 +605,48 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
+// TestFlowsBehindPoints: a percentile of too few flows has no point but a note, and how many flows
+// a point is of is in both tables, in the figure, and in its points.
+func TestFlowsBehindPoints(t *testing.T) {
+	p := &Plan{Scenario: "s", Axes: []Axis{{"load", []string{"1", "2", "3"}}}}
+	p.Repeat(1, 2)
+	cell := func(load, seed string, v report.Number, flows int) Cell {
+		f := seeds.Figure{Name: "w.slowdown.p99", Value: v, Flows: flows}
+		if !v.Known() {
+			f.Why = fmt.Sprintf("w.slowdown.p99 is of %d values, and needs 100", flows)
+		}
+		return Cell{Values: []string{load, seed}, Level: report.Virtual, Figures: []seeds.Figure{f}}
+	}
+	cells := []Cell{cell("3", "1", 9, 400), cell("3", "2", 11, 300), cell("1", "1", report.Missing(), 40), cell("1", "2", report.Missing(), 50),
+		cell("2", "1", 5, 120), cell("2", "2", report.Missing(), 90)}
+	l := &layout{Plan: *p}
+	f := l.figure(&drawing{metric: "w.slowdown.p99", title: "t", label: "slowdown"}, cells)
+	if c := f.Curves[0]; !slices.Equal(c.X, []float64{1, 2, 3}) || !slices.Equal(c.Values, []int{0, 120, 700}) || !math.IsNaN(c.Y[0]) || c.Y[1] != 5 || c.Y[2] != 10 {
+		t.Errorf("%+v", c)
+	}
+	if want := "; 120 to 700 flows a point"; !strings.HasSuffix(f.Subtitle, want) {
+		t.Errorf("%s, want %s", f.Subtitle, want)
+	}
+	if want := "1 without a point: w.slowdown.p99 is of 40 values, and needs 100"; f.Note != want {
+		t.Errorf("%s, want %s", f.Note, want)
+	}
+	var table, means bytes.Buffer
+	if err := errors.Join(WriteTable(&table, p, cells), WriteMeans(&means, p, cells)); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		table.String(): "cell,load,model.seed,level,w.slowdown.p99,w.slowdown.p99 flows\n,3,1,virtual,9,400\n",
+		means.String(): "load,seeds,w.slowdown.p99,w.slowdown.p99 interval,w.slowdown.p99 flows,",
+	} {
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%s\ndoes not begin with %s", text, want)
+		}
+	}
+	if want := "\n2,2,5,,120,"; !strings.Contains(means.String(), want) {
+		t.Errorf("%s\ndoes not have %s", means.String(), want)
+	}
+}
+
 // TestMeansArePaired: the difference from the first combination is of pairs of runs with one seed,
 // in any order and without void runs.
 func TestMeansArePaired(t *testing.T) {
@@ -626,16 +668,16 @@ func TestMeansArePaired(t *testing.T) {
 	own, d := report.EstimateOf([]float64{10, 20, 60}), report.EstimateOf([]float64{1, 2, 3})
 	all := rows(slices.Concat(x, y, z))
 	for _, want := range []string{
-		"a,one,seeds,m,m interval,m paired difference,m paired interval\n",
-		fmt.Sprintf("\nx,1,4,30,%s,,\n", own.Interval.Cell(figureDigits)),
-		fmt.Sprintf(",2,%s\n", d.Interval.Cell(figureDigits)),
-		",61,,1,\n",
+		"a,one,seeds,m,m interval,m paired difference,m paired interval,m effect\n",
+		fmt.Sprintf("\nx,1,4,30,%s,,,\n", own.Interval.Cell(figureDigits)),
+		fmt.Sprintf(",2,%s,none\n", d.Interval.Cell(figureDigits)),
+		",61,,1,,unknown\n",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in\n%s", want, all)
 		}
 	}
-	if missing := rows(y); !strings.HasSuffix(missing, ",,\n") || strings.Count(missing, "\n") != 2 {
+	if missing := rows(y); !strings.HasSuffix(missing, ",,,\n") || strings.Count(missing, "\n") != 2 {
 		t.Errorf("without the first combination:\n%s", missing)
 	}
 }

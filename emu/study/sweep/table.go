@@ -18,19 +18,21 @@ const figureDigits = 8
 type column struct {
 	name   string
 	judged bool // it is a check
+	flows  bool // it is of transfers
 }
 
 // columns lists the figures of cells, in the order of first appearance, because the checks of
 // one cell may differ from those of the next.
 func columns(cells []Cell) []column {
 	var list []column
-	seen := make(map[string]bool)
 	for _, c := range cells {
 		for _, f := range c.Figures {
-			if !seen[f.Name] {
-				seen[f.Name] = true
-				list = append(list, column{f.Name, f.Outcome != ""})
+			k := slices.IndexFunc(list, func(x column) bool { return x.name == f.Name })
+			if k < 0 {
+				k = len(list)
+				list = append(list, column{name: f.Name, judged: f.Outcome != ""})
 			}
+			list[k].flows = list[k].flows || f.Flows > 0
 		}
 	}
 	return list
@@ -48,8 +50,8 @@ func (c *Cell) of(name string) seeds.Figure {
 
 // WriteTable writes cells as CSV, a row each: the ID, the values, the level of the
 // verdict, and the figures in the unit of the metric: bytes per second, seconds, blocks or shares.
-// An undefined figure is empty. A check is followed by its outcome, in
-// the column "ID outcome".
+// An undefined figure is empty. A check is followed by its outcome, in the column "ID outcome", and
+// a figure of transfers by their number, in the column "ID flows".
 func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 	head := []string{"cell"}
 	for _, a := range p.Axes {
@@ -61,6 +63,9 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 		if head = append(head, k.name); k.judged {
 			head = append(head, k.name+" outcome")
 		}
+		if k.flows {
+			head = append(head, k.name+" flows")
+		}
 	}
 	rows := [][]string{head}
 	for i := range cells {
@@ -69,6 +74,9 @@ func WriteTable(w io.Writer, p *Plan, cells []Cell) error {
 			f := cells[i].of(k.name)
 			if row = append(row, f.Value.Cell(figureDigits)); k.judged {
 				row = append(row, string(f.Outcome))
+			}
+			if k.flows {
+				row = append(row, strconv.Itoa(f.Flows))
 			}
 		}
 		rows = append(rows, row)
@@ -117,9 +125,10 @@ func (p *Plan) first(groups []group) *group {
 
 // WriteMeans writes the means over repetitions as CSV, a row for each combination of the other
 // axes: the values, the number of seeds, and for each figure its mean, half of the mean's 95 %
-// confidence interval, and for a check the number of seeds that pass it. Then follows how much the
-// figure is above that of the first combination, by pairs of runs with one seed, and half of the
-// interval of that difference. Void runs do not count.
+// confidence interval, for a figure of transfers their number in all seeds, and for a check the
+// number of seeds that pass it. Then follows how much the figure is above that of the first
+// combination, by pairs of runs with one seed, half of the interval of that difference, and whether
+// it is an effect (seeds.EffectOf). Void runs do not count.
 func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 	var head []string
 	for _, a := range p.apart() {
@@ -131,8 +140,11 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 		if head = append(head, k.name, k.name+" interval"); k.judged {
 			head = append(head, k.name+" passed")
 		}
+		if k.flows {
+			head = append(head, k.name+" flows")
+		}
 		if compared {
-			head = append(head, k.name+" paired difference", k.name+" paired interval")
+			head = append(head, k.name+" paired difference", k.name+" paired interval", k.name+" effect")
 		}
 	}
 	rows := [][]string{head}
@@ -146,12 +158,16 @@ func WriteMeans(w io.Writer, p *Plan, cells []Cell) error {
 			if row = append(row, f.Mean.Cell(figureDigits), f.Interval.Cell(figureDigits)); k.judged {
 				row = append(row, strconv.Itoa(f.Passed))
 			}
+			if k.flows {
+				row = append(row, strconv.Itoa(f.Flows))
+			}
 			if compared {
-				d := report.EstimateOf(nil)
+				d, effect := report.EstimateOf(nil), ""
 				if first != nil && g != first {
 					d = seeds.Difference(seeds.Paired(first.runs, g.runs), "", k.name)
+					effect = string(seeds.EffectOf(d))
 				}
-				row = append(row, d.Mean.Cell(figureDigits), d.Interval.Cell(figureDigits))
+				row = append(row, d.Mean.Cell(figureDigits), d.Interval.Cell(figureDigits), effect)
 			}
 		}
 		rows = append(rows, row)

@@ -185,10 +185,9 @@ func (s *search) judge(g *stage, cells []sweep.Cell) *Judgement {
 	metric := s.Metric
 	j := &Judgement{FirstSeed: g.first, LastSeed: g.most, Gain: None, Source: seeds.Repeat(source).Find(metric).Estimate,
 		Best: seeds.Repeat(best).Find(metric).Estimate, Difference: seeds.Difference(seeds.Paired(source, best), "", metric)}
-	d := j.Difference
-	switch low, high := d.Mean-d.Interval, d.Mean+d.Interval; {
-	case !d.Interval.Known(), low <= 0 && high >= 0:
-	case (low > 0) == s.Highest:
+	switch effect := seeds.EffectOf(j.Difference); {
+	case effect != seeds.Higher && effect != seeds.Lower:
+	case (effect == seeds.Higher) == s.Highest:
 		j.Gain = Better
 	default:
 		j.Gain = Worse
