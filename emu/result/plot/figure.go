@@ -29,6 +29,7 @@ type Figure struct {
 	Strokes    Strokes
 	Events     []Event // by rising At
 	Note       string  // a last line of the legend
+	Caption    string  // what a caption says besides, such as parameters; the picture does not have it
 	Panels     bool    // each curve has its own frame, all frames have the same axes, and none a legend
 }
 

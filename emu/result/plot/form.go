@@ -35,6 +35,12 @@ type Style struct {
 	FontSize float64 `flag:"font-size" arg:"POINTS" low:"0" high:"72"`
 	// Leave out what a caption says: the title of figures, the line below it, and the verdict.
 	NoTitle bool `flag:"no-title"`
+	// Words for the horizontal axis of figures, with the unit (default: those of the varied field).
+	XLabel string `flag:"x-label" arg:"WORDS"`
+	// Words for the vertical axis (default: those of the metric).
+	YLabel string `flag:"y-label" arg:"WORDS"`
+	// Words for a name in the legend or on an axis, such as dcqcn=DCQCN (repeatable).
+	Labels []string `flag:"label" arg:"NAME=WORDS" each:"true"`
 }
 
 // columns are widths by name: one column, and the full text, of two-column proceedings.
@@ -43,6 +49,8 @@ var columns = map[string]string{"1column": "88mm", "2columns": "181mm"}
 // Check returns a mistake in the style, or nil.
 func (s *Style) Check() error {
 	_, err := s.form()
+	_, wrong := s.labels()
+	err = cmp.Or(err, wrong)
 	for _, x := range s.Formats {
 		err = cmp.Or(err, check(x))
 	}
@@ -60,7 +68,7 @@ func check(format string) error {
 }
 
 // Files writes a drawing in all formats: it calls write for each with the name of its file, which
-// is base and the format.
+// is base and the format. A PDF has a text for its caption beside it.
 func (s *Style) Files(base string, d Drawing, write func(name string, to func(io.Writer) error) error) error {
 	formats := s.Formats
 	if formats == nil {
@@ -70,16 +78,29 @@ func (s *Style) Files(base string, d Drawing, write func(name string, to func(io
 		if err := write(nameOf(base, x), func(w io.Writer) error { return s.Write(w, d, x) }); err != nil {
 			return err
 		}
+		if x != "pdf" {
+			continue
+		}
+		caption := func(w io.Writer) error {
+			_, err := io.WriteString(w, s.Worded(d).caption())
+			return err
+		}
+		if err := write(captionOf(base), caption); err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+// captionOf returns the name of the file with the caption of a figure.
+func captionOf(base string) string { return base + "-caption.txt" }
 
 // NamesOf returns the names of the files that Files writes, in any style.
 func NamesOf(base string) (names []string) {
 	for _, x := range Formats() {
 		names = append(names, nameOf(base, x))
 	}
-	return names
+	return append(names, captionOf(base))
 }
 
 // nameOf returns the name of a file. A CSV file has a suffix so that it cannot overwrite the table
@@ -99,6 +120,7 @@ type Drawing interface {
 	height(y form) vg.Length
 	draw(canvas draw.Canvas, y form) error
 	rows() [][]string // of the CSV file, including the heads
+	caption() string
 }
 
 func (s *Style) Write(w io.Writer, d Drawing, format string) error {
@@ -106,6 +128,7 @@ func (s *Style) Write(w io.Writer, d Drawing, format string) error {
 	if err := cmp.Or(err, check(format)); err != nil {
 		return err
 	}
+	d = s.Worded(d)
 	if _, whole := d.(*Ranks); whole && y.width < width {
 		y.scale, y.width = y.scale*y.width/width, width // its columns keep their width
 	}

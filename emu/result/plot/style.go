@@ -248,7 +248,8 @@ func (e even) Ticks(low, high float64) []plot.Tick {
 	digits := max(0, -int(math.Floor(math.Log10(step))))
 	var ticks []plot.Tick
 	for k := math.Ceil(low / step); k*step <= high*(1+1e-9); k++ {
-		ticks = append(ticks, plot.Tick{Value: k * step, Label: fmt.Sprintf("%.*f", digits, k*step)})
+		v := k*step + 0 // which makes zero of a negative zero
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.*f", digits, v)})
 	}
 	return ticks
 }

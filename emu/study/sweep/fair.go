@@ -3,7 +3,6 @@ package sweep
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -190,9 +189,8 @@ func (l *layout) parameterCells() [][]string {
 	return cells
 }
 
-// writeCaption writes the values of all cells as sentences for a caption, those of one set
-// together.
-func (l *layout) writeCaption(w io.Writer) error {
+// caption is the values of all cells as sentences for a caption, those of one set together.
+func (l *layout) caption() string {
 	var b strings.Builder
 	for _, p := range l.parameters() {
 		for part := range grouped(p.rows) {
@@ -228,8 +226,7 @@ func (l *layout) writeCaption(w io.Writer) error {
 			b.WriteString("\n")
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // grouped returns the rows of each object.

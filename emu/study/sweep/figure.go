@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +26,10 @@ func (l *layout) drawAll(d *campaign.Directory, cells []Cell, style *plot.Style)
 		err = d.Write(ParametersFile, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(l.parameterCells()) })
 	}
 	if err == nil {
-		err = d.Write(CaptionFile, l.writeCaption)
+		err = d.Write(CaptionFile, func(w io.Writer) error {
+			_, err := io.WriteString(w, l.caption())
+			return err
+		})
 	}
 	if err == nil && l.Seeds > 0 {
 		err = d.Write(MeansFile, func(w io.Writer) error { return WriteMeans(w, &l.Plan, cells) })
@@ -118,7 +122,7 @@ func (l *layout) figure(d *drawing, cells []Cell) *plot.Figure {
 	if x.Names != nil {
 		spread(f.Curves)
 	}
-	f.Note = strings.Join(notes, "; ")
+	f.Note, f.Caption = strings.Join(notes, "; "), l.caption()
 	return f
 }
 
@@ -180,7 +184,7 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 		place, err := strconv.ParseFloat(v[:cut], 64)
 		u := strings.TrimSpace(v[cut:])
 		if err != nil || i > 0 && u != unit || taken[place] {
-			x = plot.Axis{Label: onAxis(a.Path), Names: a.Values, Low: 0.5, High: float64(len(a.Values)) + 0.5}
+			x = plot.Axis{Label: onAxis(a.Path), Names: named(a.Values), Low: 0.5, High: float64(len(a.Values)) + 0.5}
 			for k, v := range a.Values {
 				at[v] = float64(k + 1)
 				x.Ticks = append(x.Ticks, at[v])
@@ -192,9 +196,17 @@ func positions(a Axis) (x plot.Axis, at map[string]float64) {
 	}
 	slices.Sort(x.Ticks)
 	if x.Label = onAxis(a.Path); unit != "" {
-		x.Label += " (" + unit + ")"
+		x.Label += " (" + symbol(unit) + ")"
 	}
 	return x, at
+}
+
+// named are values as names on an axis.
+func named(values []string) (all []string) {
+	for _, v := range values {
+		all = append(all, inWords(v))
+	}
+	return all
 }
 
 // spread moves the curves of a figure with named positions apart, so that none hides another.
@@ -210,14 +222,54 @@ func spread(curves []plot.Curve) {
 // inLegend names a value in a legend. The names of algorithms and schemes say what they are.
 func inLegend(path, value string) string {
 	if key := last(path); key != "algorithm" && path != Scheme {
-		return key + " " + value
+		return words(key) + " " + inWords(value)
 	}
 	return value
 }
 
-// onAxis is a path in the words of an axis: "switch marking min" of defaults.switch.marking.min.
+// words are the words of a key: "rate timer" of rate-timer.
+func words(key string) string { return strings.ReplaceAll(key, "-", " ") }
+
+// measured is a value with a unit.
+var measured = regexp.MustCompile(`^([0-9.]+) *([a-zA-Z/]+)$`)
+
+// inWords is a value in a figure, with a space before its unit: "55 µs" of 55us.
+func inWords(value string) string {
+	if m := measured.FindStringSubmatch(value); m != nil {
+		return m[1] + " " + symbol(m[2])
+	}
+	return value
+}
+
+// symbol is a unit in a figure.
+func symbol(unit string) string {
+	if unit == "us" {
+		return "µs"
+	}
+	return unit
+}
+
+// onAxis is a path in the words of an axis: "min of switch marking" of defaults.switch.marking.min,
+// "load of workload web" of workload.web.load.
 func onAxis(path string) string {
-	return strings.ReplaceAll(strings.TrimPrefix(path, "defaults."), ".", " ")
+	parts := strings.Split(strings.TrimPrefix(path, "defaults."), ".")
+	key := words(parts[len(parts)-1])
+	if len(parts) == 1 || parts[0] == "model" {
+		return key
+	}
+	of := parts[:len(parts)-1]
+	if len(of) == 2 && !strings.HasPrefix(path, "defaults.") { // a list, and the name of an item
+		of[0] = singular(of[0])
+	}
+	return key + " of " + strings.Join(of, " ")
+}
+
+// singular is the word for an item of a list of a scenario.
+func singular(list string) string {
+	if list == "switches" {
+		return "switch"
+	}
+	return strings.TrimSuffix(list, "s")
 }
 
 // last returns the last word of a path.

@@ -60,6 +60,7 @@ func (l *layout) drawSlowdowns(d *campaign.Directory, cells []Cell, style *plot.
 	for _, w := range order {
 		if f := summary.PooledFigure(fmt.Sprintf("%s: p99 of the slowdown of %s over the size of flows", l.Scenario, w), curves[w]); f != nil {
 			f.Subtitle = fmt.Sprintf("flows of %d seeds together, with 95 %% confidence intervals", l.Seeds)
+			f.Caption = l.caption()
 			all = append(all, f)
 		}
 	}

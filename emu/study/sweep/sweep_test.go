@@ -446,7 +446,7 @@ func TestPositions(t *testing.T) {
 		if d := cmp.Diff(c.want, at); d != "" || x.Label != c.label {
 			t.Errorf("%v: %s, %s", c.values, x.Label, d)
 		}
-		if named := slices.Equal(x.Names, c.values) && x.Low == 0.5; named != c.named || len(x.Ticks) != len(c.values) {
+		if named := slices.Equal(x.Names, named(c.values)) && x.Low == 0.5; named != c.named || len(x.Ticks) != len(c.values) {
 			t.Errorf("%v: %+v", c.values, x)
 		}
 	}
@@ -454,12 +454,15 @@ func TestPositions(t *testing.T) {
 
 // A figure has words where a scenario has paths.
 func TestWordsOfFigures(t *testing.T) {
-	for path, want := range map[string]string{"defaults.switch.marking.min": "switch marking min", "model.duration": "model duration", "scheme": "scheme"} {
+	for path, want := range map[string]string{
+		"defaults.switch.marking.min": "min of switch marking", "model.duration": "duration", "scheme": "scheme",
+		"workload.web.load": "load of workload web", "links.trunk.rate": "rate of link trunk", "switches.S.memory": "memory of switch S",
+		"defaults.flow.control.rate-timer": "rate timer of flow control", "defaults.link.buffer": "buffer of link"} {
 		if got := onAxis(path); got != want {
 			t.Errorf("%s is %q on an axis, want %q", path, got, want)
 		}
 	}
-	for _, x := range [][3]string{{"defaults.flow.control.algorithm", "dcqcn", "dcqcn"}, {Scheme, "lipd, input", "lipd, input"}, {"defaults.link.buffer", "2packets", "buffer 2packets"}} {
+	for _, x := range [][3]string{{"defaults.flow.control.algorithm", "dcqcn", "dcqcn"}, {Scheme, "lipd, input", "lipd, input"}, {"defaults.link.buffer", "2packets", "buffer 2 packets"}, {"defaults.flow.control.rate-timer", "55us", "rate timer 55 µs"}, {"links.a.rate", "10Gb/s", "rate 10 Gb/s"}} {
 		if got := inLegend(x[0], x[1]); got != x[2] {
 			t.Errorf("%s=%s is %q in a legend, want %q", x[0], x[1], got, x[2])
 		}
@@ -522,7 +525,7 @@ func TestFigure(t *testing.T) {
 	})
 	want := &plot.Figure{
 		Title: "m", Subtitle: "s, a point for each run", Stamp: "verdicts: 2 exact, 1 degraded, 1 void; wall clock",
-		X: plot.Axis{Label: "a buffer (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (MB/s)"},
+		X: plot.Axis{Label: "buffer of a (packets)", Ticks: []float64{2, 4}}, Y: plot.Axis{Label: "m (MB/s)"},
 		Curves: []plot.Curve{
 			{Name: "threshold none", X: []float64{2, 4}, Y: []float64{15, 5}, Points: true},
 			{Name: "threshold 6", X: []float64{2, 4}, Y: []float64{20, math.NaN()}, Points: true},

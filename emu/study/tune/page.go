@@ -49,7 +49,7 @@ func (r *Result) write(d *campaign.Directory, style *plot.Style) error {
 		err = style.Files(figureFile, r.figure(), d.Write)
 	}
 	if err == nil {
-		err = d.Write(PageFile, func(w io.Writer) error { return r.page().WriteHTML(w) })
+		err = d.Write(PageFile, func(w io.Writer) error { return r.page(style).WriteHTML(w) })
 	}
 	if err == nil {
 		err = d.Write(ResultFile, func(w io.Writer) error { return report.WriteJSON(w, *r) })
@@ -58,7 +58,9 @@ func (r *Result) write(d *campaign.Directory, style *plot.Style) error {
 }
 
 // WriteText writes what a terminal shows of a result.
-func (r *Result) WriteText(w io.Writer, look terminal.Look) error { return r.page().WriteText(w, look) }
+func (r *Result) WriteText(w io.Writer, look terminal.Look) error {
+	return r.page(&plot.Style{}).WriteText(w, look)
+}
 
 // best returns the trial that is left.
 func (r *Result) best() *Trial { return &r.Trials[r.Best-1] }
@@ -137,8 +139,8 @@ func (r *Result) verdict() string {
 	return fmt.Sprintf("Tuning gains nothing that %d seeds show: %s %s.", seeds, change, paired)
 }
 
-// page is the report.
-func (r *Result) page() *document.Page {
+// page is the report, with the words of a style in its picture.
+func (r *Result) page(style *plot.Style) *document.Page {
 	p := &document.Page{Title: r.Scheme + ", tuned", Subtitle: fmt.Sprintf("%s, by the %s %s; fabemu %s", r.Scenario, r.wanted(), r.Metric, r.Fabemu),
 		Verdict: r.verdict(), Outcome: document.Fair}
 	if r.Judged != nil && r.Judged.Gain == Better {
@@ -158,7 +160,7 @@ func (r *Result) page() *document.Page {
 	values.Columns[4].Wrap = true
 	best := document.Section{Title: "Parameters", Text: how, Parts: []document.Block{values}}
 	trials := document.Section{Title: "Trials", In: document.Browser, Text: TrialsFile + " and " + ResultFile + " have the same.",
-		Parts: []document.Block{document.Picture{Drawing: r.figure(), Name: "trials"}, r.trialsTable()}}
+		Parts: []document.Block{document.Picture{Drawing: style.Worded(r.figure()), Name: "trials"}, r.trialsTable()}}
 	use := document.Section{Title: "Use them", Parts: []document.Block{
 		document.Line("fabemu sweep " + campaign.Quote(r.Scenario) + " --scheme " + BestFile(r.Scheme) + ",... --seeds 10")}}
 	if set := r.setFlags(); set != "" {
