@@ -79,8 +79,8 @@ func (ControlChange) Row() Row { return Row{Key: "control", On: OnEndpoint} }
 // fit refuses a change of congestion control that the flows of an endpoint cannot make.
 func (a ControlChange) fit(x *entered) Act {
 	at, some := x.node.Get("control"), false
-	v := Scheme{x.fields().Sub("control"), "cct", at.Spot}
-	for i, of := range x.FlowOrigins {
+	v := Item{x.fields().Sub("control"), at}
+	for i := range x.FlowOrigins {
 		f := &x.Flows[i]
 		changed := int(f.SL) == a.Control.SL
 		if f.From != x.Endpoint || !changed && a.Control.PortControl != rp.CCAPerPort {
@@ -95,14 +95,14 @@ func (a ControlChange) fit(x *entered) Act {
 		case family != wire.InfiniBand || !cca && x.Algorithm(f).Feedback != rp.Nothing:
 			x.Add(at.Spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
 		case before.PortControl != a.Control.PortControl:
-			x.Add(v.SpotOf("port-control"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
+			x.Found.Add(v.Where("port-control", "cct"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
 		case !changed:
-			x.Add(v.SpotOf("port-control"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
+			x.Found.Add(v.Where("port-control", "cct"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
 				f.Name, f.SL)
 		default:
 			now, frame := *f, x.Frame(f, family)
 			now.Control.Params = a.Control.CCAParams
-			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, SharedBy(&now), of, v)
+			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, x.Flow(i), v, "cct", &x.Found)
 		}
 	}
 	if !some {

@@ -1,14 +1,12 @@
 package scenario
 
-import (
-	"fabemu/node/rp"
-)
+import "fabemu/node/rp"
 
-// CheckSite refuses parameters that do not fit the line of a flow, or its rate-limit.
-func (r *Site) CheckSite(f *Flow, s rp.Site, grouped string, of Origin, control Scheme) {
-	item := Scheme{of.View, "rate-limit", of.Spot}
-	if f.RateLimit > 0 && grouped != "" {
-		r.File.Add(item.SpotOf("rate-limit"),
+// CheckSite refuses parameters that do not fit the line of a flow, or its rate-limit. Of is the item
+// of the flow, and control the object that has the parameters, with the key by which it chooses.
+func (r *Site) CheckSite(f *Flow, s rp.Site, of, control Item, by string, p *Problems) {
+	if grouped := SharedBy(f); f.RateLimit > 0 && grouped != "" {
+		p.Add(of.Where("rate-limit"),
 			"flow %s shares a limiter (control.%s) and cannot have its own rate-limit: leave one of them out",
 			f.Name, grouped)
 	}
@@ -17,7 +15,7 @@ func (r *Site) CheckSite(f *Flow, s rp.Site, grouped string, of Origin, control 
 		return
 	}
 	if key, err := checker.CheckSite(s); err != nil {
-		r.File.Add(control.SpotOf(key), "flow %s: %v", f.Name, err)
+		p.Add(control.Where(key, by), "flow %s: %v", f.Name, err)
 		return
 	}
 	if f.RateLimit == 0 || f.RateLimit >= s.Line {
@@ -25,6 +23,6 @@ func (r *Site) CheckSite(f *Flow, s rp.Site, grouped string, of Origin, control 
 	}
 	s.Line = f.RateLimit
 	if _, err := checker.CheckSite(s); err != nil {
-		r.File.Add(item.SpotOf("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
+		p.Add(of.Where("rate-limit"), "flow %s has a rate-limit of %v: %v", f.Name, f.RateLimit, err)
 	}
 }

@@ -33,6 +33,16 @@ func (t RetryTimes) String() string {
 		t.ACK, t.Flight, t.Rate, t.Rate.Serialise(t.Spacing+t.Largest+wire.OrderedSetSize), t.Spacing, t.Largest)
 }
 
+// CompleteRetries computes the values of retry that are not given.
+func (r *Site) CompleteRetries() {
+	for i := range r.Links {
+		if l := &r.Links[i]; l.Retry.On() {
+			t := r.RetryTimes(i)
+			l.Retry.Complete(t.Rate, t.Flight, t.Largest)
+		}
+	}
+}
+
 // RetryTimes returns what the profile of a link with retry depends on.
 func (r *Site) RetryTimes(link int) RetryTimes {
 	l := &r.Links[link]

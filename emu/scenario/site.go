@@ -16,15 +16,6 @@ type Warning Error
 // String prints the warning without its excerpt, on one line.
 func (w Warning) String() string { return Error(w).Error() }
 
-// Problem is something that a rule about several values has found. Load finds its place.
-type Problem struct {
-	Path string // of the value in the file, such as "links[3].buffer" or "defaults.link.buffer" (Item.Mention)
-	Text string
-
-	// Manageable is true if a subnet manager may take the problem away during the run.
-	Manageable bool
-}
-
 // Site is a scenario that Load found right, with the fabric that follows from it, and with where
 // its values are given. Nodes are numbered as in Paths.
 type Site struct {
@@ -34,6 +25,7 @@ type Site struct {
 	Shortened bool        // a --set of model.duration leaves flows out
 	Derived   []Threshold // watermarks that were computed
 	File      *yaml.File  // where the values are given
+	Found     Problems    // what computing has found
 
 	Tables          Tables
 	Nodes           map[string]*NodeRef
@@ -79,8 +71,24 @@ func (i Item) Mention(key string) Mention {
 	return Mention{n.Path, n.At.Set != nil, usual != nil && usual == n.Value}
 }
 
+// Where returns the path of the first of some fields that is given, or else of the item.
+func (i Item) Where(keys ...string) string {
+	for _, key := range keys {
+		if from := i.Mention(key); from.Given() {
+			return from.Path
+		}
+	}
+	return i.Path()
+}
+
 // In returns an object in the item, such as the control of a flow.
 func (i Item) In(key string) Item { return Item{i.view.Sub(key), i.at} }
+
+// Head returns a section of the scenario that is no list, such as wall.
+func (s *Site) Head(key string) Item {
+	v := yaml.View{Of: s.Tables.Language().Object, Chain: [2]*yaml.Node{s.File.Root}}
+	return Item{v.Sub(key), s.File.Root}
+}
 
 // Link returns the item of a link.
 func (s *Site) Link(i int) Item { return Item{s.LinkOrigins[i].View, s.LinkOrigins[i].Node} }

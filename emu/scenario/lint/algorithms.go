@@ -10,7 +10,7 @@ import (
 
 // algorithms warns of parameters of algorithms that make little sense on their flows' links, or
 // do not agree with the congestion points on the path.
-func algorithms(s *scenario.Site, p *problems) {
+func algorithms(s *scenario.Site, p *scenario.Problems) {
 	var busy map[output]int
 	for i := range s.Flows {
 		f := &s.Flows[i]
@@ -23,7 +23,7 @@ func algorithms(s *scenario.Site, p *problems) {
 			}
 			bottleneck(s, i, busy, &site)
 			for _, d := range traits.Warns(site) {
-				p.add(pathOf(control, d.Key, "algorithm"), "flow %s: %s", f.Name, d.Why)
+				p.Add(control.Where(d.Key, "algorithm"), "flow %s: %s", f.Name, d.Why)
 			}
 		}
 		if len(traits.Assumes) > 0 {
@@ -59,13 +59,13 @@ func bottleneck(s *scenario.Site, flow int, flows map[output]int, site *rp.Site)
 
 // assumed warns of parameters of a flow's algorithm whose values the congestion points on
 // the path do not have.
-func assumed(s *scenario.Site, flow int, keys []string, p *problems) {
+func assumed(s *scenario.Site, flow int, keys []string, p *scenario.Problems) {
 	f, control := &s.Flows[flow], s.Flow(flow).In("control")
 	s.Passes(flow, func(w *scenario.Switch) {
 		for _, key := range keys {
 			here, there := textOf(f.Control.Params, key), textOf(w.Marking.Params, key)
 			if there != "" && there != here {
-				p.add(pathOf(control, key, "algorithm"), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
+				p.Add(control.Where(key, "algorithm"), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
 					f.Name, key, here, w.Name, there)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 // retries warns of links whose retry cannot keep them busy.
-func retries(s *scenario.Site, p *problems) {
+func retries(s *scenario.Site, p *scenario.Problems) {
 	for i := range s.Links {
 		l := &s.Links[i]
 		if !l.Retry.On() {
@@ -20,14 +20,14 @@ func retries(s *scenario.Site, p *problems) {
 		t := s.RetryTimes(i)
 		busy := retry.BytesIn(t.Rate, t.ACK) + t.Largest
 		if held := min(l.Retry.Bytes, unit.Size(l.Retry.Frames)*t.Largest); held < busy {
-			p.add(s.Link(i).Path(), "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can arrive. %s",
+			p.Add(s.Link(i).Path(), "the retry of link %s cannot keep the link busy: at most %d frames of %v and %v await their ACK, and %v leave before it can arrive. %s",
 				l.Name, l.Retry.Frames, t.Largest, l.Retry.Bytes, busy, t)
 		}
 	}
 }
 
 // channels warns of links on which one virtual channel has too few credits to keep the link busy.
-func channels(s *scenario.Site, p *problems) {
+func channels(s *scenario.Site, p *scenario.Problems) {
 	for i := range s.Links {
 		l := &s.Links[i]
 		frame := s.LongestOfChannels(i)
@@ -47,7 +47,7 @@ func channels(s *scenario.Site, p *problems) {
 			if l.CBFC.PortLimit > 0 {
 				key = "port-limit"
 			}
-			p.add(pathOf(s.Link(i).In("cbfc"), key), "link %s: the credits of a channel do not keep the link busy: %d credits are %d frames of %v, and in a round of %v the link sends %d: %v there, %v back, %v between CF_Updates, %v for the frame. A channel gets at most %.3g %% of the link; %d credits keep it busy",
+			p.Add(s.Link(i).In("cbfc").Where(key), "link %s: the credits of a channel do not keep the link busy: %d credits are %d frames of %v, and in a round of %v the link sends %d: %v there, %v back, %v between CF_Updates, %v for the frame. A channel gets at most %.3g %% of the link; %d credits keep it busy",
 				l.Name, most, have, frame, round, frames, l.Propagation, l.Propagation, gap, took, share, int(frames)*each)
 		}
 	}

@@ -19,7 +19,7 @@ const maxGranted = 2048
 // twice the propagation and the forwarding delay of the receiver (none at an
 // endpoint) after the packet began to leave. In that time the sender can send no
 // more than fits into the buffer.
-func credits(s *scenario.Site, p *problems) {
+func credits(s *scenario.Site, p *scenario.Problems) {
 	for i := range s.Links {
 		l := &s.Links[i]
 		for side, receiver := range [2]string{l.B, l.A} {
@@ -47,7 +47,7 @@ func credits(s *scenario.Site, p *problems) {
 				remedy = fmt.Sprintf("no buffer would be enough, since at most %d blocks of %d bytes are granted in advance",
 					maxGranted, wire.BlockSize)
 			}
-			p.add(pathOf(s.Link(i), "buffer", "propagation"),
+			p.Add(s.Link(i).Where("buffer", "propagation"),
 				"link %s cannot run at its full rate, only at %.3g %% of %v: the credit for a packet comes back after %v (%v of transmission, twice %v of propagation%s), and its buffer holds %d in that time. Nothing is lost; %s",
 				l.Name, 100*float64(holds)*float64(time)/float64(trip), l.Rate, trip, time, l.Propagation, forwarding,
 				holds, remedy)

@@ -78,7 +78,7 @@ func FindDeadlock(s *scenario.Scenario, table *scenario.PathTable) *Deadlock {
 }
 
 // deadlocks warns of a cycle of buffers.
-func deadlocks(s *scenario.Site, p *problems) {
+func deadlocks(s *scenario.Site, p *scenario.Problems) {
 	d := findDeadlock(s.Scenario, s.Paths, s.Own)
 	if d == nil {
 		return
@@ -88,7 +88,7 @@ func deadlocks(s *scenario.Site, p *problems) {
 	if first < 0 {
 		of, first = s.Flow, d.first
 	}
-	p.add(of(first).Path(), "%v", d).Manageable = true
+	p.Add(of(first).Path(), "%v", d).Manageable = true
 }
 
 // class is what the buffers at the ends of links distinguish.

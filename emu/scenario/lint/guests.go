@@ -10,7 +10,7 @@ import (
 )
 
 // guests warns of guests that can only send, or only receive.
-func guests(s *scenario.Site, p *problems) {
+func guests(s *scenario.Site, p *scenario.Problems) {
 	if all, _ := s.Guests(); all == 0 {
 		return
 	}
@@ -20,7 +20,7 @@ func guests(s *scenario.Site, p *problems) {
 	}
 	for i := range s.Flows {
 		if f := &s.Flows[i]; s.IsGuest(f.From) && s.IsGuest(f.To) && !pairs[[2]string{f.To, f.From}] {
-			p.add(s.Flow(i).Path(),
+			p.Add(s.Flow(i).Path(),
 				"there is no flow from guest %s back to %s: programs that wait for an answer, such as TCP and ping, get none",
 				f.To, f.From)
 		}
@@ -36,7 +36,7 @@ const (
 
 // timeouts warns of queues on the path of RDMA programs that can hold packets for longer than
 // these programs wait.
-func timeouts(s *scenario.Site, p *problems) {
+func timeouts(s *scenario.Site, p *scenario.Problems) {
 	adapted := func(e scenario.Endpoint) bool { return e.Guest.Adapter != "" }
 	if !slices.ContainsFunc(s.Endpoints, adapted) {
 		return
@@ -61,7 +61,7 @@ func timeouts(s *scenario.Site, p *problems) {
 		for ; exponent < 31 && rxeTimeout<<exponent <= wall; exponent++ {
 		}
 		if exponent > rxeExponent {
-			p.add(s.Flow(i).Path(), "packets of flow %s may wait for %v of wall time (%s; dilation %d), and RDMA programs retransmit after %v, 4.096us x 2^%d: give them 2^%d (ib_write_bw -u %d), or the switches less memory",
+			p.Add(s.Flow(i).Path(), "packets of flow %s may wait for %v of wall time (%s; dilation %d), and RDMA programs retransmit after %v, 4.096us x 2^%d: give them 2^%d (ib_write_bw -u %d), or the switches less memory",
 				f.Name, wall, strings.Join(parts, " and "), s.Wall.Dilation, rxeTimeout<<rxeExponent, rxeExponent, exponent, exponent)
 		}
 	}

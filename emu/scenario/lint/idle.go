@@ -8,7 +8,7 @@ import (
 
 // idle warns of links that no flow uses, once for each item of the file. If a --set has left flows
 // out, a longer run may use them.
-func idle(s *scenario.Site, p *problems) {
+func idle(s *scenario.Site, p *scenario.Problems) {
 	if s.Shortened {
 		return
 	}
@@ -34,7 +34,7 @@ func idle(s *scenario.Site, p *problems) {
 	for k, i := range first {
 		item, nor, hint := s.Link(i).Path(), "", ""
 		if k == most-1 && len(first) > most {
-			p.add(item, "no flow uses the links of this item and of %d more, in part or all of them", len(first)-most)
+			p.Add(item, "no flow uses the links of this item and of %d more, in part or all of them", len(first)-most)
 			return
 		}
 		if more[item] > 0 {
@@ -43,6 +43,6 @@ func idle(s *scenario.Site, p *problems) {
 		if could[i] {
 			hint = ": of several shortest paths one is taken; routing: ecmp takes all"
 		}
-		p.add(item, "no flow uses link %s%s%s", s.Links[i].Name, nor, hint)
+		p.Add(item, "no flow uses link %s%s%s", s.Links[i].Name, nor, hint)
 	}
 }

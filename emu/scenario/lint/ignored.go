@@ -11,7 +11,7 @@ import (
 )
 
 // ignored warns of values that no switch and no flow uses.
-func ignored(s *scenario.Site, p *problems) {
+func ignored(s *scenario.Site, p *scenario.Problems) {
 	u := uses{site: s, with: map[string]string{}, used: map[string]bool{}, met: map[selection]bool{}}
 	for i := range s.Switches {
 		w, item := &s.Switches[i], s.Switch(i)
@@ -50,7 +50,7 @@ func ignored(s *scenario.Site, p *problems) {
 	}
 	for _, path := range u.order {
 		if !u.used[path] {
-			p.add(path, "%s", u.with[path])
+			p.Add(path, "%s", u.with[path])
 		}
 	}
 }

@@ -49,7 +49,7 @@ type inaction struct {
 // that can wait for an output, by watermarks and headroom, buffers and credits, must be more than
 // the least on which the point acts (cp.Triggered), and a mark needs a frame that can be marked. A
 // --set of the marking asks for a run without it. An event may turn marking on.
-func inactions(s *scenario.Site, p *problems) {
+func inactions(s *scenario.Site, p *scenario.Problems) {
 	of, order := map[string]*expectation{}, []*expectation(nil)
 	expect := func(item scenario.Item, by string, x expectation) *expectation {
 		path := item.Mention(by).Path
@@ -143,12 +143,12 @@ func inactions(s *scenario.Site, p *problems) {
 }
 
 // warn warns of an expectation that is not met, at a key, if it is given, or else at its choice.
-func (x *expectation) warn(p *problems, key, format string, args ...any) {
+func (x *expectation) warn(p *scenario.Problems, key, format string, args ...any) {
 	keys := []string{x.by}
 	if key != "" {
 		keys = []string{key, x.by}
 	}
-	if found := p.add(pathOf(x.of, keys...), format, args...); found != nil {
+	if found := p.Add(x.of.Where(keys...), format, args...); found != nil {
 		found.Manageable = x.cca
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // losses warns of flows that may wait for an ACK forever: their packets or ACKs may be lost, and
 // they send nothing again.
-func losses(s *scenario.Site, p *problems) {
+func losses(s *scenario.Site, p *scenario.Problems) {
 	if !s.Loses() {
 		return
 	}
@@ -35,7 +35,7 @@ func losses(s *scenario.Site, p *problems) {
 		if f.Traffic == traffic.Transfers {
 			remedy = "transfers are never retransmitted"
 		}
-		p.add(pathOf(s.Flow(i), "timeout"),
+		p.Add(s.Flow(i).Where("timeout"),
 			"flow %s has timeout: never and may lose packets, because %s: they are not retransmitted, and if its whole window of %d is lost, it stops; %s",
 			f.Name, lost, f.Window, remedy)
 	}

@@ -15,7 +15,7 @@ type output struct{ node, link int }
 
 // rest warns of outputs at which flows of DCQCN have no fixed point of the queue. It counts the
 // flows that have their bottleneck at the output if all flows always have packets.
-func rest(s *scenario.Site, p *problems) {
+func rest(s *scenario.Site, p *scenario.Problems) {
 	isDCQCN := func(f scenario.Flow) bool {
 		_, ok := f.Control.Params.(rp.DCQCNParams)
 		return ok && s.FamilyOf(f.From) == wire.Ethernet
@@ -54,7 +54,7 @@ func rest(s *scenario.Site, p *problems) {
 
 // cliff warns if this many flows like f need a higher share of marks than the line of an output
 // reaches.
-func cliff(s *scenario.Site, o output, flows int, f *scenario.Flow, p *problems) {
+func cliff(s *scenario.Site, o output, flows int, f *scenario.Flow, p *scenario.Problems) {
 	w, l, algorithm := &s.Switches[o.node], &s.Links[o.link], f.Control.Params.(rp.DCQCNParams)
 	line := cp.TraitsOf(w.Marking.Params).Line
 	if line == nil || !algorithm.HasRest() {
@@ -74,7 +74,7 @@ func cliff(s *scenario.Site, o output, flows int, f *scenario.Flow, p *problems)
 	if algorithm.ByteCounter > 0 {
 		bytes = algorithm.ByteCounter.String()
 	}
-	p.add(pathOf(s.Switch(o.node).In("marking"), "max-p", "scheme"),
+	p.Add(s.Switch(o.node).In("marking").Where("max-p", "scheme"),
 		"%s: %d flows of dcqcn would come to rest with %.3g %% of their packets marked, cbrt(R_AI N^2/(K C^2) (1/B + N/(T C))^2) with R_AI %v, N %d, C %v, K %v, B %s, T %v and packets of %v, and the marking curve of switch %s ends at %.3g %%: above it every packet is marked, and the queue stays at that cliff. That is so from %d flows on",
 		l.Name, flows, 100*share, algorithm.ActiveIncrease, flows, l.Rate, algorithm.AlphaTimer, bytes, algorithm.RateTimer,
 		packet, w.Name, 100*most, from)

@@ -10,7 +10,7 @@ import (
 
 // madeFor warns of parameters of algorithms and markings whose set was made for another link rate
 // or round trip.
-func madeFor(s *scenario.Site, p *problems) {
+func madeFor(s *scenario.Site, p *scenario.Problems) {
 	var place *sets.Place
 	seen := map[any]bool{}
 	check := func(object, name, scheme string, params any, of scenario.Item, by string) {
@@ -37,7 +37,7 @@ func madeFor(s *scenario.Site, p *problems) {
 			values = append(values, fmt.Sprintf("%s %s, %s", r.Key, r.Value, r.Doubt))
 		}
 		if values != nil {
-			p.add(pathOf(of, "preset", by), "%s %s: the set %s of %s may not suit links of %v: %s; %s",
+			p.Add(of.Where("preset", by), "%s %s: the set %s of %s may not suit links of %v: %s; %s",
 				object, name, first.Set, scheme, place, strings.Join(values, "; "), place.Remedy(params))
 		}
 	}

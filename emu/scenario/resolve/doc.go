@@ -20,8 +20,7 @@
 //   - traffic: flows, workloads, events, programs and checks (flows.go, workload.go,
 //     scenario.Entering, programs.go, expect.go)
 //   - paths: the frames that cross each link (crossing.go, scenario.Site)
-//   - fit: buffers, headroom, retry, credits and congestion control (fit.go, retry.go, cbfc.go,
-//     lanes.go, control.go)
+//   - fit: what follows from the fabric as a whole, and what does not fit (fit.go; package rules)
 //   - metrics: what is measured (expect.go)
 //
 // A linter follows, which reads the scenario and its fabric as a scenario.Site.

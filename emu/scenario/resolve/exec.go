@@ -22,27 +22,3 @@ func (r *resolver) readProgram(c *scenario.Control, v yaml.View) {
 	p.Program = rp.Word(path)
 	c.Params = p
 }
-
-// mostProcesses is how many processes the programs of flows may be, each with a flow.
-const mostProcesses = 256
-
-// checkProcesses refuses more processes than a machine should run at a time. The flows of workloads
-// come and go, and have none of their own.
-func (r *resolver) checkProcesses() {
-	n := 0
-	for f, of := range each(r.s.Flows, r.FlowOrigins) {
-		p, ok := f.Control.Params.(rp.ExecParams)
-		if !ok || p.Process == rp.ProcessShared {
-			continue
-		}
-		c := scenario.Scheme{View: of.View.Sub("control"), By: "algorithm", Of: of.Spot}
-		if of.Index >= r.Own {
-			r.Add(c.SpotOf("process"), "the flows of workload %s come and go, too many for a process each: give the control process: shared", f.Group)
-			return
-		}
-		if n++; n > mostProcesses {
-			r.Add(c.SpotOf("process"), "more than %d flows would each have a process with their algorithm: give their control process: shared", mostProcesses)
-			return
-		}
-	}
-}

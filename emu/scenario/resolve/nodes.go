@@ -3,7 +3,6 @@ package resolve
 import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/yaml"
-	"fabemu/wire"
 )
 
 // buildNodes builds the switches and the endpoints.
@@ -54,22 +53,4 @@ func (r *resolver) checkNodes() {
 	r.checkFamilies()
 	r.adaptEndpoints()
 	r.addressGuests()
-}
-
-// checkForwarding reports a switch that would forward before it has read a header.
-func (r *resolver) checkForwarding() {
-	for s, m := range each(r.s.Switches, r.SwitchNodes) {
-		if s.Forwarding == scenario.StoreAndForward {
-			continue
-		}
-		for _, i := range m.Links {
-			l := r.s.Links[i]
-			if header := l.Rate.Serialise(wire.HeaderSize); s.ForwardingDelay < header {
-				r.Add(m.View.Spot("forwarding-delay", m.Spot),
-					"switch %s would forward after %v, but the %d bytes of a header take %v on link %s (%v)",
-					s.Name, s.ForwardingDelay, wire.HeaderSize, header, l.Name, l.Rate)
-				break
-			}
-		}
-	}
 }

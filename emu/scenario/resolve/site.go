@@ -1,6 +1,10 @@
 package resolve
 
 import (
+	"iter"
+	"slices"
+	"strings"
+
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/yaml"
 )
@@ -19,20 +23,50 @@ func (r *resolver) lint(check Linter) {
 	r.standIn()
 	defer r.withdraw()
 	r.Shortened = len(r.left.flows) > 0
-	problems := check(r.Site)
-	if len(problems) == 0 {
-		return
-	}
-	spots := map[string]yaml.Spot{}
-	for _, p := range problems {
-		spots[p.Path] = yaml.Spot{Path: p.Path}
-	}
-	r.Root.Locate(spots)
-	for _, p := range problems {
-		w := r.Entry(spots[p.Path], p.Text)
+	for at, p := range r.placed(check(r.Site)) {
+		w := r.Entry(at, p.Text)
 		r.Warnings = append(r.Warnings, w)
 		if p.Manageable {
 			r.manageable = append(r.manageable, scenario.Warning(w))
 		}
+	}
+}
+
+// placed returns problems with their places. A switch is at its key and an endpoint at its name. A
+// value that is not in the file is where it would be.
+func (r *resolver) placed(problems []scenario.Problem) iter.Seq2[yaml.Spot, scenario.Problem] {
+	return func(yield func(yaml.Spot, scenario.Problem) bool) {
+		if len(problems) == 0 {
+			return
+		}
+		spots := map[string]yaml.Spot{}
+		for _, p := range problems {
+			for path := p.Path; ; path = path[:strings.LastIndexAny(path, ".[")] {
+				spots[path] = yaml.Spot{Path: path}
+				if !strings.ContainsAny(path, ".[") {
+					break
+				}
+			}
+		}
+		r.Root.Locate(spots)
+		for _, m := range slices.Concat(r.SwitchNodes, r.EndpointNodes) {
+			spots[m.Spot.Path] = m.Spot
+		}
+		for _, p := range problems {
+			path := p.Path
+			for spots[path].At == (yaml.Place{}) && strings.ContainsAny(path, ".[") {
+				path = path[:strings.LastIndexAny(path, ".[")]
+			}
+			if !yield(spots[path].At.Of(p.Path), p) {
+				return
+			}
+		}
+	}
+}
+
+// report adds problems to the mistakes.
+func (r *resolver) report(problems []scenario.Problem) {
+	for at, p := range r.placed(problems) {
+		r.Report(at, p.Text)
 	}
 }

@@ -90,14 +90,19 @@ func NewFile(name, text string) *File {
 // Add reports a mistake at a place.
 func (r *File) Add(at Spot, format string, args ...any) {
 	if r.first(at, format) {
-		r.Mistakes = append(r.Mistakes, r.Entry(at, fmt.Sprintf(format, args...)))
-		for i, c := range at.Path {
-			if c == '.' || c == '[' {
-				r.wrong[at.Path[:i]] = wrong{r.wrong[at.Path[:i]].at, true}
-			}
-		}
-		r.wrong[at.Path] = wrong{true, true}
+		r.Report(at, fmt.Sprintf(format, args...))
 	}
+}
+
+// Report adds a mistake at a place, whatever is known there.
+func (r *File) Report(at Spot, message string) {
+	r.Mistakes = append(r.Mistakes, r.Entry(at, message))
+	for i, c := range at.Path {
+		if c == '.' || c == '[' {
+			r.wrong[at.Path[:i]] = wrong{r.wrong[at.Path[:i]].at, true}
+		}
+	}
+	r.wrong[at.Path] = wrong{true, true}
 }
 
 // Warn reports a value that is probably not intended, at a place.
