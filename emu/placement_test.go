@@ -12,6 +12,7 @@ import (
 	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/host/fleet"
 	"fabemu/emu/run/process"
+	"fabemu/emu/scenario"
 )
 
 func TestPlacementMistakes(t *testing.T) {
@@ -87,6 +88,11 @@ func TestServeMistakes(t *testing.T) {
 	defer cancel()
 	if err := process.Serve(ctx, name, 0, "devel"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("no conductor: %v", err)
+	}
+	own, added := scenario.BuiltIn(), *s
+	added.Schemes = &own
+	if err := Dry(&added, Options{Settings: Settings{Placement: InProcesses}, Directory: dir}); err == nil || !strings.Contains(err.Error(), "schemes that a scenario adds") {
+		t.Errorf("schemes that the processes do not have: %v", err)
 	}
 	if err := Dry(s, Options{}); err == nil || !strings.Contains(err.Error(), "placement process or domain") {
 		t.Errorf("%v", err)

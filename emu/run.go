@@ -75,9 +75,9 @@ func prepare(s *scenario.Scenario, o Options) (*run, error) {
 	if o.Dilation = s.Wall.Dilation; !o.Wall() {
 		o.Link, o.Packing, o.Dilation = "", "", 0
 	}
-	resolved, err := resolve.Text(s)
+	resolved, err := resolve.Text(s) // which refuses a scenario that is not right
 	if err != nil {
-		return nil, err
+		return nil, &Mistake{Err: err}
 	}
 	if o.Changes != nil {
 		s = s.Opened()
@@ -295,10 +295,10 @@ func (r *run) complete(out *report.Result, figures report.Figures, took time.Dur
 }
 
 // Dry writes the files of the parts of a run into a directory, for parts that are
-// to be started by hand, and runs nothing.
+// to be started by hand, and runs nothing. It refuses what Run refuses.
 func Dry(s *scenario.Scenario, o Options) error {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
+	if err := cmp.Or(o.check(), o.checkScenario(s)); err != nil {
 		return err
 	}
 	r, err := prepare(s, o)
