@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A scenario that a program builds is checked by the rules of files, before it runs and before it is
-// written for processes.
+// A scenario that a program builds is checked by the rules of files, before it runs and before it
+// is written for processes.
 func TestRulesOfBuiltScenarios(t *testing.T) {
 	s := scenario.New("built", unit.Millisecond)
 	s.Switches = []scenario.Switch{scenario.NewSwitch("S")}

@@ -29,8 +29,7 @@ func mistakes(t *testing.T, text string) []scenario.Error {
 	return list.List
 }
 
-// Mistakes of values and names are reported first, and what follows from them is not: a stage with
-// mistakes is the last.
+// What follows from a mistake is not reported; each use of a name that does not exist is.
 func TestWhatFollowsFromAMistake(t *testing.T) {
 	const whole = `name: roce
 model: {duration: 1ms}
@@ -70,7 +69,7 @@ short:
 		want    []string // every message, in order
 	}{
 		{"  - c - T\n", "", []string{"endpoint c has no link"}},
-		{"  - {name: out, between: T - b}\n", "", []string{`there is no link named "out"`, `there is no link named "out"`}},
+		{"  - {name: out, between: T - b}\n", "", []string{"endpoint b has no link", `there is no link named "out"`, `there is no link named "out"`}},
 		{"  - {name: trunk, between: S - T}\n", "", []string{"flow f has no path", "flow h has no path"}},
 		{"flow-control: pfc", "flow-control: pcf", []string{`"pcf" is not one of`}},
 		{"flow-control: pfc", "flow-contrl: pfc", []string{`unknown key "flow-contrl" (did you mean "flow-control"?)`}},
@@ -84,7 +83,8 @@ short:
 		{"between: T - b", "betwen: T - b", []string{`unknown key "betwen"`}},
 		{"switches: {S: {}, T: {}}", "switches: {S: {}}", []string{`there is no node named "T"`, `there is no node named "T"`, `there is no node named "T"`}},
 		{"endpoints: [a, b, c]", "endpoints: [a, b]", []string{`there is no node named "c"`, `there is no endpoint named "c"`, `there is no endpoint named "c"`, `there is no endpoint named "c"`}},
-		{"name: out, ", "name: exit, ", []string{`there is no link named "out"`, `there is no link named "out"`}},
+		{"name: out, ", "name: exit, ", []string{`there is no link named "out"`, `there is no link named "out"`,
+			`nothing in this fabric is called "out.T-b"`, `nothing in this fabric is called "out.T-b"`}},
 		{"name: g", "name: k", []string{`nothing in this fabric is called "g"`}},
 		{"metric: g.rate", "metrik: g.rate", []string{`unknown key "metrik"`}},
 		{"duration: 1ms", "duration:1ms", []string{"a space is missing"}},

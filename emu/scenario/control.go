@@ -2,8 +2,9 @@ package scenario
 
 import "fabemu/node/rp"
 
-// CheckSite refuses parameters that do not fit the line of a flow, or its rate-limit. Of is the item
-// of the flow, and control the object that has the parameters, with the key by which it chooses.
+// CheckSite refuses parameters that do not fit the line of a flow, or its rate-limit. Of is the
+// item of the flow, and control the object that has the parameters, with the key by which it
+// chooses.
 func (r *Site) CheckSite(f *Flow, s rp.Site, of, control Item, by string, p *Problems) {
 	if grouped := SharedBy(f); f.RateLimit > 0 && grouped != "" {
 		p.Add(of.Where("rate-limit"),

@@ -27,6 +27,7 @@ func (r *resolver) names() {
 	for _, section := range []string{"switches", "endpoints", "links"} {
 		r.fabricLost = r.fabricLost || !r.whole(section)
 	}
+	r.trafficLost = !r.whole("flows") || !r.whole("workload")
 	r.declareSwitches()
 	r.declareEndpoints()
 	r.declareLinks()

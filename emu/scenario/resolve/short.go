@@ -27,11 +27,13 @@ func shorten(r *yaml.File, root *yaml.Node, language *param.Struct) {
 		name.Text += "-short"
 	}
 	for _, to := range [][2]string{{"model", "duration"}, {"wall", "dilation"}, {"measure", "window"}} {
-		v := short.Get(to[1])
+		v, section := short.Get(to[1]), root.Get(to[0])
+		if v == nil && section != nil && to[1] != "duration" && r.Lacks(short.Path, to[1]) {
+			section.Remove(to[1]) // it may be wrong for the short run
+		}
 		if v == nil {
 			continue
 		}
-		section := root.Get(to[0])
 		if section == nil {
 			section = &yaml.Node{Kind: yaml.Mapping, Spot: v.At.Of(to[0])}
 			root.Put(to[0], section)
@@ -40,10 +42,19 @@ func shorten(r *yaml.File, root *yaml.Node, language *param.Struct) {
 	}
 	if events := short.Get("events"); events != nil {
 		root.Put("events", events)
+	} else if r.Lacks(short.Path, "events") {
+		root.Remove("events")
 	}
-	if expect := short.Get("expect"); expect != nil {
+	if expect := short.Get("expect"); expect == nil && r.Lacks(short.Path, "expect") {
+		root.Remove("expect")
+	} else if expect != nil && (root.Get("expect") != nil || !unknown(root, language)) {
 		shortenChecks(r, root.Get("expect"), expect, language.Find("expect").Item.Object.Find("id"))
 	}
+}
+
+// unknown reports whether an object has a key that it cannot have.
+func unknown(n *yaml.Node, of *param.Struct) bool {
+	return slices.ContainsFunc(n.Entries, func(e yaml.Entry) bool { return of.Find(e.Key) == nil })
 }
 
 // shortenChecks gives checks the values of the short run. If it is open which check is meant, those

@@ -3,9 +3,9 @@
 // at. [Check] returns the problems, each with the path of a value; package resolve adds the places.
 //
 // A rule is a function of a scenario.Site: of the model, the fabric that follows from it, and where
-// its values are given. It has a file of its own and a row in the table of Check, with what it relies
-// on. It changes nothing. A scenario that a program builds is checked by the same rules, since it is
-// printed and read before it runs.
+// its values are given. It has a file of its own and a row in the table of Check, with what it
+// relies on. It changes nothing. A scenario that a program builds is checked by the same rules,
+// since it is printed and read before it runs.
 //
 // # Limitations
 //

@@ -5,8 +5,8 @@ import (
 	"fabemu/wire/port"
 )
 
-// priorities refuses a lossless priority at a switch if a flow may reach the switch over a link that
-// cannot stop that priority.
+// priorities refuses a lossless priority at a switch if a flow may reach the switch over a link
+// that cannot stop that priority.
 func priorities(s *scenario.Site, p *scenario.Problems) {
 	for i := range s.Switches {
 		w, given := &s.Switches[i], s.Switch(i).Mention("lossless")

@@ -67,8 +67,8 @@ links: [a - S, S - b]
 flows: [{name: f, from: a, to: b}]
 `
 
-// A rule is a function of the model: a value that does not fit is refused with the path at which the
-// file gives it, wherever it came from.
+// A rule is a function of the model: a value that does not fit is refused with the path at which
+// the file gives it, wherever it came from.
 func TestRules(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text       string
