@@ -55,7 +55,8 @@
 //  3. serve: an idle link takes the oldest frame of the highest priority that the peer
 //     has not stopped;
 //  4. complete: the frame's tail has left, its memory is free, and the sender at its
-//     input may resume if enough memory is free.
+//     input may resume if enough memory is free. Watermarks that follow the free memory
+//     (dynamic.go) rise for all inputs then.
 //
 // # Limitations
 //

@@ -13,7 +13,7 @@ import (
 //
 // It is divided into partitions, one for each input, or it is one pool for all. Each input has
 // watermarks on the memory that it occupies itself: on all of it (PAUSE), or on each priority
-// (PFC).
+// (PFC). The watermarks are fixed, or follow the free memory of the pool (Dynamic).
 type memory struct {
 	part        unit.Size   // the size of the partition of an input
 	high, low   unit.Size   // watermarks
@@ -21,6 +21,7 @@ type memory struct {
 	used        []unit.Size // by partition
 	occupancies []occupancy // by input, with PFC by input and priority
 	cuts        []cut       // by input; nil: each input has all of its buffer
+	pool        *pool       // nil: the watermarks are fixed
 	pooled      bool
 	classes     uint8 // the bits of a priority that are its class: all with PFC, otherwise none
 	flow        uint8 // the priorities with watermarks, a bit each
@@ -50,6 +51,7 @@ func newMemory(c *OutputQueuedConfig, inputs int) memory {
 		m.classes, m.flow = port.Priorities-1, c.Lossless
 	}
 	m.occupancies = make([]occupancy, inputs*(int(m.classes)+1))
+	m.pool = newPool(c, len(m.occupancies))
 	m.used, m.room = make([]unit.Size, 1), []unit.Size{c.Memory}
 	if !c.Pooled {
 		m.used, m.room = make([]unit.Size, inputs), slices.Repeat([]unit.Size{m.part}, inputs)
@@ -73,7 +75,17 @@ func (m *memory) class(lane uint8) uint8 { return lane & m.classes }
 
 // occupancy returns what an input occupies, of a priority.
 func (m *memory) occupancy(input int, lane uint8) *occupancy {
-	return &m.occupancies[input*(int(m.classes)+1)+int(m.class(lane))]
+	return &m.occupancies[m.number(input, lane)]
+}
+
+// number returns the place of an input's occupancy for a priority, and whose returns both.
+func (m *memory) number(input int, lane uint8) int {
+	return input*(int(m.classes)+1) + int(m.class(lane))
+}
+
+func (m *memory) whose(number int32) (input int, class uint8) {
+	n := int(number)
+	return n / (int(m.classes) + 1), uint8(n) & m.classes
 }
 
 // store takes n bytes for an input. It returns how much is then occupied, and whether the sender
@@ -82,6 +94,15 @@ func (m *memory) occupancy(input int, lane uint8) *occupancy {
 // watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
 	p, a := m.partition(input), m.occupancy(input, lane)
+	if d := m.pool; d != nil {
+		if m.used[p]+n > m.room[p] {
+			return a.taken, false, false
+		}
+		if stop, ok = d.store(m.number(input, lane), a, n, m.controls(lane)); ok {
+			m.used[p] += n
+		}
+		return a.taken, stop, ok
+	}
 	high, _ := m.watermarks(input)
 	taken = a.taken + n
 	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
@@ -97,13 +118,18 @@ func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, sto
 }
 
 // free gives n bytes back. It returns how much is then occupied, and whether a sender that had to
-// stop may resume. It panics if fewer bytes are occupied.
+// stop may resume; with Dynamic watermarks pool.resumed has all that may. It panics if fewer bytes
+// are occupied.
 func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resume bool) {
 	a := m.occupancy(input, lane)
 	if n > a.taken {
 		panic("switchd: freed more than was stored")
 	}
 	m.used[m.partition(input)] -= n
+	if m.pool != nil {
+		m.pool.free(m.number(input, lane), m.occupancies, n)
+		return a.taken, false
+	}
 	a.taken -= n
 	if m.cuts != nil {
 		m.withdraw(input)

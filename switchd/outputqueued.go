@@ -27,6 +27,7 @@ type OutputQueuedConfig struct {
 	Pooled      bool      // shared by all inputs; by default each has an equal part
 	OutputLimit unit.Size // of the queue of one output, for frames without flow control; what exceeds it is dropped; 0: only Memory is a limit
 	High, Low   unit.Size // watermarks of the memory that one input occupies, with PFC for each priority; both 0: no sender is ever stopped
+	Dynamic     Dynamic   // watermarks that follow the free memory instead: Pooled, and High is 0
 	ETS         Weights   // of priorities at each output; zero: all are strict
 	Lossless    uint8     // PFC, CBFC: the priorities that have flow control, a bit each
 
@@ -94,7 +95,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	switch {
 	case n == 0 || c.Memory < unit.Size(n):
 		return nil, fmt.Errorf("a memory of %v for %d ports: it must hold a frame for each", c.Memory, n)
-	case c.Low > c.High || c.High > c.Memory || c.Low < 0:
+	case c.Low > c.High && c.Dynamic.Alpha == 0 || c.High > c.Memory || c.Low < 0:
 		return nil, fmt.Errorf("watermarks of %v and %v in a memory of %v: low, high and the memory must rise",
 			c.High, c.Low, c.Memory)
 	case c.Delay < 0 || c.OutputLimit < 0:
@@ -106,13 +107,16 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 			return nil, fmt.Errorf("port %d has flow control %v; all ports of this kind of switch have the same, pause, pfc, cbfc or none", i, f)
 		}
 	}
-	lossless := uint8(0)
+	if err := c.Dynamic.check(&c); err != nil {
+		return nil, err
+	}
+	lossless, stops := uint8(0), c.High > 0 || c.Dynamic.Alpha > 0
 	switch {
 	case c.control().ByPriority():
 		lossless = c.Lossless
-	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0 && c.OutputLimit > 0:
+	case c.Ports[0].FlowControl == port.PauseFrames && stops && c.OutputLimit > 0:
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
-	case c.Ports[0].FlowControl == port.PauseFrames && c.High > 0:
+	case c.Ports[0].FlowControl == port.PauseFrames && stops:
 		lossless = allPriorities
 	}
 	order, err := newScheduler(c.ETS)

@@ -191,6 +191,17 @@ func (s *OutputQueued) complete(now unit.Time, p int) {
 	s.release(now, id)
 }
 
+// resume lets the senders go on that Dynamic watermarks stop no longer, by any port.
+func (s *OutputQueued) resume() {
+	d := s.memory.pool
+	for _, k := range d.resumed {
+		in, class := s.memory.whose(k)
+		s.pausing[in].Resume(class)
+		s.touch(in)
+	}
+	d.resumed = d.resumed[:0]
+}
+
 // retryServe checks the retry of a link after a frame has arrived. It makes the next Advance serve
 // the output, or a later one if nothing is due yet, for example an ACK for which it is too early.
 func (s *OutputQueued) retryServe(now unit.Time, p int, pt *port.Port) {
@@ -225,6 +236,9 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	if resume && len(s.pausing) > 0 {
 		s.pausing[in].Resume(s.memory.class(lane))
 		s.touch(in)
+	}
+	if d := s.memory.pool; d != nil && len(d.resumed) > 0 {
+		s.resume()
 	}
 	if len(s.channels) > 0 {
 		switch control := s.channels[in].GiveBack(now, &sl.frame, sl.length); {

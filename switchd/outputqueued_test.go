@@ -484,7 +484,12 @@ func TestOutputQueuedMistakes(t *testing.T) {
 		"must rise":              func(c *switchd.OutputQueuedConfig) { c.Low = c.High + 1 },
 		"promises that no frame": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = mtu },
 		"the memory must":        func(c *switchd.OutputQueuedConfig) { c.High = c.Memory + 1 },
-		"cannot be negative":     func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
+		"it is above 0":          func(c *switchd.OutputQueuedConfig) { c.Dynamic.Shared = 1 },
+		"with a high watermark":  func(c *switchd.OutputQueuedConfig) { c.Pooled, c.Dynamic.Alpha = true, 1 },
+		"is a part of it": func(c *switchd.OutputQueuedConfig) {
+			c.Pooled, c.High, c.Dynamic = true, 0, switchd.Dynamic{Alpha: 1, Shared: c.Memory + 1}
+		},
+		"cannot be negative": func(c *switchd.OutputQueuedConfig) { c.OutputLimit = -1 },
 		"flow control credit": func(c *switchd.OutputQueuedConfig) {
 			for i := range c.Ports {
 				c.Ports[i].FlowControl = port.Credits
