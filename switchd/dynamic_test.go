@@ -23,12 +23,11 @@ func dynamic(n int, kind port.FlowControl, alpha float64, shared unit.Size) swit
 	return c
 }
 
-// headroomOf is the headroom of a port with frames of 1500 bytes: a byte more than with a fixed
-// watermark, which the frame that reaches it exceeds by all but one byte.
+// headroomOf is the headroom of a port with frames of 1500 bytes.
 func headroomOf(c port.Config, kind port.FlowControl) unit.Size {
 	h := port.Headroom{Rate: c.Rate, There: c.Propagation, Back: c.Propagation, Frame: mtu, Reverse: mtu,
-		Pause: c.Framing.Length(&wire.Frame{Kind: wire.Pause})}
-	n := h.Bytes() + 1
+		Pause: c.Framing.Length(&wire.Frame{Kind: wire.Pause}), Dynamic: true}
+	n := h.Bytes()
 	if kind == port.PriorityPauseFrames {
 		n *= port.Priorities
 	}
@@ -50,8 +49,8 @@ func (p *plant) taken(at unit.Time) map[uint16]int64 {
 
 // "The maximum permissible length, for any individual queue at any instant of time, is proportional
 // to the unused buffering in the switch": n inputs that fill at the same pace stop when each has
-// alpha B / (1 + n alpha), and B / (1 + n alpha) stays free (Choudhury and Hahne). A frame that comes
-// with the last of others is compared before them, and another frame reaches the watermark.
+// alpha B / (1 + n alpha), and B / (1 + n alpha) stays free (Choudhury and Hahne). A frame that
+// comes with the last of others is compared before them, and another frame reaches the watermark.
 func TestDynamicWatermarksShare(t *testing.T) {
 	const shared = 400 * mtu
 	for _, alpha := range []float64{0.125, 0.5, 1, 4} {
@@ -104,8 +103,8 @@ func TestDynamicWatermarksRiseForAll(t *testing.T) {
 			t.Fatalf("at %v a frame of input 1 has left", e.At)
 		}
 	}
-	// It resumes when the watermark is the offset above what it has. Frames leave as fast as its own
-	// come, so the watermark stays, and stops it again behind as many.
+	// It resumes when the watermark is the offset above what it has. Frames leave as fast as its
+	// own come, so the watermark stays, and stops it again behind as many.
 	want := stopped[1] + 10*mtu
 	if got := p.taken(p.now)[1]; got < want || got > want+2*mtu {
 		t.Errorf("in the end it has %d bytes, want %d, and was told %v", got, want, p.stations[1].told)

@@ -7,9 +7,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// A frame that reaches the watermark is in the shared memory up to there, to the byte; the rest, and
-// what comes after it, is headroom. If others have taken what was free, all of a frame is: a byte
-// more than above a fixed watermark.
+// A frame that reaches the watermark is in the shared memory up to there, to the byte; the rest,
+// and what comes after it, is headroom. If others have taken what was free, all of a frame is: a
+// byte more than above a fixed watermark.
 func TestPoolCharges(t *testing.T) {
 	p := &pool{Dynamic: Dynamic{Alpha: 4, Shared: 10000, Offset: 100}, over: make([]unit.Size, 2), least: math.MaxInt64}
 	all := make([]occupancy, 2)

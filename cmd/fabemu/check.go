@@ -16,6 +16,7 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/lint"
 	"fabemu/emu/study/propose"
+	"fabemu/wire/unit"
 
 	"github.com/spf13/cobra"
 )
@@ -33,6 +34,8 @@ type checked struct {
 	Checks      int                `json:"checks"`
 	DurationPs  int64              `json:"duration_ps"`
 	WallSeconds float64            `json:"wall_seconds"`
+
+	Derived []scenario.Threshold `json:"derived,omitempty"` // thresholds that the scenario does not give
 
 	Trial *propose.Trial `json:"trial,omitempty"` // on this machine, with --computer
 }
@@ -105,6 +108,11 @@ func (v *checked) print(w io.Writer, s *scenario.Scenario) {
 		terminal.Count(v.Switches, "switch"), terminal.Count(v.Endpoints, "endpoint"), terminal.Count(v.Links, "link"),
 		terminal.Count(v.Flows, "flow"), terminal.Count(v.Checks, "check"), s.Model.Duration,
 		durationText(wallTime(s.Model.Duration, s.Wall.Dilation)))
+	for _, d := range v.Derived {
+		if !d.IsField() {
+			fmt.Fprintf(w, "%s: %s: %v at %s\n", v.Scenario, d.Key, unit.Size(d.Bytes), d.Where())
+		}
+	}
 	if v.Trial != nil {
 		fmt.Fprintf(w, "%s: %v\n", v.Scenario, v.Trial)
 	}
@@ -124,6 +132,7 @@ func outcomeOf(name string, s *scenario.Scenario, err error) checked {
 	v.Warnings = append(v.Warnings, s.Warnings...)
 	v.Switches, v.Endpoints, v.Links, v.Flows, v.Checks = len(s.Switches), len(s.Endpoints), len(s.Links), len(s.Flows),
 		len(s.Expect)
+	v.Derived = s.Derived()
 	v.DurationPs, v.WallSeconds = int64(s.Model.Duration), wallTime(s.Model.Duration, s.Wall.Dilation).Seconds()
 	return v
 }

@@ -67,6 +67,10 @@ func (a WatermarksChange) fit(x *entered) Act {
 			s.Name, control, s.Lossless)
 		return nil
 	}
+	if s.Alpha > 0 {
+		x.Add(x.node.Spot, "switch %s has alpha: %v, which gives its watermarks: an event cannot change them", s.Name, s.Alpha)
+		return nil
+	}
 	of, owner := x.memory(s, m), *m
 	if a.Low == 0 {
 		a.Low = x.lowFor(m, a.High)

@@ -51,15 +51,29 @@ func (r *Site) SetMemories() {
 			continue
 		}
 		r.checkWatchdog(s, &s.Watchdog, m.View.Spot("watchdog", m.Spot))
-		if r.FlowControlOf(s) == port.ChannelCredits {
+		control := r.FlowControlOf(s)
+		stops := control.Pauses() && s.Stops(control)
+		switch {
+		case s.Alpha > 0 && !stops:
+			r.File.Add(m.View.Spot("alpha", m.Spot), "switch %s has alpha: %v, and stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
+				s.Name, s.Alpha, control, s.Lossless)
+			s.Alpha = 0
+		case s.Alpha == 0 && s.XonOffset != auto && m.View.Given("xon-offset"):
+			r.File.Add(m.View.Spot("xon-offset", m.Spot), "switch %s has xon-offset: %v, which is for watermarks that alpha gives: give it alpha, or low instead", s.Name, s.XonOffset)
+		}
+		if control == port.ChannelCredits {
 			r.setChannels(s, m)
 			continue
 		}
-		if !s.Stops(r.FlowControlOf(s)) {
+		if !s.Stops(control) {
 			s.High, s.Low = 0, 0
 			continue
 		}
 		a := r.memory(s, m)
+		if s.Alpha > 0 {
+			r.setDynamic(s, m, a)
+			continue
+		}
 		a.key, a.high, a.low = "memory", &s.High, &s.Low
 		r.setWatermarks(a)
 	}
@@ -102,6 +116,10 @@ func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at ya
 	ports := len(m.Links)
 	whole := s.Memory.Total(ports) / unit.Size(ports)
 	left.Room = part(whole)
+	if s.Alpha > 0 {
+		r.File.Add(at, "switch %s has alpha: %v: its inputs share one memory, and the one behind link %s has no part of its own that could become smaller", s.Name, s.Alpha, l.Name)
+		return left
+	}
 	if s.High == 0 {
 		if left.Room < longest {
 			r.File.Add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
@@ -136,13 +154,17 @@ func shareOf[N int | unit.Size](part, whole N) float64 {
 // lowFor returns the low watermark that belongs to a high one: two of the largest frames below it,
 // and at least half.
 func (r *Site) lowFor(m *NodeRef, high unit.Size) unit.Size {
-	frame := unit.Size(0)
+	return min(max(high-2*r.largestAt(m), high/2), high-1)
+}
+
+// largestAt returns the length of the largest frame that crosses a link of a node.
+func (r *Site) largestAt(m *NodeRef) (frame unit.Size) {
 	for _, i := range m.Links {
 		for side := range 2 {
 			frame = max(frame, r.Headroom(i, side).Frame)
 		}
 	}
-	return min(max(high-2*frame, high/2), high-1)
+	return frame
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
@@ -382,9 +404,14 @@ func (i *input) arithmetic() string {
 // Threshold is a watermark that Load has computed from memories, rates, lengths and frames. It
 // changes if any of these changes.
 type Threshold struct {
-	Key   string   `json:"key"` // switch.high, switch.low, endpoint.high or endpoint.low
+	Key   string   `json:"key"` // switch.high, switch.low, endpoint.high or endpoint.low; with alpha switch.shared, and switch.high with so many inputs that are stopped
 	Bytes int64    `json:"bytes"`
 	Of    []string `json:"of"` // the switches or endpoints that have this value
+}
+
+// IsField reports whether the threshold is a field that a scenario can give instead.
+func (d *Threshold) IsField() bool {
+	return strings.HasSuffix(d.Key, ".high") || strings.HasSuffix(d.Key, ".low")
 }
 
 // Derived returns the watermarks that Load has computed, by their keys and values.
@@ -395,15 +422,18 @@ func (s *Scenario) Derived() []Threshold {
 	return s.loaded.Derived
 }
 
-// derive records a computed watermark.
+// derive records a computed watermark, and deriveKey any threshold.
 func (r *Site) derive(a *losslessBuffer, key string, value unit.Size) {
-	key = a.kind + "." + key
+	r.deriveKey(a.kind+"."+key, a.node, value)
+}
+
+func (r *Site) deriveKey(key, node string, value unit.Size) {
 	i := slices.IndexFunc(r.Derived, func(d Threshold) bool { return d.Key == key && d.Bytes == int64(value) })
 	if i < 0 {
 		i = len(r.Derived)
 		r.Derived = append(r.Derived, Threshold{Key: key, Bytes: int64(value)})
 	}
-	r.Derived[i].Of = append(r.Derived[i].Of, a.node)
+	r.Derived[i].Of = append(r.Derived[i].Of, node)
 }
 
 // DerivedApart returns the values that two scenarios have derived differently for the same nodes, a
@@ -415,10 +445,16 @@ func DerivedApart(a, b []Threshold, first, second string) (all []string) {
 				continue
 			}
 			only := func(name string) bool { return !slices.Contains(y.Of, name) }
-			if both := slices.DeleteFunc(slices.Clone(x.Of), only); len(both) > 0 {
-				all = append(all, fmt.Sprintf("%s of %s is derived, and is %v in %s and %v in %s: to hold it fixed give it a value, by --set defaults.%s",
-					x.Key, Threshold{Of: both}.Where(), unit.Size(x.Bytes), first, unit.Size(y.Bytes), second, x.Key))
+			both := slices.DeleteFunc(slices.Clone(x.Of), only)
+			if len(both) == 0 {
+				continue
 			}
+			remedy := "by other memory"
+			if x.IsField() {
+				remedy = "give it a value, by --set defaults." + x.Key
+			}
+			all = append(all, fmt.Sprintf("%s of %s is derived, and is %v in %s and %v in %s: to hold it fixed %s",
+				x.Key, Threshold{Of: both}.Where(), unit.Size(x.Bytes), first, unit.Size(y.Bytes), second, remedy))
 		}
 	}
 	return all

@@ -118,7 +118,9 @@ func (p *printer) switches(switches []Switch) {
 	of := p.tables.Section("switches")
 	for _, s := range switches {
 		p.line("  %s:", param.Quote(s.Name))
-		s.Low = lowOf(s.High, s.Low)
+		if s.Alpha == 0 {
+			s.Low = lowOf(s.High, s.Low)
+		}
 		without := []string{"marking"}
 		if s.Lossless == AllPriorities {
 			without = append(without, "lossless")

@@ -177,8 +177,18 @@ type Switch struct {
 	// memory / ports, less the headroom, with pfc divided among the priorities in use.
 	High unit.Size `key:"high" def:"auto" none:"auto" low:"1B" with:"kind=output-queued" also:"high-watermark|xoff"`
 	// output-queued: level at which the peer may continue; below high. auto: two of the largest
-	// frames below high, and at least half of it.
+	// frames below high, and at least half of it; with alpha 0B.
 	Low unit.Size `key:"low" def:"auto" none:"auto" at:"-1" low:"0B" with:"kind=output-queued" also:"low-watermark|xon"`
+	// output-queued, sharing: pooled, with pause or pfc: high follows the free memory. An input
+	// stops its peer when it has this times the shared memory that is free, which is memory less
+	// the headroom of all inputs: alone it has alpha / (1 + alpha) of that, one of n that fill at
+	// the same pace alpha / (1 + n alpha). Chips have powers of two. none: high is fixed.
+	// Source: ours; the rule: Choudhury and Hahne 1998; SAI: SHARED_DYNAMIC_TH
+	Alpha float64 `key:"alpha" def:"none" none:"none" low:"0.0009765625" high:"1024" with:"kind=output-queued" omit:"usual" also:"dynamic-threshold|dt-alpha" values:"a factor such as 0.125"`
+	// output-queued with alpha: the peer may continue when the input has this much less than high,
+	// or at most low, and its headroom is free. auto: two of the largest frames.
+	// Source: ours; the rule: SAI: XON_TH, XON_OFFSET_TH
+	XonOffset unit.Size `key:"xon-offset" def:"auto" none:"auto" at:"-1" low:"1B" with:"kind=output-queued" omit:"usual" also:"xon_offset|resume-offset"`
 	// output-queued: share of a lossless link's headroom that must be free above high. With 1, a
 	// switch that could lose a frame is refused; with less, there is a warning.
 	// Source: IEEE 802.1Qbb, annex O
@@ -194,6 +204,8 @@ type Switch struct {
 	// strict priority.
 	// Source: IEEE 802.1Q, clause 37
 	ETS Weights `key:"ets" form:"weights" computed:"none: all priorities are strict" with:"kind=output-queued" omit:"usual" also:"weights|scheduling|wrr|drr"`
+
+	Shared unit.Size // with Alpha: the memory without the headroom of all inputs
 }
 
 // Complete fills in fields of output-queued switches.

@@ -38,6 +38,7 @@ type Headroom struct {
 	Reverse     unit.Size     // the largest frame that the receiver sends, on the link; 0: only PAUSE frames
 	Pause       unit.Size     // a PAUSE frame, on the link
 	Response    Response      // how long the sender takes to obey the PAUSE
+	Dynamic     bool          // the watermark falls when others fill the memory: the frame that finds it too low exceeds it with all its bytes
 	Replay      unit.Duration // a link with retry: the time of frames that may be retransmitted, ahead of a PAUSE and after it
 }
 
@@ -70,13 +71,17 @@ func (h Headroom) Falling(lower unit.Rate) unit.Size {
 }
 
 // Bytes returns how much room above the high watermark is enough for frames of any sizes up to
-// Frame. The frame that reaches the watermark may exceed it by all but one byte; all bytes in the
-// window but the last arrive, followed by a frame that began with that byte. The rate must be
+// Frame. The frame that reaches a fixed watermark may exceed it by all but one byte; all bytes in
+// the window but the last arrive, followed by a frame that began with that byte. The rate must be
 // positive.
 func (h Headroom) Bytes() unit.Size {
 	hi, lo := bits.Mul64(uint64(h.window()), uint64(h.Rate))
 	lo, borrow := bits.Sub64(lo, 1, 0)
 	hi -= borrow
 	begun, _ := bits.Div64(hi, lo, 8*uint64(unit.Second)) // whole bytes that have left before its end
-	return h.Frame - 1 + unit.Size(begun) + h.Falls + h.Frame
+	first := h.Frame - 1
+	if h.Dynamic {
+		first = h.Frame
+	}
+	return first + unit.Size(begun) + h.Falls + h.Frame
 }

@@ -270,7 +270,7 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 			Delay: s.ForwardingDelay, CutThrough: s.Forwarding == scenario.CutThrough,
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
-			Watchdog: s.Watchdog, Balance: b.balancing(),
+			Watchdog: s.Watchdog, Balance: b.balancing(), Dynamic: dynamic(s),
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)
@@ -281,6 +281,14 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 		Manage: b.manage(i), Lanes: lanes, CountSending: marking.Sending, FullAt: b.largest.Room(marking.Full),
 		Balance: b.balancing(),
 	}, events)
+}
+
+// dynamic returns the watermarks of a switch that follow its free memory.
+func dynamic(s *scenario.Switch) (d switchd.Dynamic) {
+	if s.Alpha > 0 {
+		d = switchd.Dynamic{Alpha: s.Alpha, Shared: s.Shared, Offset: s.XonOffset}
+	}
+	return d
 }
 
 // balancing returns how switches divide frames among equal routes.

@@ -317,6 +317,12 @@ func holds(s *scenario.Site, w *scenario.Switch, link int, priority uint8, overr
 	switch kept := keeps(s, w, priority); {
 	case kept && l.FlowControl == port.ChannelCredits:
 		return min(part, unit.Size(l.CBFC.Most())*l.CBFC.Credit), "the credits of their channels"
+	case w.Alpha > 0 && (!kept || s.Longest(link, side) > 0 && !overruns):
+		alone := w.SharesAt(1)
+		if kept {
+			return min(part, alone+s.Headroom(link, side).Bytes()), fmt.Sprintf("the watermark of an input alone, %v, and the headroom", alone)
+		}
+		return min(part, alone), fmt.Sprintf("the watermark of an input alone, %v", alone)
 	case w.High == 0:
 		return part, "the memory of the switch"
 	case kept && s.Longest(link, side) > 0 && !overruns:

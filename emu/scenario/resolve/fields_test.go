@@ -19,7 +19,7 @@ import (
 // and has a bad file in which it is wrong.
 func TestEveryField(t *testing.T) {
 	unset := keyless("", reflect.TypeFor[scenario.Scenario]())
-	want := []string{"Switches.Name", "Links.A", "Links.B", "Events.Act", "HasShort", "Endless", "Open", "Managed", "Schemes", "Warnings"} // a key of a map, what a link joins, what Load says
+	want := []string{"Switches.Name", "Switches.Shared", "Links.A", "Links.B", "Events.Act", "HasShort", "Endless", "Open", "Managed", "Schemes", "Warnings"} // a key of a map, what follows from alpha, what a link joins, what Load says
 	if d := cmp.Diff(want, unset); d != "" {
 		t.Errorf("fields that no key sets (-want +got):\n%s", d)
 	}

@@ -119,6 +119,17 @@ func TestPartOfABufferThatIsLeft(t *testing.T) {
 	}
 }
 
+// TestSharedMemoryIsThatOfTheStart: with alpha the shared memory follows from the headroom, too.
+func TestSharedMemoryIsThatOfTheStart(t *testing.T) {
+	s := load(t, strings.Replace(fmt.Sprintf(trunk, "1us", ""), "memory: 50KB per port", "memory: 500KB per port, sharing: pooled, alpha: 1", 1))
+	if _, _, err := resolve.Happen(s, "link: trunk, rate: 20Gb/s", 5*unit.Millisecond); err == nil || !strings.Contains(err.Error(), "put the event into the scenario") {
+		t.Error(err)
+	}
+	if _, e, err := resolve.Happen(s, "link: trunk, rate: 10Gb/s", 5*unit.Millisecond); err != nil {
+		t.Errorf("%v: %v", e, err)
+	}
+}
+
 // TestSettingsOfARunningSwitch: a change has all values that count from then on. A low watermark
 // that is not given is two frames below the high one, and parameters of the watchdog that are not
 // given are those of the event before it, or of the switch. What would be refused in a scenario is

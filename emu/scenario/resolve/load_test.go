@@ -391,7 +391,7 @@ flows:
 
 // TestSchemes does the same for what the schemes of Ethernet have.
 func TestSchemes(t *testing.T) {
-	for _, name := range []string{"qcn", "bcn", "e2cm", "dcqcn", "red", "tcp", "cca", "rocev2", "ecn", "faults", "hpcc"} {
+	for _, name := range []string{"alpha", "qcn", "bcn", "e2cm", "dcqcn", "red", "tcp", "cca", "rocev2", "ecn", "faults", "hpcc"} {
 		src, err := os.ReadFile("testdata/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)

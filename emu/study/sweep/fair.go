@@ -49,7 +49,7 @@ func lowest(all []*scenario.Scenario) (levels []scenario.Set) {
 	least, differs := map[string]int64{}, map[string]bool{}
 	for _, s := range all {
 		for _, d := range s.Derived() {
-			if v, ok := least[d.Key]; !ok || d.Bytes < v {
+			if v, ok := least[d.Key]; d.IsField() && (!ok || d.Bytes < v) {
 				least[d.Key] = d.Bytes
 			}
 		}

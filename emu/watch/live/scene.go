@@ -234,6 +234,8 @@ func newLine(f *fabric.Fabric, h fabric.Hop, lane int, largest fabric.Sizes) Lin
 		l.Room = float64(largest.Room(w.Link.Buffer) * w.Link.Lanes.Count())
 	case to.Endpoint != nil:
 		l.Room = float64(to.Endpoint.High)
+	case to.Switch.Alpha > 0:
+		l.Room = float64(to.Switch.SharesAt(1))
 	case to.Switch.High > 0:
 		l.Room = float64(to.Switch.High)
 	default:
