@@ -23,7 +23,7 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(virtual.Deadlocks) != 1 || virtual.EndedPs == 0 {
+	if len(virtual.Deadlocks) != 1 || virtual.EndedPs == 0 || !virtual.Deadlocked {
 		t.Fatalf("on the virtual clock: %+v, ended at %d", virtual.Deadlocks, virtual.EndedPs)
 	}
 	for i, c := range []struct {
@@ -55,7 +55,7 @@ func TestModelDeadlockOverProcesses(t *testing.T) {
 			if diff := cmp.Diff(virtual.Deadlocks, r.Deadlocks); diff != "" {
 				t.Fatal(diff)
 			}
-			if r.Digest != virtual.Digest || r.EndedPs != virtual.EndedPs || r.Partial || r.Verdict.LostDatagrams != 0 {
+			if r.Digest != virtual.Digest || r.EndedPs != virtual.EndedPs || !r.Deadlocked || r.Partial || r.Verdict.LostDatagrams != 0 {
 				t.Errorf("the digest is %s, want %s; ended at %d, want %d; partial %v, %d datagrams lost", r.Digest, virtual.Digest, r.EndedPs, virtual.EndedPs, r.Partial, r.Verdict.LostDatagrams)
 			}
 		})

@@ -182,7 +182,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.guests != nil {
 		out.TakeGuests(r.record.collector.View(), end, r.guests)
 	}
-	out.Deadlocks, out.EndedPs = report.Deadlocks(r.fabric, watch), int64(watch.Ended)
+	out.Deadlocks, out.Deadlocked, out.EndedPs = report.Deadlocks(r.fabric, watch), watch.Lasts, int64(watch.Ended)
 	broken = errors.Join(broken, r.verify(ctx, out))
 	out.Verdict.Level, out.Verdict.Reason = report.Judge(out.Verdict.Figures)
 	if broken != nil {

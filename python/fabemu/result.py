@@ -157,8 +157,8 @@ class Result:
 
     @property
     def _stuck(self) -> bool:
-        """Whether a deadlock that no check expects has ended the run."""
-        return bool(self.data.get("ended_ps") and self.data.get("deadlocks")) and not self._expects("deadlocks")
+        """Whether the run has ended in a deadlock that no check expects."""
+        return bool(self.data.get("deadlocked") or self.data.get("ended_ps") and self.data.get("deadlocks")) and not self._expects("deadlocks")
 
     def _expects(self, quantity: str) -> bool:
         """Whether a check has found some of a quantity, as it should."""

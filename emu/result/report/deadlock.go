@@ -26,11 +26,10 @@ func Deadlocks(f *fabric.Fabric, w *deadlock.Watch) (found []Deadlock) {
 	return found
 }
 
-// Stuck reports whether a deadlock has ended the run early, unless it is what a check of the
-// scenario expects.
-func (r *Result) Stuck() bool {
-	return r.EndedPs > 0 && len(r.Deadlocks) > 0 && !r.expects("deadlocks")
-}
+// Stuck reports whether the run has ended in a deadlock, early or not, unless it is what a check of
+// the scenario expects. One that something has broken, such as a watchdog, does not
+// count, even if it has formed again.
+func (r *Result) Stuck() bool { return r.Deadlocked && !r.expects("deadlocks") }
 
 // expects reports whether a check of the scenario has found some of a quantity, as it should.
 func (r *Result) expects(quantity string) bool {

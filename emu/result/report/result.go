@@ -51,6 +51,7 @@ type Result struct {
 	Credits       []RetryCount  `json:"credits,omitempty"` // and of the credits of channels
 	Storms        []Storm       `json:"storms,omitempty"`  // of PFC, that watchdogs have found
 	Deadlocks     []Deadlock    `json:"deadlocks,omitempty"`
+	Deadlocked    bool          `json:"deadlocked,omitempty"` // one of them lasted to the end of the run
 	Failures      []Failure     `json:"failures,omitempty"`   // queue pairs that have failed, by time
 	Silences      []Silence     `json:"silences,omitempty"`   // flows that had something to send and delivered nothing for PatiencePs or longer, those to the end of the run first
 	RankWaits     []RankWait    `json:"rank_waits,omitempty"` // ranks of parallel jobs that have waited for a tenth of the run or longer at its end, or cannot continue

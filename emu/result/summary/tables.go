@@ -60,8 +60,7 @@ func violations(r *report.Result) *document.Table {
 		})
 }
 
-// deadlocks are the cycles of outputs that wait for each other, and the early end of the run after
-// them.
+// deadlocks are the cycles of outputs that wait for each other, and the end of the run in them.
 func deadlocks(r *report.Result) (all []*document.Table) {
 	add := func(caption string, lines []string) {
 		all = append(all, listOf(document.Table{Bare: true, Words: true, Label: caption, Color: terminal.Red}, "wait", lines, one))
@@ -71,8 +70,11 @@ func deadlocks(r *report.Result) (all []*document.Table) {
 			return fmt.Sprintf("%s waits for %s by %s (%s, class %d) since %v", w.Node, w.For, w.Link, w.Cause, w.Class, unit.Text(unit.Time(w.SincePs)))
 		}))
 	}
-	if r.EndedPs > 0 && r.Deadlocks != nil {
+	switch {
+	case r.EndedPs > 0 && r.Deadlocks != nil:
 		add("Early end", []string{fmt.Sprintf("Nothing else could happen: the run was ended at %v.", unit.Text(unit.Time(r.EndedPs)))})
+	case r.Deadlocked:
+		add("End", []string{"The run ended in a deadlock."})
 	}
 	return all
 }

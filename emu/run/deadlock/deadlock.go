@@ -49,6 +49,9 @@ type Watch struct {
 
 	Found []Deadlock // deadlocks, each cycle once
 	Ended unit.Time  // when the run was ended because nothing else could happen; 0: it was not
+	// Lasts: at the latest look, such as that at the end, a deadlock lasted since it was found. One
+	// that was broken, and has formed again, does not count: what breaks it is still there.
+	Lasts bool
 }
 
 // Deadlock is a cycle of outputs: each waits for the next, and the last for the first.
@@ -81,8 +84,8 @@ type Detector struct {
 	end       unit.Time // of the run
 	changed   unit.Time // the last of the changes from outside
 	waits     map[output]*waits
-	named     map[output]bool // outputs of the cycles that were found
-	wait      unit.Duration   // for which an output must have waited
+	named     map[output]unit.Time // outputs of the cycles that were found, and since when they waited
+	wait      unit.Duration        // for which an output must have waited
 	next      unit.Time
 	moved     unit.Time // when something but flow control was last handed over
 	carried   int64     // frames that had been handed over when it last looked
@@ -115,7 +118,7 @@ func New[M any](watch *Watch, nodes []M, wires [][2]port.End, end, changed unit.
 	}
 	w := &Detector{
 		Watch: watch, waiters: make([]Waiter, len(nodes)), peer: map[port.End]port.End{}, end: end, changed: changed,
-		waits: map[output]*waits{}, named: map[output]bool{}, holders: map[input][]output{}, wait: watch.Every,
+		waits: map[output]*waits{}, named: map[output]unit.Time{}, holders: map[input][]output{}, wait: watch.Every,
 	}
 	for i, m := range nodes {
 		w.waiters[i], _ = any(m).(Waiter)
@@ -163,7 +166,7 @@ type input struct {
 // Look looks for deadlocks at Next, moves that on, and returns those that are new. Mostly nothing
 // has waited for long, and there is nothing to write down.
 func (w *Detector) Look() (found []Deadlock) {
-	if w.stuck = false; w.waited() {
+	if w.stuck, w.Lasts = false, false; w.waited() {
 		clear(w.waits)
 		clear(w.holders)
 		w.ask(w.write)
@@ -265,12 +268,14 @@ func (w *Detector) cycles() (found []Deadlock) {
 			at = slices.MinFunc(w.waits[at].holders, order)
 		}
 		cycle := chain[slices.Index(chain, at):]
-		if slices.ContainsFunc(cycle, func(o output) bool { return w.named[o] }) {
+		if slices.ContainsFunc(cycle, func(o output) bool { _, named := w.named[o]; return named }) {
+			w.Lasts = w.Lasts || !slices.ContainsFunc(cycle, func(o output) bool { return w.named[o] != w.waits[o].Since })
 			continue
 		}
 		d := Deadlock{At: w.now}
+		w.Lasts = true
 		for _, o := range cycle {
-			w.named[o] = true
+			w.named[o] = w.waits[o].Since
 			d.Cycle = append(d.Cycle, w.waits[o].Waiting)
 		}
 		found = append(found, d)

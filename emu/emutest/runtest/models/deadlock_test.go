@@ -135,8 +135,8 @@ func TestModelDeadlockBesideTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := onVirtualClock(t, s)
-	if len(r.Deadlocks) != 1 || r.EndedPs != 0 {
-		t.Errorf("deadlocks: %+v, ended at %v; want one, and no end", r.Deadlocks, unit.Time(r.EndedPs))
+	if len(r.Deadlocks) != 1 || r.EndedPs != 0 || !r.Deadlocked || !r.Stuck() {
+		t.Errorf("deadlocks: %+v, ended at %v, lasting %t; want one to the end, and no early end", r.Deadlocks, unit.Time(r.EndedPs), r.Deadlocked)
 	}
 	// A packet of 1500 bytes takes 3 ms at 4 Mb/s.
 	if got := r.Flows[0].Frames; got != 7 {

@@ -147,8 +147,8 @@ func TestModelWatchdogBreaksADeadlock(t *testing.T) {
 		if r.Verdict.Violations != 0 {
 			t.Errorf("%s: %d violations: %+v", tc.action, r.Verdict.Violations, r.Violations[0])
 		}
-		if (rate > 1e7) != tc.breaks || (r.EndedPs == 0) != tc.breaks || (drops["storm-dropped"] > 0) != tc.drops || len(drops) > 1 {
-			t.Errorf("%s: %.3g bytes per second, ended at %d ps, %v", tc.action, rate, r.EndedPs, drops)
+		if (rate > 1e7) != tc.breaks || (r.EndedPs == 0) != tc.breaks || r.Deadlocked == tc.breaks || (drops["storm-dropped"] > 0) != tc.drops || len(drops) > 1 {
+			t.Errorf("%s: %.3g bytes per second, ended at %d ps, deadlocked %t, %v", tc.action, rate, r.EndedPs, r.Deadlocked, drops)
 		}
 	}
 }
