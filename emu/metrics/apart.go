@@ -43,6 +43,9 @@ func (c *Collector) Flows() trace.Flows {
 // Bin implements trace.Counter.
 func (c *Collector) Bin() (from, to unit.Time) { return c.lo, c.next }
 
+// Settle implements trace.Counter.
+func (c *Collector) Settle(node func(end unit.Time)) { c.behind = append(c.behind, node) }
+
 // Several goroutines may count for a Collector, each the events of its own nodes, as far as
 // these are apart: an event is apart if it counts only for a port of its node. All others come
 // one at a time and in the order of the run, while no goroutine is at the events of the bin before
@@ -85,7 +88,8 @@ func (c *Collector) CountApart(e *trace.Event) bool {
 // Edge returns the end of the bin that is being counted.
 func (c *Collector) Edge() unit.Time { return c.next }
 
-// Advance closes the bins that end at or before t, as an event of t would.
+// Advance closes the bins that end at or before t, as an event of t would. It is part of
+// trace.Counter.
 func (c *Collector) Advance(t unit.Time) {
 	if t >= c.next {
 		c.advance(t)

@@ -39,6 +39,8 @@ type Collector struct {
 	asked   chan struct{} // requests for the course of the run; nil: there are none
 	courses chan *Course  // has room for one: there is no second request before it is taken
 
+	behind []func(end unit.Time) // nodes that count late (Settle)
+
 	objects    *objects
 	capacities capacities
 	violations []trace.Event
@@ -172,6 +174,9 @@ func (c *Collector) advance(t unit.Time) bool {
 // settle counts occupancies, queues, stalls and limits up to t, the end of a bin, and copies the
 // counts of every frame into the counters.
 func (c *Collector) settle(t unit.Time) {
+	for _, node := range c.behind {
+		node(t)
+	}
 	c.portCounts.settle(&c.bins, c.capacities, t)
 	c.flowCounts.settle(&c.bins, &c.streamCounts, t)
 }

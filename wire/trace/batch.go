@@ -97,7 +97,19 @@ func (b *Batch) handOn(n int) {
 		b.keys = b.keys[:1]
 	}
 	if b.counter != nil {
-		from, to := b.counter.Bin()
-		b.from, b.span = from, uint64(to-from)
+		b.begin()
 	}
+}
+
+// begin reads which bin is being counted.
+func (b *Batch) begin() {
+	from, to := b.counter.Bin()
+	b.from, b.span = from, uint64(to-from)
+}
+
+// reach ends the bins before an instant.
+func (b *Batch) reach(now unit.Time) {
+	b.handOn(int(b.n))
+	b.counter.Advance(now)
+	b.begin()
 }

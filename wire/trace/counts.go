@@ -61,6 +61,17 @@ func (c *Counts) SetQueue(from unit.Time, bytes int64) {
 	}
 }
 
+// PassQueue notes that a frame of this many bytes finds nothing that waits for the link, and begins
+// at the instant at which it comes.
+func (c *Counts) PassQueue(at unit.Time, bytes int64) {
+	if c.Queue != 0 { // what waited is lost
+		c.SetQueue(at, 0)
+	}
+	if c.Changed = at; bytes > c.Longest {
+		c.Longest = bytes
+	}
+}
+
 // Turn notes that another cause holds the line back from an instant on.
 func (c *Counts) Turn(at unit.Time, block uint8) {
 	if i := int(c.Block) - FirstKept; i >= 0 {
@@ -101,6 +112,13 @@ type Counter interface {
 
 	// Bin returns the time for which events need not come: from and before to.
 	Bin() (from, to unit.Time)
+
+	// Advance ends the bins that end at or before t, as an event of t would.
+	Advance(t unit.Time)
+
+	// Settle has the Counter call a node before it reads counts at the end of a bin: what happened
+	// at its ports before that instant is then to be counted.
+	Settle(node func(end unit.Time))
 }
 
 // Wants is what a Counter wants of ports in events.
@@ -119,6 +137,26 @@ const (
 func (b *Batch) Count(c Counter, flows Flows) {
 	b.counter, b.flows = c, flows
 	b.handOn(int(b.n))
+}
+
+// Counts returns the counts of the ports of a node that counts late: when it needs an amount, and
+// at the end of each bin, when settle is called. It returns nil where events are wanted, each at
+// its instant; then settle is never called. A node that counts late calls Reach before it does, at
+// each instant.
+func (r *Recorder) Counts(settle func(end unit.Time)) []Counts {
+	if r.own == nil || r.own.wants != Nothing || r.own.joins != nil {
+		return nil
+	}
+	r.batch.counter.Settle(settle)
+	return r.own.counts
+}
+
+// Reach ends the bins that end at or before an instant, so that all before it is counted in its
+// bin.
+func (r *Recorder) Reach(now unit.Time) {
+	if b := r.batch; uint64(now-b.from) >= b.span {
+		b.reach(now)
+	}
 }
 
 // counting reports whether what happens at an instant is counted and no event is wanted.
