@@ -58,6 +58,9 @@
 //     input may resume if enough memory is free. Watermarks that follow the free memory
 //     (dynamic.go) rise for all inputs then.
 //
+// Where only figures are wanted, and nothing stops an output, belt.go works out all of that
+// when a frame arrives.
+//
 // # Limitations
 //
 // A Switch marks only data, and its congestion points of HPL-2002-224 see one data lane. A

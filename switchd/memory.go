@@ -219,6 +219,16 @@ func (m *memory) keep(cuts []cut) {
 // controls reports whether a priority has watermarks.
 func (m *memory) controls(lane uint8) bool { return m.flow>>(lane%port.Priorities)&1 == 1 }
 
+// stops reports whether the sender at an input must stop, of any priority.
+func (m *memory) stops(input int) bool {
+	for lane := range m.classes + 1 {
+		if m.stopped(input, lane) {
+			return true
+		}
+	}
+	return false
+}
+
 // stopped reports whether the sender at an input must stop.
 func (m *memory) stopped(input int, lane uint8) bool {
 	return m.controls(lane) && m.occupancy(input, lane).stopped

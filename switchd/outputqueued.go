@@ -54,7 +54,8 @@ type OutputQueued struct {
 	pausing  []*port.Pausing  // of the ports; none: they have neither PAUSE nor PFC
 	channels []*port.Channels // of the ports; none: they have no virtual channels
 
-	dog *watchdog // nil: there is none
+	dog   *watchdog // nil: there is none
+	belts *belts    // nil: it does not plan departures
 
 	delay       unit.Duration
 	cut         bool
@@ -64,7 +65,10 @@ type OutputQueued struct {
 }
 
 // input is the input side of a port: the frames that are not eligible yet, in order.
-type input struct{ arriving fifo }
+type input struct {
+	arriving fifo
+	last     unit.Time // when the last one that has come is eligible
+}
 
 // output is the output side of a port.
 type output struct {
@@ -72,7 +76,8 @@ type output struct {
 	total   unit.Size              // of all priorities
 	sent    unit.Size              // all that has begun to leave, for telemetry and loads
 	coming  unit.Size              // for this output, but not in its queue yet; counted if that matters
-	waiting int                    // frames
+	waiting int32                  // frames
+	early   int32                  // frames for this output that are not in its queue yet
 	waits   uint8                  // the priorities whose queue is not empty, a bit each
 	kept    uint8                  // the priorities for which a reason for waiting is recorded
 	line    uint8                  // those of them that wait for the link
@@ -128,8 +133,8 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit, arrivals: c.OutputLimit > 0 || c.Balance.Adaptive(),
 	}
 	more := 0
-	if c.control() == port.PriorityPauseFrames { // a watchdog, now or later
-		more = 1
+	if c.control().Pauses() { // a watchdog, now or later, and inputs whose senders may resume
+		more = 1 + n
 	}
 	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, n, s.queued, func(p int) unit.Size { return s.outputs[p].sent }), events, more); err != nil {
 		return nil, err
@@ -161,6 +166,11 @@ func (s *OutputQueued) empty(now unit.Time) {
 		}
 		s.outputs[i] = o
 	}
+	if b := s.belts; b != nil {
+		for i := range b.inputs {
+			b.inputs[i].first = b.inputs[i].last
+		}
+	}
 	s.slots.empty()
 	s.points.reset()
 	s.startWatchdog(now)
@@ -168,7 +178,10 @@ func (s *OutputQueued) empty(now unit.Time) {
 
 // Receive takes in a frame: its header, or all of it. Advance does the rest once all frames of that
 // instant have arrived.
-func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
+func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) { s.receive(now, id, a) }
+
+// receive is Receive, and Pass where departures are planned.
+func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leaves port.ID, due unit.Time, planned bool) {
 	p := int(id)
 	pt := &s.ports[p]
 	if !pt.Receive(now, a) {
@@ -177,7 +190,7 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 		if s.outputs[p].waiting > 0 && pt.Transmitter().Free() <= now || pt.TakeAcknowledged() && !s.nothingNew(now, p) {
 			s.wake(now, p)
 		}
-		return
+		return 0, 0, false
 	}
 	if pt.Retries() {
 		s.retryServe(now, p, pt)
@@ -188,28 +201,44 @@ func (s *OutputQueued) Receive(now unit.Time, id port.ID, a *port.Arrival) {
 	}
 	if !ok {
 		pt.Discard(now, &a.Frame, trace.NoRoute)
-		return
+		return 0, 0, false
 	}
 	lane := a.Frame.Lane
 	if s.dog != nil && (s.dog.drops[p]|s.dog.drops[out])>>(a.Frame.Lane%port.Priorities)&1 == 1 {
 		pt.Lost(now, &a.Frame, trace.StormDropped)
-		return
+		return 0, 0, false
 	}
 	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
 		pt.Refused(now, a, s.memory.occupancy(p, lane).taken, false)
-		return
+		return 0, 0, false
+	}
+	if s.belts != nil {
+		s.settleInput(p, now)
 	}
 	taken, stop, ok := s.memory.store(p, lane, a.Length)
+	if !ok && s.belts != nil && s.memory.pooled {
+		s.settle(now) // others have freed some
+		taken, stop, ok = s.memory.store(p, lane, a.Length)
+	}
 	if !ok {
 		s.refuse(now, pt, a, taken)
-		return
+		return 0, 0, false
 	}
-	pt.Stored(now, a, taken)
+	switch {
+	case s.belts == nil:
+		pt.Stored(now, a, taken)
+	case a.Frame.Kind.Traffic():
+		s.belts.counts[p].Hold(now, lane, int64(taken)) // as Stored, without a call
+	}
 	if stop && len(s.pausing) > 0 {
 		s.pausing[p].Stop(s.memory.class(lane))
 		s.wake(now, p)
+		if s.belts != nil {
+			s.awaits(p)
+		}
 	}
-	s.arrive(now, p, out, a)
+	due, planned = s.arrive(now, p, out, a)
+	return port.ID(out), due, planned
 }
 
 // refuse drops a frame that the memory has no room for.
@@ -225,8 +254,8 @@ func (s *OutputQueued) refuse(now unit.Time, pt *port.Port, a *port.Arrival, tak
 // keeps reports whether flow control promises that no frame of a priority is lost.
 func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
-// arrive gives a frame a slot and records when it may be forwarded.
-func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
+// arrive plans the departure of a frame, or gives it a slot and records when it may be forwarded.
+func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) (due unit.Time, planned bool) {
 	flight := s.ports[p].Propagation()
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
@@ -238,33 +267,48 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) {
 	if s.arrivals {
 		s.outputs[out].coming += a.Length
 	}
-	eligible = max(now, eligible)
+	q := &s.inputs[p]
+	eligible = max(now, eligible, q.last) // one after the other
+	q.last = eligible
+	if s.belts != nil {
+		if due, planned = s.plan(now, p, out, a, tail, eligible); planned {
+			return due, true
+		}
+	}
+	s.outputs[out].early++
 	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
 	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(out)
 	sl.tail, sl.eligible, sl.reason = tail, eligible, 0
-	q := &s.inputs[p].arriving
-	if s.slots.push(q, id, sl); q.head == id {
+	if s.slots.push(&q.arriving, id, sl); q.arriving.head == id {
 		s.expect(p, eligible)
 	}
+	return 0, false
 }
 
 // Advance does everything that is due: it ends transmissions, queues the frames that may be
 // forwarded, and then lets idle outputs send.
 func (s *OutputQueued) Advance(now unit.Time) {
+	if s.belts != nil {
+		s.rec.Reach(now)
+	}
 	for s.due(now) {
 		switch slot := s.next(); {
+		case slot > s.pollSlot():
+			s.freed(now, slot-s.releaseSlot(0))
+		case slot == s.pollSlot():
+			s.poll(now)
 		case slot >= s.headerSlot(0):
-			if slot == s.pollSlot() {
-				s.poll(now)
-				break
-			}
 			s.admit(now, slot-s.headerSlot(0))
 		case slot >= s.resendSlot(0):
 			s.ports[slot-s.resendSlot(0)].TimerEnded()
-			s.touch(slot - s.resendSlot(0))
+			s.attend(now, slot-s.resendSlot(0))
 		default:
-			s.touch(slot)
+			if s.belts == nil { // as attend, without a call
+				s.touch(slot)
+			} else {
+				s.attend(now, slot)
+			}
 			if s.outputs[slot].sending == none {
 				break
 			}
@@ -302,6 +346,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	if q.head != none {
 		s.expect(p, s.slots.all[q.head].eligible)
 	}
+	s.outputs[sl.output].early--
 	if s.arrivals {
 		s.outputs[sl.output].coming -= sl.length
 	}
@@ -368,6 +413,9 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 		}
 	}
 	for p := range s.ports {
+		if s.belts != nil {
+			s.belts.waits(now, p, s, yield)
+		}
 		visit(s.inputs[p].arriving.head, false)
 		visit(s.outputs[p].sending, false)
 		for lane := range s.outputs[p].queue {

@@ -8,6 +8,10 @@ import (
 
 // Apply makes a change from outside.
 func (s *OutputQueued) Apply(now unit.Time, p port.ID, change port.Change) {
+	if s.belts != nil {
+		s.takeAllBack(now)
+		defer s.awaitAll()
+	}
 	switch c := change.(type) {
 	case port.WatermarksChange:
 		s.setWatermarks(now, c)
@@ -69,6 +73,8 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 					to := s.detour(now, &sl.frame, p)
 					s.outputs[p].coming -= sl.length
 					s.outputs[to].coming += sl.length
+					s.outputs[p].early--
+					s.outputs[to].early++
 					sl.output = port.ID(to)
 				}
 			}

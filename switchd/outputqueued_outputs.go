@@ -101,6 +101,11 @@ func (o *output) news() uint8 { return o.waits&^o.line | o.kept&^o.waits }
 // stall records the reason for which a priority waits from now on.
 func (s *OutputQueued) stall(now unit.Time, p int, lane uint, block port.Block, o *output) {
 	s.stalled(now, p, uint8(lane), block, o.block[lane])
+	o.blocks(lane, block)
+}
+
+// blocks notes that reason.
+func (o *output) blocks(lane uint, block port.Block) {
 	o.block[lane] = block
 	o.kept &^= 1 << lane
 	o.line &^= 1 << lane
@@ -230,7 +235,13 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 		return
 	}
 	in, lane := int(sl.input), sl.frame.Lane
+	if s.belts != nil {
+		s.freed(now, in)
+	}
 	taken, resume := s.memory.free(in, lane, sl.length)
+	if s.belts != nil {
+		s.awaits(in)
+	}
 	pt := &s.ports[in]
 	pt.Released(now, &sl.frame, taken)
 	if resume && len(s.pausing) > 0 {

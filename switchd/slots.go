@@ -76,6 +76,18 @@ func (s *slots) pop(q *fifo) (id int32, sl *slot) {
 	return id, sl
 }
 
+// insert puts a slot into a list, behind another one, or first if before is none.
+func (s *slots) insert(q *fifo, before, id int32, sl *slot) {
+	if before == none {
+		sl.next, q.head = q.head, id
+	} else {
+		sl.next, s.all[before].next = s.all[before].next, id
+	}
+	if sl.next == none {
+		q.tail = id
+	}
+}
+
 // remove takes a slot out of a list. The slot ahead of it is before, or none.
 func (s *slots) remove(q *fifo, before, id int32, sl *slot) {
 	if before == none {

@@ -48,6 +48,22 @@ type Note struct {
 	Credit  int32  // blocks of credit left on the lane after this frame; -1: the lane has no credit
 }
 
+// Lines are the links on which a node sends, where a driver lets it put frames on them before these
+// begin to leave: what it plans can be taken back until then.
+type Lines interface {
+	// Takes reports whether frames may be put on the link of a port.
+	Takes(ID) bool
+	// TakeBack takes the last n frames off the link of a port, which have not begun to leave, and
+	// gives them back one by one, in their order.
+	TakeBack(p ID, n int, to Planner)
+}
+
+// A Planner takes back frames whose departure it had planned.
+type Planner interface {
+	// Back takes a frame back that it had put on the link of a port.
+	Back(p ID, f *wire.Frame)
+}
+
 // Block is the reason why a frame may not be sent.
 type Block uint8
 

@@ -294,6 +294,17 @@ func (p *Port) startSet(now unit.Time, kind wire.Kind, part wire.OrderedSetExten
 // Control would do nothing, and Resend returns unit.Never.
 func (p *Port) ControlIdle() bool { return p.owed == unit.Never && !p.Retries() }
 
+// Plain reports whether the port does nothing but send the frames that it is given, as far as can
+// be foreseen: its link is up, the peer has not stopped their priority, and it has no flow control
+// to send, no retry, no faults and no response. It is for Ethernet without credits.
+func (p *Port) Plain(now unit.Time, lane uint8) bool {
+	if p.owed != unit.Never || p.faulty || p.shut > now {
+		return false
+	}
+	s := p.control.pausing()
+	return s.late == nil && s.until[s.class(lane)] <= now
+}
+
 // OwesControl reports whether Control has anything to do: a flow control packet is owed or has to
 // be repeated, or on Ethernet the port has stopped its peer.
 func (p *Port) OwesControl(now unit.Time) bool {

@@ -132,6 +132,8 @@ func (v Virtual) Run(ctx context.Context, f *Setup) (hops int64, err error) {
 		}
 		if d.buf != nil || f.Tap != nil {
 			d.carry = d.handOver
+		} else if f.Visitor == nil {
+			d.plan()
 		}
 	}
 	r.watcher = deadlock.New(f.Watch, f.Nodes, f.Wires, f.End, f.LastChange())

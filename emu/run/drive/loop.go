@@ -67,7 +67,9 @@ func (o *order) run(end unit.Time, most int) (err error) {
 		case slot < len(o.paths):
 			p := &o.paths[slot]
 			s := &o.nodes[p.node]
-			if !s.shares {
+			if s.passes {
+				o.passOn(p, s, slot, t)
+			} else if !s.shares {
 				err = o.step(slot, t)
 			} else if o.deliver(p, s, slot, t); s.Deadline() <= t {
 				err = o.received(s, t)

@@ -50,6 +50,18 @@ type Sharer interface {
 	Share(a *agenda.Agenda, base int) *port.Outbox
 }
 
+// A Passer is a Sharer that can say when a frame will leave, at its arrival. The driver moves such
+// a frame from link to link without a copy, and the node has nothing more to do for it. It has no
+// work without a slot after Pass.
+type Passer interface {
+	Sharer
+	// Plan has the node plan ahead, if it can, on lines. It comes before any frame.
+	Plan(lines port.Lines) bool
+	// Pass takes in a frame as Receive does. If ok, it has put it on the link of port out, where it
+	// is due at an instant: a is then the frame as it arrives there.
+	Pass(now unit.Time, p port.ID, a *port.Arrival) (out port.ID, due unit.Time, ok bool)
+}
+
 // Change is a change from outside, with its instant.
 type Change struct {
 	At     unit.Time

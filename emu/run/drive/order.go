@@ -21,6 +21,7 @@ type order struct {
 	flights flights   // the frames in flight, of all paths
 	leaving []int32   // by port, node after node: the path that begins there
 	nodes   []slotted // by node
+	passers []Passer  // by node; nil: it receives frames
 	slots   []int32   // by node: its first slot
 	owners  []int32   // by slots from first on, nodeSlots of them together: their node
 	first   int       // the first slot of a node
@@ -64,6 +65,7 @@ type slotted struct {
 	place  int32 // in order.nodes
 	first  int32 // where its ports are in order.leaving
 	shares bool  // its slots are its own, as Sharer
+	passes bool  // it is in order.passers
 }
 
 // nodeSlots divides the slot count of every node: a line of the agenda has two such places, and
@@ -240,15 +242,21 @@ func (o *order) push(p *path) *flight {
 	return &o.flights.all[i]
 }
 
-// pop takes the first frame in flight off the path. The result stays valid
-// until the next push.
+// pop takes the first frame in flight off the path, and gives its place back. The result stays
+// valid until the next push.
 func (o *order) pop(p *path, slot int) *flight {
 	i := p.head
-	f := &o.flights.all[i]
+	f := o.shift(p, slot)
+	o.flights.put(i)
+	return f
+}
+
+// shift takes the first frame in flight off the path; its place stays taken.
+func (o *order) shift(p *path, slot int) *flight {
+	f := &o.flights.all[p.head]
 	p.head = f.next
 	p.count--
 	p.seq++
-	o.flights.put(i)
 	if p.count == 0 {
 		o.agenda.Unset(slot)
 	} else {
