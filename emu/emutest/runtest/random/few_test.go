@@ -10,6 +10,7 @@ const (
 	otherFabrics     = 3  // in other ways, after the first two
 	dividedFabrics   = 3  // among domains and loops
 	overrunFabrics   = 12 // once in domains and once on the wall clock
+	plannedFabrics   = 16 // whose switches plan departures
 )
 
 // seedsOf returns the first seed of the fabrics that must not overrun, and how many there are.

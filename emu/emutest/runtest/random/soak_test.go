@@ -20,6 +20,7 @@ const (
 	otherFabrics     = 10
 	dividedFabrics   = 2000
 	overrunFabrics   = 5000
+	plannedFabrics   = 2000
 )
 
 // number returns the number that a variable of the environment has.
@@ -55,6 +56,9 @@ func TestSoakFabrics(t *testing.T) {
 	refused, hops, seed := 0, 0, first
 	for ; fabrics > 0 && seed < first+fabrics || fabrics == 0 && time.Since(begin) < most; seed++ {
 		text := randomFabric(seed)
+		if seed%4 == 1 {
+			text = queuedFabric(seed)
+		}
 		wrong, w, err := examine(text)
 		if err != nil {
 			if refused++; !refusal(err) {
