@@ -26,6 +26,7 @@ func TestOwnCountsAreThoseOfEvents(t *testing.T) {
 		"deadlock":    short("ethernet/ring-deadlock", "1ms"),
 		"lossy":       short("pfc/lossy", "2ms"),
 		"go back n":   short("roce/go-back-n", "5ms"),
+		"spray":       short("ethernet/spray", "1ms"),
 		"orders":      short("ethernet/orders", "1ms"),
 		"first":       short("roce/first", "2ms"),
 		"DCTCP":       short("tcp/dctcp", "5ms"),

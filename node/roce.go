@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"fabemu/node/spray"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -95,10 +96,22 @@ type RoCEParams struct {
 	// Source: Mittal et al., SIGCOMM 2018 (IRN), 3.1
 	LowPackets int `key:"rto-low-packets" def:"3" low:"1" high:"65536" with:"order=selective-repeat|direct" omit:"usual"`
 
+	// The source chooses a path for each packet by its UDP source port, from which the hash of
+	// switches follows. oblivious: all in turns. bitmap: the same without those of marked or lost
+	// packets. reps: those that ACKs without a mark came back from, else any. mixed: such paths,
+	// else those of bitmap. All but oblivious need echo, which is then true. Give an order that
+	// accepts disorder, or the source goes back.
+	// Source: uet-htsim (uec_mp.cpp); Bonato et al., arxiv.org 2407.21625 (REPS)
+	Spray spray.Policy `key:"spray" def:"none" omit:"usual" also:"multipath|load-balancing"`
+	// How many source ports spray uses: a power of two.
+	// Source: uet-htsim, main_uec.cpp
+	Entropies int `key:"entropies" def:"64" low:"1" high:"16384" with:"spray!=none" omit:"usual" also:"paths"`
+
 	AckPriority uint8 // the priority of AckDSCP
 	CNPDSCP     uint8 // the DSCP of CNPs
 	Stamped     bool  // packets and ACKs carry time stamps, for an algorithm with Delays
 
+	Seed      uint64         // of the random numbers of Spray
 	Telemetry wire.Telemetry // what packets collect and ACKs carry back, if they have time stamps
 }
 
@@ -128,6 +141,10 @@ func (p RoCEParams) Check() (key string, err error) {
 	case p.LossDistance > 0 && p.LossDistance >= p.window():
 		return "loss-distance", fmt.Errorf("a packet is lost when one sent %d later has arrived, and only %d may be in flight: give a larger window and reorder-window, or a smaller loss-distance",
 			p.LossDistance, p.window())
+	case p.Spray != spray.None && p.Entropies&(p.Entropies-1) != 0:
+		return "entropies", fmt.Errorf("%d entropies are not a power of two, such as 64", p.Entropies)
+	case p.Spray.Learns() && !p.Echo:
+		return "echo", fmt.Errorf("spray: %v learns from marks that ACKs return: leave out echo: false", p.Spray)
 	case p.LowTimeout > 0 && p.Timeout > 0 && p.LowTimeout > p.Timeout:
 		return "rto-low", fmt.Errorf("rto-low, %v, must not exceed ack-timeout, %v", p.LowTimeout, p.Timeout)
 	}
@@ -182,6 +199,8 @@ func (t RoCE) check(f *Flow) error {
 	case t.Selective() && (t.Reorder < 1 || t.LossDistance < 0 || t.LossTime < 0 || t.LowTimeout < 0):
 		return fmt.Errorf("a reorder window of %d, a loss after %d packets or %v, a timeout of %v: the window is at least 1, and nothing is negative",
 			t.Reorder, t.LossDistance, t.LossTime, t.LowTimeout)
+	case t.Spray != spray.None && (t.Entropies < 1 || t.Entropies > spray.Paths || f.Bodies != nil):
+		return fmt.Errorf("it sprays over %d entropies: there are 1 to %d, and its packets have no bodies", t.Entropies, spray.Paths)
 	case t.Selective() && f.Bodies != nil:
 		return errors.New("its packets have bodies, which are retransmitted by go-back-N alone")
 	}
@@ -195,8 +214,11 @@ func (t RoCE) sender(s *source, e *Endpoint) sender {
 	t.Frame(&s.frame)
 	s.window = &window{Acknowledged: Acknowledged{Window: t.window(), Timeout: t.Timeout, Loses: true}, expires: unit.Never}
 	r := roceSender{packets: s.packets.of(s), params: t.RoCEParams, store: &e.out.Bodies}
-	if t.Selective() {
+	switch {
+	case t.Selective():
 		return newSelectiveSender(r)
+	case t.Spray != spray.None:
+		return newSprayedSender(r)
 	}
 	return &r
 }
@@ -240,27 +262,21 @@ func (r *roceSender) next(now unit.Time) (port.Answer, unit.Size) {
 func (r *roceSender) load(unit.Time, *wire.Frame) bool { return !r.source.window.failed }
 
 func (r *roceSender) complete(now unit.Time, f *wire.Frame) unit.Size {
-	return r.first(now, f, r.source.filled || !r.source.greedy && r.offered <= 1)
-}
-
-// first completes a packet that was never sent, or is sent with all behind it, and that may be
-// alone: it is unknown whether there is another.
-func (r *roceSender) first(now unit.Time, f *wire.Frame, alone bool) unit.Size {
 	n := r.packets.complete(now, f)
-	f.SetAckReq(r.asks(f.Last || alone))
+	f.SetAckReq(r.asks(f.Last))
 	if f.Stamped() {
 		f.Stamp().SentAt = now
 	}
 	return n
 }
 
-// asks reports whether the next packet of a flow, which ends a transfer, may be alone or neither,
-// asks for an ACK.
+// asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK.
 func (r *roceSender) asks(last bool) bool {
 	s := r.source
 	every := uint64(r.params.AckEvery)
+	alone := s.Bodies != nil || !s.greedy && r.offered <= 1 // or it is unknown whether there is another
 	w := s.window
-	return last || s.count%every == every-1 || w.n+1 >= w.Window ||
+	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window ||
 		w.most > 0 && w.underway+2*r.full > w.most
 }
 
@@ -393,7 +409,7 @@ func (r *roceReceiver) acknowledge(e *Endpoint, now unit.Time, s *sink, f *wire.
 		}
 	}
 	a := r.params.Ack(ahead)
-	a.Src, a.Dst, a.QP, a.MSN = f.Dst, f.Src, f.QP, s.received
+	a.Src, a.Dst, a.QP, a.MSN, a.Window = f.Dst, f.Src, f.QP, s.received, f.Window // the same source port
 	if a.PSN = s.next; !ahead {
 		a.PSN = (s.next - 1) & psnMask
 	}

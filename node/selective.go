@@ -2,6 +2,7 @@ package node
 
 import (
 	"fabemu/node/selective"
+	"fabemu/node/spray"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -16,6 +17,7 @@ import (
 // known to have arrived are lost, not the oldest one only.
 type selectiveSender struct {
 	roceSender
+	paths
 	board selective.Scoreboard
 	armed unit.Time // since then the oldest packet awaits its ACK
 	known uint64    // packets before it belong to the losses that the reaction point knows of
@@ -23,7 +25,7 @@ type selectiveSender struct {
 
 func newSelectiveSender(r roceSender) *selectiveSender {
 	r.source.filled = true // an ACK may show that the retransmission which waits for the link is not needed
-	return &selectiveSender{roceSender: r, board: selective.Scoreboard{
+	return &selectiveSender{roceSender: r, paths: newPaths(&r.params, r.source.QP), board: selective.Scoreboard{
 		Loss: selective.Loss{Distance: r.params.LossDistance, Time: r.params.LossTime}}}
 }
 
@@ -60,7 +62,7 @@ func (r *selectiveSender) lengthOf(number uint64) unit.Size {
 func (r *selectiveSender) complete(now unit.Time, f *wire.Frame) unit.Size {
 	number, again := r.board.Lost()
 	if !again {
-		return r.first(now, f, !r.source.greedy && r.offered <= 1)
+		return r.roceSender.complete(now, f)
 	}
 	n := r.full
 	f.PSN = uint32(number) & psnMask
@@ -78,8 +80,11 @@ func (r *selectiveSender) complete(now unit.Time, f *wire.Frame) unit.Size {
 
 // load reports whether there still is a packet: an ACK may have come while it waited.
 func (r *selectiveSender) load(now unit.Time, f *wire.Frame) bool {
-	a, _ := r.next(now)
-	return a.Block == port.Open
+	if a, _ := r.next(now); a.Block != port.Open {
+		return false
+	}
+	r.choose(now, f)
+	return true
 }
 
 func (r *selectiveSender) sent(now unit.Time) unit.Size {
@@ -91,10 +96,10 @@ func (r *selectiveSender) sent(now unit.Time) unit.Size {
 	var n unit.Size
 	if again {
 		n = r.lengthOf(number)
-		r.board.Resend(now, 0)
+		r.board.Resend(now, r.last)
 	} else {
 		n = r.packets.sent(now)
-		r.board.Send(now, n, 0)
+		r.board.Send(now, n, r.last)
 	}
 	r.settle()
 	return n
@@ -123,6 +128,7 @@ func (r *selectiveSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recor
 	if f.HasBody() {
 		r.takeTelemetry(now, f, rec)
 	}
+	r.learnFrom(now, f)
 	oldest := s.oldest()
 	selected, names := f.Selected()
 	news := b.Ack(following(oldest, f.PSN+1), following(oldest, selected), names)
@@ -133,6 +139,7 @@ func (r *selectiveSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recor
 	for number, ok := b.Lose(); ok; number, ok = b.Lose() {
 		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(number) & psnMask,
 			A: int64(trace.Overtaken), B: 1})
+		r.learn(now, b.Path(number), spray.Lost)
 		whole = whole || number >= r.known
 		lost++
 	}
@@ -173,6 +180,7 @@ func (r *selectiveSender) advance(now unit.Time, rec *trace.Recorder) {
 	}
 	r.retries++
 	oldest, n := r.board.First(), 0
+	r.learn(now, r.board.Path(oldest), spray.Expired)
 	for _, ok := r.board.Expire(); ok; _, ok = r.board.Expire() {
 		n++
 	}
@@ -271,7 +279,10 @@ func (r *selectiveReceiver) release(e *Endpoint, now unit.Time, s *sink) {
 			r.disorder(e, now, &f, p.Ahead, now.Sub(p.At))
 		}
 		s.next = (s.next + 1) & psnMask
-		e.count(now, s, &f)
+		s.received = (s.received + 1) & psnMask
+		if s.bytes += int64(f.Payload); f.Last {
+			e.endTransfer(now, s, &f)
+		}
 	}
 }
 
@@ -279,6 +290,7 @@ func (r *selectiveReceiver) release(e *Endpoint, now unit.Time, s *sink) {
 func (r *selectiveReceiver) answer(e *Endpoint, s *sink, f *wire.Frame) *wire.Frame {
 	a := r.params.Ack(false)
 	a.Src, a.Dst, a.QP, a.MSN, a.PSN = f.Dst, f.Src, f.QP, s.received, (s.next-1)&psnMask
+	a.Window = f.Window // the same source port
 	a.BECN, s.marked = r.params.Echo && (s.marked || f.FECN), false
 	if a.Stamped() {
 		a.Extension = f.Extension

@@ -52,27 +52,27 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 	if ahead == 0 || !s.overtaken(now, f, ahead, &e.rec) {
 		s.next = (f.PSN + 1) & psnMask
 	}
-	e.count(now, s, f)
-	return true
-}
-
-// count counts a packet that was delivered, and ends its message if it is the last one.
-func (e *Endpoint) count(now unit.Time, s *sink, f *wire.Frame) {
 	s.received = (s.received + 1) & psnMask
 	s.bytes += int64(f.Payload)
 	if f.Last {
-		e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
-			A: int64(s.missing), B: s.bytes})
-		s.missing, s.bytes = 0, 0
-		if s.pooled {
-			e.close(now, s, f)
-		}
+		e.endTransfer(now, s, f)
 	}
 	if s.bodies != nil {
 		if b := e.out.Bodies.Of(f); b.Type != 0 {
 			b.Marked = f.FECN
 			s.bodies.Put(now, b)
 		}
+	}
+	return true
+}
+
+// endTransfer ends a transfer with its last packet.
+func (e *Endpoint) endTransfer(now unit.Time, s *sink, f *wire.Frame) {
+	e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,
+		A: int64(s.missing), B: s.bytes})
+	s.missing, s.bytes = 0, 0
+	if s.pooled {
+		e.close(now, s, f)
 	}
 }
 

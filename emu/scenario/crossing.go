@@ -93,6 +93,21 @@ func (s *Sender) visit(from, to []int, visit func(at int, step paths.Step)) {
 	}
 }
 
+// Divides reports whether a frame may take one of several equal steps somewhere, at the start of
+// the run.
+func (s *Sender) Divides() bool {
+	for _, dst := range s.dst {
+		several := false
+		s.Paths.Flood(0, s.src, dst, func(at int, _ paths.Step) {
+			several = several || len(s.Paths.Steps(nil, 0, at, dst)) > 1
+		})
+		if several {
+			return true
+		}
+	}
+	return false
+}
+
 // Hops returns how many switches a frame passes at most, with any choice among equal paths.
 func (s *Sender) Hops() (most int) {
 	for _, dst := range s.dst {

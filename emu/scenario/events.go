@@ -226,7 +226,7 @@ func (s *Scenario) Disorders() bool {
 // Rerouted reports whether the scenario says that routes or lanes change, or that the frames of a
 // flow take several paths.
 func (s *Scenario) Rerouted() bool {
-	return s.Routing.Recompute > 0 || s.Routing.Balance != switchd.Hash || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 }) ||
+	return s.Routing.Recompute > 0 || s.Routing.Balance != switchd.Hash || s.Sprays() || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 }) ||
 		slices.ContainsFunc(s.LaneRules, func(r LaneRule) bool { return r.Since > 0 })
 }
 

@@ -10,6 +10,7 @@ import (
 
 	nodes "fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/spray"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/switchd"
@@ -483,6 +484,19 @@ func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok
 func (t Transport) Selective() bool {
 	p, ok := t.Params.(nodes.RoCEParams)
 	return ok && p.Selective()
+}
+
+// Sprays reports whether the source chooses a path for each packet: RoCEv2 with a policy.
+func (t Transport) Sprays() bool {
+	p, ok := t.Params.(nodes.RoCEParams)
+	return ok && p.Spray != spray.None
+}
+
+// Sprays reports whether the source of a flow or a workload chooses among equal paths for each
+// packet.
+func (s *Scenario) Sprays() bool {
+	return s.Routing.Paths == ECMP && (slices.ContainsFunc(s.Flows, func(f Flow) bool { return f.Transport.Sprays() }) ||
+		slices.ContainsFunc(s.Workloads, func(w Workload) bool { return w.Transport.Sprays() }))
 }
 
 // AnyOrder reports whether packets are delivered in the order in which they come: RoCEv2 with

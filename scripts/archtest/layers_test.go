@@ -20,7 +20,7 @@ import (
 // forward as it can be.
 const wings = `
 wire             unit | agenda, param, link | . | retry, fault | trace | port
-node             rp, tcp, traffic, schedule, selective | .
+node             rp, tcp, traffic, schedule, selective, spray | .
 switchd          cp | .
 emu/base         errs, files, spelling, terminal | document
 emu/scenario     paths, schema, builtin, yaml, pattern | . | sets, rules | resolve | generate, lint

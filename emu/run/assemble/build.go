@@ -450,7 +450,12 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 
 // transport returns the transport of a flow.
 func (b *builder) transport(f *fabric.Flow) node.Transport {
-	return scenario.NewTransport(f.Flow, f.Family, b.loses)
+	t := scenario.NewTransport(f.Flow, f.Family, b.loses)
+	if r, ok := t.(node.RoCE); ok {
+		r.Seed = b.scenario.Model.Seed
+		return r
+	}
+	return t
 }
 
 // traffic returns the traffic of a flow, or of several that share it; nil for greedy and

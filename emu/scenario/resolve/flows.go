@@ -10,6 +10,7 @@ import (
 	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
+	"fabemu/node/spray"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
 	"fabemu/wire"
@@ -257,11 +258,14 @@ func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scenario.Scheme, k
 		r.Add(t.SpotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
+	p.Echo = p.Echo || p.Spray.Learns() && !t.Given("echo")
 	if key, err := p.Check(); err != nil {
 		r.Add(t.SpotOf(key), "flow %s: %v", f.Name, err)
 	}
-	if p.Selective() && r.EndpointOf(f.From).Guest.Kind != "" {
+	if guest := r.EndpointOf(f.From).Guest.Kind != ""; guest && p.Selective() {
 		r.Add(t.SpotOf("order"), "flow %s begins at guest %s, whose packets go-back-n alone retransmits: leave out order", f.Name, f.From)
+	} else if guest && p.Spray != spray.None {
+		r.Add(t.SpotOf("spray"), "flow %s begins at guest %s, which chooses source ports itself: leave out spray", f.Name, f.From)
 	}
 	table := &r.s.Model.DSCP
 	switch n := t.Node("dscp"); {
