@@ -42,7 +42,7 @@ func (a BufferCut) fit(x *entered) Act {
 			name = l.A
 		}
 		if m := x.Nodes[name]; m.IsSwitch && (a.From == "" || a.From == from) {
-			a.Left[1-side] = x.leave(&x.Switches[m.Index], m, i, side, a.Buffer, at)
+			a.Left[1-side] = x.leave(&x.Switches[m.Index], m, i, side, a.Buffer, at.Path)
 			some = true
 		}
 	}

@@ -71,12 +71,11 @@ func (a WatermarksChange) fit(x *entered) Act {
 		x.Add(x.node.Spot, "switch %s has alpha: %v, which gives its watermarks: an event cannot change them", s.Name, s.Alpha)
 		return nil
 	}
-	of, owner := x.memory(s, m), *m
+	of := x.memory(s, m)
 	if a.Low == 0 {
 		a.Low = x.lowFor(m, a.High)
 	}
-	owner.View = x.fields()
-	of.owner, of.high, of.low = &owner, &a.High, &a.Low
+	of.item, of.high, of.low = Item{x.fields(), x.node}, &a.High, &a.Low
 	x.setWatermarks(of)
 	return a
 }
@@ -138,7 +137,7 @@ func (a WatchdogChange) fit(x *entered) Act {
 		x.dogs = map[string]switchd.Watchdog{}
 	}
 	x.dogs[s.Name] = a.Watchdog
-	x.checkWatchdog(s, &a.Watchdog, x.node.Get("watchdog").Spot)
+	x.checkWatchdog(s, &a.Watchdog, x.node.Get("watchdog").Path)
 	return a
 }
 

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 
-	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
 
@@ -22,16 +21,16 @@ func (s *Switch) SharesAt(n int) unit.Size {
 // setDynamic computes the shared memory of a switch with alpha, which is what the headroom of all
 // inputs leaves, and refuses what alpha does not go with.
 func (r *Site) setDynamic(s *Switch, m *NodeRef, a *losslessBuffer) {
-	at, wrong := m.View.Spot("alpha", m.Spot), false
-	refuse := func(at yaml.Spot, format string, args ...any) {
-		r.File.Add(at, "switch %s has alpha: %v, "+format, append([]any{s.Name, s.Alpha}, args...)...)
+	wrong := false
+	refuse := func(key, format string, args ...any) {
+		r.Found.Add(a.item.Where(key), "switch %s has alpha: %v, "+format, append([]any{s.Name, s.Alpha}, args...)...)
 		wrong = true
 	}
 	if s.Sharing != Pooled {
-		refuse(at, "a multiple of the free memory that all inputs share, and sharing: %s: give it sharing: pooled", s.Sharing)
+		refuse("alpha", "a multiple of the free memory that all inputs share, and sharing: %s: give it sharing: pooled", s.Sharing)
 	}
 	if s.High != 0 {
-		refuse(m.View.Spot("high", m.Spot), "which gives the high watermark, and high: %v: leave one of them out", s.High)
+		refuse("high", "which gives the high watermark, and high: %v: leave one of them out", s.High)
 	}
 	if wrong {
 		s.High = 0
@@ -57,16 +56,16 @@ func (r *Site) setDynamic(s *Switch, m *NodeRef, a *losslessBuffer) {
 		if len(a.inputs) > 0 {
 			text = fmt.Sprintf(". That of link %s is %s", r.Links[a.inputs[0].link].Name, a.inputs[0].arithmetic())
 		}
-		refuse(m.View.Spot("memory", m.Spot), "and its inputs need %v of headroom together: with a memory of %v nothing is left to share; give it more%s", need, total, text)
+		refuse("memory", "and its inputs need %v of headroom together: with a memory of %v nothing is left to share; give it more%s", need, total, text)
 	case s.Low >= s.SharesAt(1):
-		refuse(m.View.Spot("low", m.Spot), "so an input alone is stopped at %v, and low: %v is not below that", s.SharesAt(1), s.Low)
+		refuse("low", "so an input alone is stopped at %v, and low: %v is not below that", s.SharesAt(1), s.Low)
 	}
 	if wrong {
 		s.Shared = 0
 		return
 	}
 	if a.factor < 1 && len(a.inputs) > 0 {
-		r.File.Warn(m.View.Node("headroom").Spot, "switch %s keeps %.3g %% of its headroom and may lose frames. The headroom of link %s is %s",
+		r.Doubts.Add(a.item.Where("headroom"), "switch %s keeps %.3g %% of its headroom and may lose frames. The headroom of link %s is %s",
 			s.Name, 100*a.factor, r.Links[a.inputs[0].link].Name, a.inputs[0].arithmetic())
 	}
 	r.deriveKey(sharedKey, s.Name, s.Shared)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -21,6 +20,7 @@ type losslessBuffer struct {
 	node      string
 	kind      string // of the node: switch or endpoint
 	owner     *NodeRef
+	item      Item // where the watermarks are given: the node, or an event
 	room      unit.Size
 	called    string // the room in messages
 	key       string // of the room; empty: an event gives the watermarks
@@ -50,16 +50,16 @@ func (r *Site) SetMemories() {
 		if s.Kind != OutputQueued {
 			continue
 		}
-		r.checkWatchdog(s, &s.Watchdog, m.View.Spot("watchdog", m.Spot))
+		r.checkWatchdog(s, &s.Watchdog, r.Switch(i).Path())
 		control := r.FlowControlOf(s)
 		stops := control.Pauses() && s.Stops(control)
 		switch {
 		case s.Alpha > 0 && !stops:
-			r.File.Add(m.View.Spot("alpha", m.Spot), "switch %s has alpha: %v, and stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
+			r.Found.Add(r.Switch(i).Where("alpha"), "switch %s has alpha: %v, and stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 				s.Name, s.Alpha, control, s.Lossless)
 			s.Alpha = 0
-		case s.Alpha == 0 && s.XonOffset != auto && m.View.Given("xon-offset"):
-			r.File.Add(m.View.Spot("xon-offset", m.Spot), "switch %s has xon-offset: %v, which is for watermarks that alpha gives: give it alpha, or low instead", s.Name, s.XonOffset)
+		case s.Alpha == 0 && s.XonOffset != auto && r.Switch(i).Mention("xon-offset").Given():
+			r.Found.Add(r.Switch(i).Where("xon-offset"), "switch %s has xon-offset: %v, which is for watermarks that alpha gives: give it alpha, or low instead", s.Name, s.XonOffset)
 		}
 		if control == port.ChannelCredits {
 			r.setChannels(s, m)
@@ -87,13 +87,13 @@ func (r *Site) memory(s *Switch, m *NodeRef) *losslessBuffer {
 	if !s.Memory.PerPort {
 		called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 	}
-	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, room: room, called: called,
+	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, item: r.node(m), room: room, called: called,
 		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
 }
 
 // leave returns the part that a share leaves of the buffer of a switch for the frames that cross a
 // link from its A (0) or its B (1), and refuses a share that leaves too little.
-func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at yaml.Spot) (left port.BufferConfig) {
+func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, path string) (left port.BufferConfig) {
 	part := func(n unit.Size) unit.Size { return unit.Size(share * float64(n)) }
 	l, longest := &r.Links[link], r.crossed[link][side].longest
 	switch {
@@ -106,7 +106,7 @@ func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at ya
 		left.Room = max(part(unit.Size(whole)), 1) * wire.BlockSize
 		if f, have := r.Largest(link), int(left.Room/wire.BlockSize); f != nil && have < BlocksOf(f.Packet) {
 			need := BlocksOf(f.Packet)
-			r.File.Add(at, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
+			r.Found.Add(path, "%v of the buffer of link %s cannot hold a packet of flow %s, which takes %d blocks of %d bytes: %d of %d blocks are left; a share of %v would be enough",
 				share, l.Name, f.Name, need, wire.BlockSize, have, whole, shareOf(need, whole))
 		}
 		return left
@@ -117,12 +117,12 @@ func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at ya
 	whole := s.Memory.Total(ports) / unit.Size(ports)
 	left.Room = part(whole)
 	if s.Alpha > 0 {
-		r.File.Add(at, "switch %s has alpha: %v: its inputs share one memory, and the one behind link %s has no part of its own that could become smaller", s.Name, s.Alpha, l.Name)
+		r.Found.Add(path, "switch %s has alpha: %v: its inputs share one memory, and the one behind link %s has no part of its own that could become smaller", s.Name, s.Alpha, l.Name)
 		return left
 	}
 	if s.High == 0 {
 		if left.Room < longest {
-			r.File.Add(at, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
+			r.Found.Add(path, "%v of the part of an input of switch %s, %v of %v, cannot hold a frame of %v that arrives over link %s",
 				share, s.Name, left.Room, whole, longest, l.Name)
 		}
 		return left
@@ -137,7 +137,7 @@ func (r *Site) leave(s *Switch, m *NodeRef, link, side int, share float64, at ya
 		if left.High = in.most(&a); left.High < 1 {
 			a.called = fmt.Sprintf("%v of the part of an input, %v of %v", share, left.Room, whole)
 			a.remedy = fmt.Sprintf("a share of %v would be enough", shareOf(in.least(&a)+unit.Size(in.shares), whole))
-			r.tooLittle(&a, &in, 0, at)
+			r.tooLittle(&a, &in, 0, path)
 			return left
 		}
 	}
@@ -168,13 +168,13 @@ func (r *Site) largestAt(m *NodeRef) (frame unit.Size) {
 }
 
 // checkWatchdog refuses a watchdog that could watch nothing, or looks too rarely.
-func (r *Site) checkWatchdog(s *Switch, w *switchd.Watchdog, at yaml.Spot) {
+func (r *Site) checkWatchdog(s *Switch, w *switchd.Watchdog, path string) {
 	switch {
 	case w.Poll == 0:
 	case r.FlowControlOf(s) != port.PriorityPauseFrames:
-		r.File.Add(at, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.FlowControlOf(s))
+		r.Found.Add(path, "switch %s has a PFC watchdog, and its links have flow-control: %s, not pfc", s.Name, r.FlowControlOf(s))
 	case w.Poll > w.Detection || w.Poll > w.Restoration:
-		r.File.Add(at, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
+		r.Found.Add(path, "the watchdog of switch %s looks every %v: that must not be longer than the detection, %v, and the restoration, %v",
 			s.Name, w.Poll, w.Detection, w.Restoration)
 	}
 }
@@ -203,7 +203,7 @@ func (r *Site) SetAdapters() {
 		if r.FamilyOf(e.Name) != wire.Ethernet {
 			continue
 		}
-		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, room: e.Ingress, key: "ingress",
+		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, item: r.node(m), room: e.Ingress, key: "ingress",
 			called: fmt.Sprintf("its ingress, %v", e.Ingress), high: &e.High, low: &e.Low, factor: 1}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4
@@ -296,8 +296,7 @@ func (r *Site) sharpen(in *input) {
 // setWatermarks computes the watermarks of a losslessBuffer that are not given, and refuses
 // those in the wrong order or with less than the headroom above them.
 func (r *Site) setWatermarks(a *losslessBuffer) {
-	v := a.owner.View
-	highNode, lowNode := v.Node("high"), v.Node("low")
+	high, low := a.item.Mention("high"), a.item.Mention("low")
 	var tight *input // the one with the lowest limit
 	least := unit.Size(0)
 	for i := range a.inputs {
@@ -311,26 +310,26 @@ func (r *Site) setWatermarks(a *losslessBuffer) {
 	computed := *a.high == 0
 	switch {
 	case !computed && *a.high > a.room:
-		r.File.Add(highNode.Spot, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
+		r.Found.Add(high.Path, "the high watermark of %s %s, %v, is more than %s: it would never be reached",
 			a.kind, a.node, *a.high, a.called)
 		return
 	case tight == nil: // there is no sender to stop
 	case computed && least < 1:
-		at := a.owner.View.Spot(a.key, a.owner.Spot)
-		if highNode != nil && highNode.Value != any(unit.Size(0)) {
-			at = highNode.Spot
+		path := a.item.Where(a.key)
+		if high.Given() && !high.Usual {
+			path = high.Path
 		}
-		r.tooLittle(a, tight, 0, at)
+		r.tooLittle(a, tight, 0, path)
 		*a.high, *a.low = 0, 0
 		return
 	case computed:
 		*a.high = least
 		r.derive(a, "high", least)
 	case *a.high > least:
-		r.tooLittle(a, tight, *a.high, highNode.Spot)
+		r.tooLittle(a, tight, *a.high, high.Path)
 	}
 	if tight != nil && a.factor < 1 && a.key != "" {
-		r.File.Warn(a.owner.View.Node("headroom").Spot,
+		r.Doubts.Add(a.item.Where("headroom"),
 			"%s %s keeps %.3g %% of its headroom and may lose frames that arrive over link %s. The headroom is %s",
 			a.kind, a.node, 100*a.factor, r.Links[tight.link].Name, tight.arithmetic())
 	}
@@ -340,8 +339,8 @@ func (r *Site) setWatermarks(a *losslessBuffer) {
 	case *a.low == auto:
 		*a.low = r.lowFor(a.owner, *a.high)
 		r.derive(a, "low", *a.low)
-	case *a.low >= *a.high && lowNode != nil:
-		r.File.Add(lowNode.Spot,
+	case *a.low >= *a.high && low.Given():
+		r.Found.Add(low.Path,
 			"the low watermark of %s %s, %v, is not below the high one, %v: a stopped sender would continue at once",
 			a.kind, a.node, *a.low, *a.high)
 	}
@@ -359,7 +358,7 @@ func (i *input) least(a *losslessBuffer) unit.Size {
 
 // tooLittle refuses a high watermark with less than the headroom above it; 0 if the room is too
 // small for any.
-func (r *Site) tooLittle(a *losslessBuffer, in *input, high unit.Size, at yaml.Spot) {
+func (r *Site) tooLittle(a *losslessBuffer, in *input, high unit.Size, path string) {
 	each := ""
 	if in.shares > 1 {
 		each = fmt.Sprintf(" for each of %d priorities", in.shares)
@@ -371,7 +370,7 @@ func (r *Site) tooLittle(a *losslessBuffer, in *input, high unit.Size, at yaml.S
 			high, each, in.needs(), high*unit.Size(in.shares)+in.needs())
 		remedy = fmt.Sprintf("a high watermark of %v would be low enough", in.most(a))
 	}
-	r.File.Add(at, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
+	r.Found.Add(path, "%s %s could lose a frame that arrives over link %s: %s more than %s. The headroom is %s; %s",
 		a.kind, a.node, r.Links[in.link].Name, sum, a.called, in.arithmetic(), remedy)
 }
 

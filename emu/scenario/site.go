@@ -25,7 +25,8 @@ type Site struct {
 	Shortened bool        // a --set of model.duration leaves flows out
 	Derived   []Threshold // watermarks that were computed
 	File      *yaml.File  // where the values are given
-	Found     Problems    // what computing has found
+	Found     Problems    // what computing has found to be wrong
+	Doubts    Problems    // what it has found to be probably not intended
 
 	Tables          Tables
 	Nodes           map[string]*NodeRef

@@ -28,6 +28,9 @@ func (r *resolver) fit() {
 		r.events.Fit()
 	}
 	r.report(r.Found.List)
+	for at, p := range r.placed(r.Doubts.List) {
+		r.Warn(at, "%s", p.Text)
+	}
 	r.report(rules.Check(r.Site, known))
 }
 
