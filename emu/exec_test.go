@@ -242,3 +242,37 @@ func TestAlgorithmThatFails(t *testing.T) {
 		})
 	}
 }
+
+// TestHPCCInPython: a program with telemetry and a window does what the algorithm of this program
+// does: both logs are the same, with a process for each flow and with one for all.
+func TestHPCCInPython(t *testing.T) {
+	runtest.NeedTools(t, "python3")
+	run := func(sets ...string) (string, *Result) {
+		t.Helper()
+		s, err := Open("testdata/telemetry.yaml", runtest.Sets(t, sets...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Events: &log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return log.String(), r
+	}
+	want, _ := run("defaults.flow.control.algorithm=hpcc", "defaults.flow.control.exact=true", "defaults.flow.control.base-rtt=2us")
+	exec := []string{"defaults.flow.control.algorithm=exec", "defaults.flow.control.program=../docs/examples/hpcc.py",
+		"defaults.flow.control.arguments=2000000", "defaults.flow.control.feedback=telemetry"}
+	for _, process := range []string{"per-flow", "shared"} {
+		got, r := run(append(exec, "defaults.flow.control.process="+process)...)
+		if got != want {
+			t.Errorf("%s: logs of %d bytes here and %d in Python differ", process, len(want), len(got))
+		}
+		if r.Questions == nil || r.Questions.Count < 1000 {
+			t.Errorf("%s: %+v questions", process, r.Questions)
+		}
+	}
+	if n := strings.Count(want, "rate"); n < 100 {
+		t.Errorf("the rate changes %d times", n)
+	}
+}

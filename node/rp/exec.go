@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fabemu/wire"
 	"fabemu/wire/param"
 )
 
@@ -20,8 +21,10 @@ type ExecParams struct {
 	// have one; "flow QP" precedes each question. Workloads need a shared one.
 	Process Process `key:"process" def:"per-flow" words:"per-flow|shared"`
 	// Frames that the algorithm needs. acks: ACKs with marks; notifications: those of switches;
-	// cnps: RoCEv2's, at most one in 50us. It receives others about the flow as well.
-	Feedback ExecFeedback `key:"feedback" def:"acks" words:"acks|notifications|cnps"`
+	// cnps: RoCEv2's, at most one in 50us. delays: each ACK of RoCEv2 with its round trip, and the
+	// program may give a window. telemetry: the same with the state of each output on the path
+	// (the exact telemetry of HPCC). It receives other frames about the flow as well.
+	Feedback ExecFeedback `key:"feedback" def:"acks" words:"acks|notifications|cnps|delays|telemetry"`
 	// Whether it is asked after each packet that starts. Without these questions a run takes less
 	// time.
 	Starts bool `key:"starts" def:"true"`
@@ -44,6 +47,8 @@ const (
 	ExecAcks          ExecFeedback = "acks"
 	ExecNotifications ExecFeedback = "notifications"
 	ExecCNPs          ExecFeedback = "cnps"
+	ExecDelays        ExecFeedback = "delays"
+	ExecTelemetry     ExecFeedback = "telemetry"
 )
 
 // ExecAlgorithm returns the row of the algorithms that are in other programs. Its New is nil:
@@ -63,9 +68,25 @@ func (p ExecParams) Adapt(l *Algorithm) {
 		l.Answer = func(_ any, s Site) (Answerer, error) {
 			return NewNotificationPoint(param.Defaults(DCQCNParams{}), s)
 		}
+	case ExecDelays, ExecTelemetry:
+		l.Feedback = Delays
 	default:
 		l.Feedback = Echoes
 	}
+}
+
+// Measured reports whether the program receives each ACK with what was measured (Acknowledged), and
+// may give a window.
+func (p ExecParams) Measured() bool {
+	return p.Feedback == ExecDelays || p.Feedback == ExecTelemetry
+}
+
+// Traits returns the telemetry that the program needs.
+func (p ExecParams) Traits() Traits {
+	if p.Feedback == ExecTelemetry {
+		return Traits{Telemetry: wire.Exact}
+	}
+	return Traits{}
 }
 
 // CheckSite refuses parameters without a program.

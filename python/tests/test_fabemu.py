@@ -497,6 +497,21 @@ class Limiters(InFolder):
         want = ["algorithm 1000 never algorithm in Python", "1000 never", "500 15", "501 never"]
         self.assertEqual(self.dialogue(Halving, questions), want)
 
+    def test_window(self) -> None:
+        """With measured ACKs an answer may have a window, also the first."""
+
+        class Windowed(ReactionPoint):
+            def __init__(self, line: int, packet: int) -> None:
+                super().__init__(line, packet)
+                self.window = 3 * packet
+
+            def feedback(self, now: int, kind: str, values: object) -> None:
+                self.window = None if kind == "lost" else values["bytes"]
+
+        questions = "hello 1 1000 1500\nfeedback 10 delay rtt=5 bytes=700\nfeedback 11 lost\n"
+        want = ["algorithm 1000/4500 never algorithm in Python", "1000/700 never", "1000 never"]
+        self.assertEqual(self.dialogue(Windowed, questions), want)
+
     def test_flows(self) -> None:
         """A process for all flows has an algorithm for each, which ends with its flow."""
         questions = (

@@ -1,6 +1,7 @@
 package program_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ func (s *status) reached() bool {
 // limiter is the first answer of the programs here, and algorithm that of a reaction point.
 const limiter, algorithm = "read x; echo limiter 3000 mine\n", "read x; echo algorithm 1000 500 mine\n"
 
+// windows begins the scripts of programs that may give windows.
+const windows = "# windows\n"
+
 // Each thing that a program may not do is found, and its line is named.
 func TestFaults(t *testing.T) {
 	next := func(k *program.Talk) { k.Limiter().Next(1000, 1500) }
@@ -102,12 +106,16 @@ func TestFaults(t *testing.T) {
 		{"no rate at first", "read x; echo algorithm fast never mine", nil, `not a whole number of bits per second; its line is "algorithm fast never mine"`},
 		{"one word", algorithm + "read x; echo 5", feedback, `answers with something else than "RATE DEADLINE"; its line is "5"`},
 		{"a deadline that has passed", algorithm + "read x; echo 5 1000", feedback, `gives a deadline that is not after the instant that it was sent`},
+		{"a window that is not wanted", algorithm + "read x; echo 5/1500 never", feedback, `gives a window, which is for feedback delays or telemetry; its line is "5/1500 never"`},
+		{"no window", windows + algorithm + "read x; echo 5/0 never", feedback, `gives a window that is not a whole number of bytes from 1 to 2147483647`},
+		{"half a window", windows + algorithm + "read x; echo 5/15.5 never", feedback, `gives a window that is not a whole number`},
 		{"status", limiter + "read x; exit 3", none, "has ended: exit status 3"},
 		{"last words", limiter + "read x; echo bye", none, `speaks out of turn; its line is "bye"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			p := shell(tc.script)
+			p := shell(strings.TrimPrefix(tc.script, windows))
+			p.Windows = strings.HasPrefix(tc.script, windows)
 			told := 0
 			p.Fail = func(*program.Fault) { told++ }
 			var s status
@@ -404,5 +412,35 @@ func TestTalkInTheDocument(t *testing.T) {
 	out, err := c.Output()
 	if got := strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(out)), " ", "_")); err != nil || len(want) < 5 || strings.Join(got, "\n") != strings.ReplaceAll(strings.Join(want, "\n"), " ", "_") {
 		t.Errorf("%v: it says\n%s\nwant\n%s", err, out, strings.Join(want, "\n"))
+	}
+}
+
+// An ACK with its measurements is one line, in which zeros are left out; the answer may have a
+// window.
+func TestMeasuredAcks(t *testing.T) {
+	p := shell("read x; echo algorithm 1000/3000 never mine; while read x; do echo \"$x\" >&2; echo 500/1500 never; done")
+	var said bytes.Buffer
+	p.Stderr, p.Windows = &said, true
+	k, err := p.Begin(context.Background(), 1000, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := k.Controller()
+	if c.Window() != 3000 {
+		t.Errorf("the first window is %v", c.Window())
+	}
+	c.Acked(7, rp.Ack{Frame: &wire.Frame{BECN: true}, RTT: 900, Bytes: 1068, Next: 3, Hops: []wire.Hop{
+		{Time: 5, Sent: 4000, Rate: 100e9}, {Time: 6, Sent: 2000, Queue: 1000, Rate: 400e9}}})
+	c.Lost(8)
+	if c.Window() != 1500 || c.Rate() != 500 {
+		t.Errorf("%v, %v", c.Rate(), c.Window())
+	}
+	if err := p.End(); err != nil {
+		t.Fatal(err)
+	}
+	const want = "feedback 7 delay rtt=900 bytes=1068 next=3 marked=1 hops=2 time1=5 sent1=4000 rate1=100000000000 time2=6 sent2=2000 queue2=1000 rate2=400000000000\n" +
+		"feedback 8 lost\n"
+	if said.String() != want {
+		t.Errorf("%swant\n%s", said.String(), want)
 	}
 }

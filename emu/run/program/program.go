@@ -21,6 +21,8 @@ type Program struct {
 	Socket string `flag:"socket" group:"Program" arg:"PATH"`
 	// How long the program may take to answer, and to end.
 	Patience time.Duration `flag:"patience" arg:"TIME" def:"30s"`
+	// Windows allows reaction points to give a window.
+	Windows bool
 	// Stderr takes the standard error of a program that is started; nil: it is discarded.
 	Stderr io.Writer
 	// Fail, if not nil, is called with the fault of a program: a run with it
@@ -55,7 +57,7 @@ func (p *Program) Open(ctx context.Context) (*Talk, error) {
 	if p.Patience <= 0 {
 		p.Patience = DefaultPatience
 	}
-	t := &Talk{patience: p.Patience, failed: p.Fail, line: make([]byte, 0, maxLine)}
+	t := &Talk{patience: p.Patience, windows: p.Windows, failed: p.Fail, line: make([]byte, 0, maxLine)}
 	if err := p.connect(t); err != nil {
 		return nil, errs.Errorf("%w", err)
 	}

@@ -103,7 +103,11 @@ func (r *Run) Reaction(f *fabric.Flow, line unit.Rate) rp.Reaction {
 	}
 	frame := r.fabric.Frame(f)
 	l := &lazy{run: r, params: params, flow: f.Name, qp: f.QP, line: line, packet: r.fabric.Framing().Length(&frame)}
-	return rp.Reaction{Controller: l, Ended: l.ended}
+	out := rp.Reaction{Controller: l, Ended: l.ended}
+	if params.Measured() {
+		out.Acknowledged = l
+	}
+	return out
 }
 
 // lazy is the reaction point of a flow whose program is started by the first question.
@@ -155,6 +159,7 @@ func (l *lazy) begin() (*Controller, error) {
 func (r *Run) program(flow string, params rp.ExecParams) *Program {
 	p := &Program{
 		Command: append([]string{string(params.Program)}, strings.Fields(string(params.Arguments))...),
+		Windows: params.Measured(),
 		Fail:    func(f *Fault) { r.fail(flow, params, f) },
 	}
 	r.all = append(r.all, p)
@@ -183,6 +188,25 @@ func (l *lazy) Feedback(now unit.Time, f wire.Frame) {
 	if c := l.begun(); c != nil {
 		c.Feedback(now, f)
 	}
+}
+
+func (l *lazy) Acked(now unit.Time, a rp.Ack) {
+	if c := l.begun(); c != nil {
+		c.Acked(now, a)
+	}
+}
+
+func (l *lazy) Lost(now unit.Time) {
+	if c := l.begun(); c != nil {
+		c.Lost(now)
+	}
+}
+
+func (l *lazy) Window() unit.Size {
+	if c := l.begun(); c != nil {
+		return c.Window()
+	}
+	return 0
 }
 
 func (l *lazy) Advance(now unit.Time) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"fabemu/emu/run/feedback"
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -41,6 +43,7 @@ type Talk struct {
 	out      io.WriteCloser
 	peer     peer
 	patience time.Duration
+	windows  bool // reaction points may give windows
 	watch    *time.Timer
 	failed   func(*Fault)
 	release  func() bool // from the context
@@ -346,6 +349,8 @@ type Controller struct {
 	flow []byte // precedes each question: "flow 7 "; empty: the process has one flow
 	rate unit.Rate
 	due  unit.Time
+
+	window unit.Size // 0: there is no limit
 }
 
 // flowWord begins the questions about one of several flows.
@@ -396,6 +401,53 @@ func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
 	c.settle(now)
 }
 
+// Acked sends an ACK with its measurements to the program, in the form of feedback.
+func (c *Controller) Acked(now unit.Time, a rp.Ack) {
+	c.talk.calls = 0
+	c.begin("feedback", int64(now))
+	c.talk.line = append(c.talk.line, " delay"...)
+	c.key("rtt", 0, int64(a.RTT))
+	c.key("held", 0, int64(a.Held))
+	c.key("bytes", 0, int64(a.Bytes))
+	c.key("oldest", 0, int64(a.Oldest))
+	c.key("next", 0, int64(a.Next))
+	if a.Frame != nil && a.Frame.BECN {
+		c.key("marked", 0, 1)
+	}
+	c.key("hops", 0, int64(len(a.Hops)))
+	for i := range a.Hops {
+		h := &a.Hops[i]
+		c.key("time", i+1, int64(h.Time))
+		c.key("sent", i+1, int64(h.Sent))
+		c.key("queue", i+1, int64(h.Queue))
+		c.key("rate", i+1, int64(h.Rate))
+	}
+	c.settle(now)
+}
+
+// key adds a key with a number behind it to the question, and its value, unless that is zero.
+func (c *Controller) key(name string, number int, value int64) {
+	if value == 0 {
+		return
+	}
+	line := append(append(c.talk.line, ' '), name...)
+	if number > 0 {
+		line = strconv.AppendInt(line, int64(number), 10)
+	}
+	c.talk.line = strconv.AppendInt(append(line, '='), value, 10)
+}
+
+// Lost tells the program that the source goes back to the oldest packet that awaits its ACK.
+func (c *Controller) Lost(now unit.Time) {
+	c.talk.calls = 0
+	c.begin("feedback", int64(now))
+	c.talk.line = append(c.talk.line, " lost"...)
+	c.settle(now)
+}
+
+// Window returns the last window of the program.
+func (c *Controller) Window() unit.Size { return c.window }
+
 // Advance sends the instant to the program, if its deadline has come.
 func (c *Controller) Advance(now unit.Time) {
 	if c.due > now {
@@ -430,8 +482,18 @@ func (c *Controller) settle(now unit.Time) {
 // state takes a rate and a deadline, which is to be after now.
 func (c *Controller) state(answer []byte, rate, deadline string, now unit.Time) {
 	t := c.talk
+	rate, size, windowed := strings.Cut(rate, "/")
 	r, err := whole(rate)
+	window := int64(0)
+	var wrong error
+	if windowed {
+		window, wrong = whole(size)
+	}
 	switch {
+	case windowed && !t.windows:
+		t.fail(Malformed, "gives a window, which is for feedback delays or telemetry", answer)
+	case wrong != nil || windowed && window <= 0 || window > math.MaxInt32:
+		t.fail(Malformed, "gives a window that is not a whole number of bytes from 1 to 2147483647", answer)
 	case err != nil:
 		t.fail(Malformed, "gives a rate that is not a whole number of bits per second", answer)
 	case r < 0:
@@ -443,7 +505,7 @@ func (c *Controller) state(answer []byte, rate, deadline string, now unit.Time) 
 			ok = false
 		}
 		if ok {
-			c.rate, c.due = unit.Rate(r), due
+			c.rate, c.due, c.window = unit.Rate(r), due, unit.Size(window)
 			return
 		}
 	}
