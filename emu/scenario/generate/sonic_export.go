@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -162,12 +163,28 @@ func (x *sonicExport) writeMaps() error {
 // writeBuffers writes the memory and the watermarks.
 func (x *sonicExport) writeBuffers() error {
 	total := x.Memory.Total(len(x.links))
-	x.set("BUFFER_POOL", "ingress_lossless_pool", "type", "ingress", "mode", "static", "size", fmt.Sprint(int64(total)))
-	if !x.pfc || x.High == 0 {
+	mode := "static"
+	if x.Alpha > 0 {
+		mode = "dynamic"
+	}
+	x.set("BUFFER_POOL", "ingress_lossless_pool", "type", "ingress", "mode", mode, "size", fmt.Sprint(int64(total)))
+	profile := []string{"pool", "ingress_lossless_pool", "size", "0", "xon", fmt.Sprint(int64(x.Low))}
+	switch {
+	case !x.pfc:
+		return nil
+	case x.Alpha > 0:
+		n := int(math.Round(math.Log2(x.Alpha)))
+		if math.Ldexp(1, n) != x.Alpha {
+			x.left.add(0, "alpha %v is 2^%d", x.Alpha, n)
+		}
+		groups := max(len(x.links)*bits.OnesCount8(uint8(x.Lossless)), 1)
+		profile = append(profile, "dynamic_th", fmt.Sprint(n), "xon_offset", fmt.Sprint(int64(x.XonOffset)), "xoff", fmt.Sprint(int64(total-x.Shared)/int64(groups)))
+	case x.High > 0:
+		profile = append(profile, "static_th", fmt.Sprint(int64(x.High)), "xoff", fmt.Sprint(int64(max(total/unit.Size(len(x.links))-x.High, 0))))
+	default:
 		return nil
 	}
-	x.set("BUFFER_PROFILE", "pg_lossless_profile", "pool", "ingress_lossless_pool", "size", "0", "static_th", fmt.Sprint(int64(x.High)),
-		"xon", fmt.Sprint(int64(x.Low)), "xoff", fmt.Sprint(int64(max(total/unit.Size(len(x.links))-x.High, 0))))
+	x.set("BUFFER_PROFILE", "pg_lossless_profile", profile...)
 	for _, name := range x.ports {
 		for _, group := range ranges(x.Lossless) {
 			x.set("BUFFER_PG", name+"|"+group, "profile", "pg_lossless_profile")

@@ -199,13 +199,19 @@ func (w *sonicSwitch) readBuffers() error {
 		w.left.add(p.line, "pool %s: a memory of %d bytes; a switch has at most %d", pool, size+reserve, math.MaxInt32)
 	default:
 		memory = unit.Size(size + reserve)
-		w.fields = append(w.fields, fmt.Sprintf("memory: %v", memory), "sharing: pooled")
+		w.fields = append(w.fields, fmt.Sprintf("memory: %v", memory), pooled)
 	}
 	if profile == nil {
 		return nil
 	}
+	if profile.fields["dynamic_th"] != nil {
+		return w.readDynamic(profile, memory, slices.Contains(w.fields, pooled))
+	}
 	return w.readProfile(profile, memory/unit.Size(len(w.ports)))
 }
+
+// pooled is the field of a switch whose inputs share one memory.
+const pooled = "sharing: pooled"
 
 // memoryOfPorts is the memory of a switch whose file states none.
 func (w *sonicSwitch) memoryOfPorts() unit.Size {
@@ -218,12 +224,56 @@ func (w *sonicSwitch) memoryOfPorts() unit.Size {
 
 // headroom is what an input needs above the high watermark for each lossless priority: at most, for
 // the flow of the scenario.
-func (w *sonicSwitch) headroom() (most unit.Size) {
+func (w *sonicSwitch) headroom(dynamic bool) (most unit.Size) {
 	const frame = 1200
 	for _, p := range w.ports {
-		most = max(most, port.Headroom{Rate: p.rate, There: p.propagation, Back: p.propagation, Frame: frame, Reverse: frame, Pause: 64}.Bytes())
+		most = max(most, port.Headroom{Rate: p.rate, There: p.propagation, Back: p.propagation, Frame: frame, Reverse: frame, Pause: 64, Dynamic: dynamic}.Bytes())
 	}
 	return most
+}
+
+// readDynamic reads a profile of lossless priority groups whose watermark is 2^dynamic_th times the
+// free memory, if the headroom of all inputs leaves some of that.
+func (w *sonicSwitch) readDynamic(v *sonicValue, memory unit.Size, shares bool) error {
+	var n [4]int64
+	for k, key := range []string{"dynamic_th", "size", "xon", "xon_offset"} {
+		low, high := int64(0), int64(1<<40)
+		if k == 0 {
+			low, high = math.MinInt8, math.MaxInt8
+		}
+		var err error
+		if n[k], err = w.number(v, key, low, high, 0); err != nil {
+			return err
+		}
+	}
+	alpha := math.Ldexp(1, int(n[0]))
+	if n[0] < -10 || n[0] > 10 {
+		w.left.add(v.line, "dynamic_th %d: alpha is a power of two from 2^-10 to 2^10: the watermark is computed", n[0])
+		return nil
+	}
+	need := w.headroom(true) * unit.Size(len(w.ports)*bits.OnesCount8(uint8(w.pfc)))
+	alone := alpha / (1 + alpha) * float64(memory-need)
+	if alone < 1 {
+		w.left.add(v.line, "dynamic_th %d: the headroom of all inputs, %v, leaves nothing of a memory of %v: the watermark is computed", n[0], need, memory)
+		return nil
+	}
+	if !shares {
+		w.fields = append(w.fields, pooled)
+	}
+	w.fields = append(w.fields, fmt.Sprintf("alpha: %v", alpha))
+	if n[1] > 0 {
+		w.left.add(v.line, "size %d: no memory is reserved for an input", n[1])
+	}
+	switch low := n[2]; {
+	case float64(low) >= alone:
+		w.left.add(v.line, "xon %d: an input alone is stopped at %.0f bytes, and resumes below that", low, alone)
+	case low > 0:
+		w.fields = append(w.fields, fmt.Sprintf("low: %v", unit.Size(low)))
+	}
+	if n[3] > 0 {
+		w.fields = append(w.fields, fmt.Sprintf("xon-offset: %v", unit.Size(n[3])))
+	}
+	return nil
 }
 
 // readProfile reads the watermarks of a profile of lossless priority groups, if they and the
@@ -240,7 +290,7 @@ func (w *sonicSwitch) readProfile(v *sonicValue, part unit.Size) error {
 		return nil
 	}
 	high, classes := n[0]+n[1], bits.OnesCount8(uint8(w.pfc))
-	if need := unit.Size(high)*unit.Size(classes+1) + w.headroom()*unit.Size(classes); need > part {
+	if need := unit.Size(high)*unit.Size(classes+1) + w.headroom(false)*unit.Size(classes); need > part {
 		w.left.add(v.line, "static_th: a watermark of %v needs a part of the memory of %v for an input, and it is %v: the watermark is computed", unit.Size(high), need, part)
 		return nil
 	}

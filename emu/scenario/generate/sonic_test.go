@@ -2,6 +2,7 @@ package generate_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,6 +172,41 @@ func TestSONiCAgain(t *testing.T) {
 	}
 }
 
+// A watermark of 2^dynamic_th times the free memory is alpha, and comes back the same: the pool,
+// the profile, and the part of xon and xon_offset. What no power of two is comes near.
+func TestSONiCDynamic(t *testing.T) {
+	t.Parallel()
+	files := sonicFiles()
+	files[0].Text = []byte(strings.Replace(sonicLeaf, `"static_th": "298752"`, `"dynamic_th": "-2"`, 1))
+	first := runtest.Load(t, string(fromSONiC(t, files...).Scenario))
+	leaf := first.Switches[0]
+	if leaf.Alpha != 0.25 || leaf.High != 0 || leaf.Low != 2496 || leaf.XonOffset != 20000 || leaf.Memory.Bytes != 4800000 || leaf.Sharing != scenario.Pooled || leaf.Shared < 4e6 {
+		t.Errorf("%+v", leaf)
+	}
+	back, _, err := generate.SONiC(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"mode": "dynamic"`, `"dynamic_th": "-2"`, `"xon": "2496"`, `"xon_offset": "20000"`} {
+		if !strings.Contains(string(back[0].Text), want) {
+			t.Errorf("the export has no %s:\n%s", want, back[0].Text)
+		}
+	}
+	if again := runtest.Load(t, string(fromSONiC(t, back...).Scenario)).Switches[0]; again != leaf {
+		t.Errorf("got %+v, want %+v", again, leaf)
+	}
+	files[0].Text = []byte(strings.Replace(string(files[0].Text), `"size": "4000000", "xoff": "800000"`, `"size": "40000"`, 1))
+	const small = "leaf.json:18: dynamic_th -2: the headroom of all inputs, 69304B, leaves nothing of a memory of 40KB: the watermark is computed"
+	if left := fromSONiC(t, files...).Left; !slices.Contains(left, small) {
+		t.Errorf("%q", left)
+	}
+	leaf.Alpha = 0.3
+	first.Switches[0] = leaf
+	if _, left, err := generate.SONiC(first); err != nil || !strings.Contains(strings.Join(left, "\n"), "switch leaf-1: alpha 0.3 is 2^-2") {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
 // SONiC has no switches with input buffers, and no fractions of Mb/s; what else it does not have is
 // listed.
 func TestSONiCOfOtherScenario(t *testing.T) {
@@ -241,6 +277,7 @@ func TestFromSONiCRefuses(t *testing.T) {
 		{with(`"26": "3"`, `"26": "16"`), `leaf:24: 26 "16" is not a whole number from 0 to 15`},
 		{with(`"26": "3"`, `"64": "3"`), `leaf:24: "64" is not a number from 0 to 63`},
 		{with(`"size": "4000000"`, `"size": "-1"`), `leaf:16: size "-1" is not a whole number from 0 to 1099511627776`},
+		{with(`"static_th": "298752"`, `"dynamic_th": "1/8"`), `leaf:18: dynamic_th "1/8" is not a whole number from -128 to 127`},
 		{with(`"xon": "2496"`, `"xon": "2.5"`), `leaf:18: xon "2.5" is not a whole number from 0 to 1099511627776`},
 		{with(`"action": "forward"`, `"action": "stop"`), `leaf:26: the action "stop" of the watchdog is none of drop, forward, alert`},
 		{with(`"detection_time": "400"`, `"detection_time": "0"`), `leaf:26: detection_time "0" is not a whole number from 1 to 1000000`},
@@ -267,7 +304,10 @@ func TestFromSONiCLeavesOut(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"size": "4000000", "xoff"`, `"xoff"`, "leaf:16: pool ingress_lossless_pool has no size: the memory is that of the ports"},
 		{`"size": "4000000", "xoff"`, `"size": "6000000000", "xoff"`, "leaf:16: pool ingress_lossless_pool: a memory of 6000800000 bytes; a switch has at most 2147483647"},
-		{`"static_th": "298752"`, `"dynamic_th": "0"`, "leaf:18: BUFFER_PROFILE: dynamic_th, xoff"},
+		{`"static_th": "298752"`, `"dynamic_th": "0"`, "leaf:18: BUFFER_PROFILE: xoff"},
+		{`"static_th": "298752"`, `"dynamic_th": "0"`, "leaf:18: size 1248: no memory is reserved for an input"},
+		{`"static_th": "298752"`, `"dynamic_th": "-11"`, "leaf:18: dynamic_th -11: alpha is a power of two from 2^-10 to 2^10: the watermark is computed"},
+		{`"static_th": "298752", "xon": "2496"`, `"dynamic_th": "-10", "xon": "9000"`, "leaf:18: xon 9000: an input alone is stopped at 4615 bytes, and resumes below that"},
 		{`"static_th": "298752"`, `"static_th": "600000"`, "leaf:18: static_th: a watermark of 601248B needs a part of the memory of 1821068B for an input, and it is 1200KB: the watermark is computed"},
 		{`"26": "3"`, `"26": "8"`, "leaf:24: DSCP_TO_TC_MAP: class 8: priorities are 0 to 7"},
 		{`"ecn": "ecn_all"`, `"ecn": "ecn_none"`, "leaf:28: WRED profile AZURE_LOSSLESS: it does not mark green frames, and lossless frames are never dropped"},
