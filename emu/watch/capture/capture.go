@@ -464,6 +464,11 @@ func (c *Capture) holdEvent(e *trace.Event, at int) *packet {
 	return h
 }
 
+// leastUncut is the length on the link that an empty record has at least: the header of an Ethernet
+// frame. To Wireshark a packet that is shorter than its first field is malformed; of one whose
+// bytes were not captured it says so.
+const leastUncut = 14
+
 // stamp returns the time stamp of an instant, given in both times.
 func (c *Capture) stamp(model unit.Time, wall int64) int64 {
 	if c.options.Time == WallTime {
@@ -495,10 +500,11 @@ func (c *Capture) release() {
 			}
 		default:
 			c.data = c.data[:0]
+			uncut := max(int(h.event.Bytes), leastUncut)
 			if !c.options.Ports[h.port].Ethernet {
-				c.data = appendERF(c.data, p.Time, erfInfiniBand, h.fate, 0, int(h.event.Bytes))
+				c.data = appendERF(c.data, p.Time, erfInfiniBand, h.fate, 0, uncut)
 			}
-			p.Length = len(c.data)
+			p.Length = len(c.data) + uncut
 		}
 		p.Data = c.data
 		if h.noted > 0 {

@@ -76,7 +76,7 @@ func TestCommentsSayWhatBytesDoNot(t *testing.T) {
 	want := []string{
 		"3 A:3 <- B out 298/298 marked: full-buffer, 2 waiting (cnt1), triggered at 2ns by full-buffer with 4 waiting, buffer of port 3 12 blocks; credit 99 blocks",
 		"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route",
-		"9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+		"9 B:0 <- A in 16/30 dropped: not-for-us (flow 7, psn 6)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -140,7 +140,7 @@ func TestLessIsCaptured(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, got := seen(t, out.Bytes())
-	want := []string{"5 B:0 <- A in 36/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)"}
+	want := []string{"5 B:0 <- A in 36/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/30 dropped: not-for-us (flow 7, psn 6)"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -165,15 +165,15 @@ func TestOneRecordForEachHop(t *testing.T) {
 		want    []string
 	}{
 		{capture.Options{}, []string{
-			"3 A:3 <- B out 298/298 " + marked, "5 B:0 <- A in 16/16 dropped: no-route (flow 7, psn 5)", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+			"3 A:3 <- B out 298/298 " + marked, "5 B:0 <- A in 16/30 dropped: no-route (flow 7, psn 5)", "9 B:0 <- A in 16/30 dropped: not-for-us (flow 7, psn 6)",
 			"12 A:3 <- B in 80/80 ",
 		}},
 		{capture.Options{Only: []bool{true, false}}, []string{"3 A:3 <- B out 298/298 " + marked, "12 A:3 <- B in 80/80 "}},
 		{capture.Options{Only: []bool{false, true}}, []string{
-			"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)", "10 B:0 <- A out 80/80 ",
+			"5 B:0 <- A in 298/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/30 dropped: not-for-us (flow 7, psn 6)", "10 B:0 <- A out 80/80 ",
 		}},
 		{capture.Options{Request: capture.Request{Both: true, Snap: 128}}, []string{
-			"3 A:3 <- B out 144/298 " + marked, "5 B:0 <- A in 144/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/16 dropped: not-for-us (flow 7, psn 6)",
+			"3 A:3 <- B out 144/298 " + marked, "5 B:0 <- A in 144/298 buffer 5 blocks; dropped: no-route", "9 B:0 <- A in 16/30 dropped: not-for-us (flow 7, psn 6)",
 			"10 B:0 <- A out 80/80 ", "12 A:3 <- B in 80/80 ",
 		}},
 	} {

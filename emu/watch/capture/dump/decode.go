@@ -150,7 +150,7 @@ func (d *Decoder) Decode(r *pcapng.Reader, p *pcapng.Packet) Packet {
 		if p.FCS > 0 {
 			fcs = p.FCS
 		}
-		if p.Length == 0 {
+		if len(p.Data) == 0 {
 			out.Other = emptyRecord
 			break
 		}
@@ -205,7 +205,7 @@ func (d *Decoder) erf(out *Packet, b []byte, length int) {
 		if size == 0 || size > length {
 			size = max(length, 0)
 		}
-		if size == 0 {
+		if size == 0 || len(b) == 0 {
 			out.Other = emptyRecord
 			return
 		}

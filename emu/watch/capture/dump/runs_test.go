@@ -135,10 +135,12 @@ events:
 			if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Snap: 64}}); err != nil {
 				t.Fatal(err)
 			}
-			sum, err := dump.Dump(&out, dump.Options{Check: true}, &b)
+			sum, err := dump.Dump(&out, dump.Options{Check: true}, bytes.NewReader(b.Bytes()))
 			if err != nil {
 				t.Fatal(err)
 			}
+			// To Wireshark a record without a frame is one whose bytes were not captured.
+			tsharkFinds(t, b.Bytes(), map[string]int{"_ws.malformed": 0, "frame.cap_len == 0 && _ws.short": strings.Count(out.String(), "no frame")})
 			if sum.Checked[c.shows] < 100 {
 				t.Errorf("%d of %s", sum.Checked[c.shows], c.shows)
 			}
