@@ -56,9 +56,10 @@ type belts struct {
 // Plan implements drive.Passer. A switch does not plan whose events are wanted, each at its
 // instant, and one that does something to its frames when they leave, or must know the queues of
 // all outputs when one arrives: that has congestion points, credits, a limit of its outputs,
-// weights, or chooses among paths by their queues.
+// weights, or chooses among paths by their queues, and one whose watermarks depend on what all of
+// them hold.
 func (s *OutputQueued) Plan(lines port.Lines) bool {
-	if s.points.some || len(s.channels) > 0 || s.arrivals || s.order.strict < port.Priorities {
+	if s.points.some || len(s.channels) > 0 || s.memory.pool != nil || s.arrivals || s.order.strict < port.Priorities {
 		return false
 	}
 	counts := s.rec.Counts(s.settle)

@@ -247,6 +247,9 @@ func TestWhichSwitchesPlan(t *testing.T) {
 			ports(c, port.NoFlowControl)
 		}, false},
 		{"frames by queues", func(c *switchd.OutputQueuedConfig) { c.Balance.Balance = switchd.BestForPackets }, false},
+		{"watermarks that follow the free memory", func(c *switchd.OutputQueuedConfig) {
+			c.Pooled, c.High, c.Low, c.Dynamic = true, 0, 0, switchd.Dynamic{Alpha: 1, Shared: c.Memory / 2}
+		}, false},
 		{"credits", func(c *switchd.OutputQueuedConfig) { ports(c, port.ChannelCredits) }, false},
 	} {
 		x := outputQueued(2)

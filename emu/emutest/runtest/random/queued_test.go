@@ -63,7 +63,12 @@ func queuedFabric(seed uint64) string {
 	} else {
 		memory += " per port"
 	}
-	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s%s}", memory, pick("partitioned", "partitioned", "pooled"),
+	sharing := pick("partitioned", "partitioned", "pooled")
+	if control != "none" && sharing == "pooled" && below(4) == 0 { // watermarks that follow the free memory
+		memory = "600KB per port"
+		sharing += ", alpha: " + pick("0.125", "1", "8")
+	}
+	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s%s}", memory, sharing,
 		pick("store-and-forward, forwarding-delay: "+pick("500ns", "1ns", "3us"), "cut-through, forwarding-delay: "+pick("500ns", "3us")), pick("", "", "", "", "", "", "", ", marking: {scheme: ecn, min: 30KB, max: 60KB}"))
 	line("  endpoint: {service: %s, ingress: 300KB}", pick("unlimited", "unlimited", "2Gb/s", "15Gb/s"))
 	line("switches:")
