@@ -77,7 +77,7 @@ func ownForms() param.Forms {
 			param.Param{Kind: param.Object, Object: param.Of(DSCPItem{})}),
 		"priorities": list("a list of priorities such as [3, 4]", param.Param{Kind: param.Whole, Low: "0", High: "7"}),
 		"weights": list("a list of priorities and weights such as [{priority: 3, weight: 70}, {priority: 0, weight: 30}]",
-			param.Param{Kind: param.Object, Object: param.Of(weight{})}),
+			param.Param{Kind: param.Object, Object: param.Of(Weight{})}),
 	}
 	return forms
 }

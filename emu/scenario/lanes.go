@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/scenario/yaml"
 	"fabemu/node/rp"
 	"fabemu/wire/param"
 	"fabemu/wire/port"
@@ -185,12 +184,4 @@ func (f *Flow) SetSL(sl uint8) {
 		f.SetCCTILevel(sl)
 	}
 	f.SL = sl
-}
-
-// lanesOf returns the lanes of a link on InfiniBand, zero unless the file gives some.
-func lanesOf(v yaml.View, l *Link) (lanes Lanes) {
-	if sub := v.Sub("lanes"); l.FlowControl == port.Credits && sub.Present() {
-		lanes = yaml.Build[Lanes](sub)
-	}
-	return lanes
 }

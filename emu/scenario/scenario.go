@@ -257,8 +257,8 @@ func (p Priorities) String() string {
 // Weights has the weight of each priority; 0: strict, before all that have a weight.
 type Weights [8]int
 
-// weight is the weight of one priority.
-type weight struct {
+// Weight is the weight of one priority.
+type Weight struct {
 	Priority uint8 `key:"priority" need:"given" low:"0" high:"7" also:"class|pcp" doc:"The priority that has a weight."`
 	// Share of the link relative to the other weights with frames to send.
 	Weight int `key:"weight" need:"given" low:"1" high:"1000" also:"share|percent|bandwidth"`

@@ -12,7 +12,6 @@ import (
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
-	"fabemu/wire/unit"
 )
 
 // Schemes are the tables that a scenario chooses from by name: algorithms of reaction points,
@@ -242,6 +241,20 @@ func (t *Table) parameter(key string) param.Param {
 	return f.Stated()
 }
 
+// PrioritiesOf returns the priorities in a list, and others without it.
+func PrioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
+	classes := v.List(key)
+	if classes == nil {
+		return others
+	}
+	for _, n := range classes.Items {
+		if class, ok := n.Value.(int64); ok {
+			p |= 1 << class
+		}
+	}
+	return p
+}
+
 // params returns the parameters of a choice. It leaves out values that the choice cannot have:
 // checkChoices reports them.
 func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
@@ -279,17 +292,6 @@ func (t *Table) Chosen(v yaml.View, key string, finish func(pointer any)) (name 
 	return name, made
 }
 
-// marking returns the marking of a switch with these fields.
-func (t Tables) marking(v yaml.View) (m Marking) {
-	m.Scheme, m.Params = t.Points.Chosen(v, "marking", func(pointer any) {
-		if c, ok := pointer.(cp.SwitchFitter); ok {
-			c.FitSwitch(Crossbar(yaml.Get[string](v, "crossbar")) == SingleOutput,
-				yaml.Get[unit.Size](v, "output-limit"), v.Sub("marking").Given)
-		}
-	})
-	return m
-}
-
 // CheckValues reports values that parameters cannot have.
 func (r *Site) CheckValues(v yaml.View, of *param.Struct) {
 	for i := range of.Params {
@@ -301,13 +303,3 @@ func (r *Site) CheckValues(v yaml.View, of *param.Struct) {
 		}
 	}
 }
-
-// A Scheme is the object that chooses a scheme for an item.
-type Scheme struct {
-	yaml.View
-	By string    // the key of the choice
-	Of yaml.Spot // of the item
-}
-
-// SpotOf returns the spot of a key, or else of the choice, or else of the item.
-func (s Scheme) SpotOf(key string) yaml.Spot { return s.Spot(key, s.Spot(s.By, s.Of)) }

@@ -24,7 +24,7 @@ const maxFlows = 1<<24 - 3
 func (r *resolver) resolveFlows() {
 	linked := r.linked()
 	for n, v := range r.items("flows") {
-		base := scenario.FlowOf(yaml.Get[string](v, "name"), v, r.Tables)
+		base := flowOf(yaml.Get[string](v, "name"), v, r.Tables)
 		r.readSizes(&base.Size, v)
 		r.readProgram(&base.Control, v)
 		r.expandFlow(base, scenario.Origin{Node: n, View: v}, r.offerOf(&base, v, n), linked)
@@ -223,7 +223,7 @@ func (r *resolver) adaptSending(f *scenario.Flow, of scenario.Origin) {
 // adaptTransport refuses a transport that the family of a flow does not have, and parameters
 // that do not fit. It clears the family's usual transport.
 func (r *resolver) adaptTransport(f *scenario.Flow, v yaml.View, family wire.Family) {
-	t := scenario.Scheme{View: v.Sub("transport"), By: r.Tables.Transports.By}
+	t := scheme{View: v.Sub("transport"), By: r.Tables.Transports.By}
 	kind := t.Node(t.By)
 	if kind == nil {
 		f.Transport = scenario.Transport{}
@@ -232,7 +232,7 @@ func (r *resolver) adaptTransport(f *scenario.Flow, v yaml.View, family wire.Fam
 	row := scenario.TransportOf(f.Transport.Kind, family)
 	switch checker, ok := f.Transport.Params.(interface{ Check() (string, error) }); {
 	case row.Family != family:
-		r.Add(t.SpotOf(t.By), "flow %s is on %v, and %s is a transport of %v: there is %s",
+		r.Add(t.spotOf(t.By), "flow %s is on %v, and %s is a transport of %v: there is %s",
 			f.Name, family, row.Name, row.Family, r.transportsOf(family))
 		f.Transport = scenario.Transport{}
 	case row.Usual:
@@ -245,34 +245,34 @@ func (r *resolver) adaptTransport(f *scenario.Flow, v yaml.View, family wire.Fam
 			f.Name, f.Packet, wire.TCPOverhead, tcp.MinPacket)
 	case ok:
 		if key, err := checker.Check(); err != nil {
-			r.Add(t.SpotOf(key), "flow %s: %v", f.Name, err)
+			r.Add(t.spotOf(key), "flow %s: %v", f.Name, err)
 		}
 	}
 }
 
 // adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
 // them. It refuses code points that disagree with a given priority.
-func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scenario.Scheme, kind yaml.Spot) {
+func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scheme, kind yaml.Spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
-		r.Add(t.SpotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
+		r.Add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
 			f.Name, f.Packet, p.MTU.Size())
 	}
 	p.Echo = p.Echo || p.Spray.Learns() && !t.Given("echo")
 	if key, err := p.Check(); err != nil {
-		r.Add(t.SpotOf(key), "flow %s: %v", f.Name, err)
+		r.Add(t.spotOf(key), "flow %s: %v", f.Name, err)
 	}
 	if guest := r.EndpointOf(f.From).Guest.Kind != ""; guest && p.Selective() {
-		r.Add(t.SpotOf("order"), "flow %s begins at guest %s, whose packets go-back-n alone retransmits: leave out order", f.Name, f.From)
+		r.Add(t.spotOf("order"), "flow %s begins at guest %s, whose packets go-back-n alone retransmits: leave out order", f.Name, f.From)
 	} else if guest && p.Spray != spray.None {
-		r.Add(t.SpotOf("spray"), "flow %s begins at guest %s, which chooses source ports itself: leave out spray", f.Name, f.From)
+		r.Add(t.spotOf("spray"), "flow %s begins at guest %s, which chooses source ports itself: leave out spray", f.Name, f.From)
 	}
 	table := &r.s.Model.DSCP
 	switch n := t.Node("dscp"); {
 	case n == nil:
 		dscp, ok := table.Lowest(f.Priority)
 		if !ok {
-			r.Add(scenario.Scheme{View: v, By: "priority", Of: kind}.SpotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
+			r.Add(scheme{View: v, By: "priority", Of: kind}.spotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
 				f.Name, f.Priority)
 		}
 		p.DSCP = dscp

@@ -19,8 +19,8 @@ func (r *resolver) connect() {
 		if !ok {
 			continue
 		}
-		link, of := scenario.LinkOf(v), scenario.Origin{Node: n, View: v}
-		link.Retry = scenario.RetryOf(v)
+		link, of := linkOf(v), scenario.Origin{Node: n, View: v}
+		link.Retry = retryOf(v)
 		for _, ends := range joint.Ends() {
 			link.A, link.B = ends[0], ends[1]
 			link.Name = link.A + " - " + link.B

@@ -8,11 +8,11 @@ import (
 // buildNodes builds the switches and the endpoints.
 func (r *resolver) buildNodes() {
 	for _, m := range r.SwitchNodes {
-		r.s.Switches = append(r.s.Switches, scenario.SwitchOf(m.Name, m.View, r.Tables))
+		r.s.Switches = append(r.s.Switches, switchOf(m.Name, m.View, r.Tables))
 	}
 	for n, v := range r.all("endpoints") {
 		e := yaml.Build[scenario.Endpoint](v)
-		e.Guest = scenario.GuestOf(v)
+		e.Guest = guestOf(v)
 		names, ok := namesIn(n.Get("name"))
 		if !ok {
 			continue

@@ -64,7 +64,7 @@ func (r *resolver) resolveHead() {
 	r.s.Description = yaml.Get[string](top, "description")
 	model := top.Sub("model")
 	r.s.Model, r.s.Wall = yaml.Build[scenario.Model](model), yaml.Build[scenario.Wall](top.Sub("wall"))
-	r.s.Model.DSCP = scenario.DSCPOf(model)
+	r.s.Model.DSCP = dscpOf(model)
 	if n := r.Root.Get("model").Get("duration"); n != nil {
 		r.cut = yaml.Place{Set: n.At.Set}
 	}
