@@ -42,7 +42,7 @@ class ReactionPoint:
         """Begin on a line with a rate in bits per second, for packets of a length in bytes."""
         self.rate = line  #: the present rate of the flow, bits per second
         self.deadline: Optional[int] = None  #: when advance is wanted, in ps, later than now; None: never
-        self.window: Optional[int] = None  #: bytes that may await their ACK; None: any number; ``feedback: delays`` or ``telemetry``
+        self.window: Optional[int] = None  #: bytes that may await their ACK, where ACKs are measured; None: any number
 
     def sent(self, now: int, size: int) -> None:
         """So many bytes have begun to leave."""
@@ -50,8 +50,8 @@ class ReactionPoint:
     def feedback(self, now: int, kind: str, values: Mapping[str, int]) -> None:
         """A frame has come back to the source, of a kind such as ``"ack"``; values that are zero are left out.
 
-        With ``feedback: delays`` or ``telemetry`` an ACK is ``"delay"`` with what was measured, and ``"lost"`` says that
-        the source sends again from the oldest packet on.
+        With ``feedback: delays`` or ``telemetry`` an ACK is ``"delay"`` with what was measured, and ``"lost"`` says
+        that the source sends again from the oldest packet on.
         """
 
     def advance(self, now: int) -> None:

@@ -18,6 +18,7 @@ import threading
 import time
 import unittest
 import warnings
+from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from unittest import mock
@@ -505,7 +506,7 @@ class Limiters(InFolder):
                 super().__init__(line, packet)
                 self.window = 3 * packet
 
-            def feedback(self, now: int, kind: str, values: object) -> None:
+            def feedback(self, now: int, kind: str, values: Mapping[str, int]) -> None:
                 self.window = None if kind == "lost" else values["bytes"]
 
         questions = "hello 1 1000 1500\nfeedback 10 delay rtt=5 bytes=700\nfeedback 11 lost\n"
