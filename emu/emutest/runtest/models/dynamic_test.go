@@ -1,6 +1,7 @@
 package models_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -46,16 +47,24 @@ func stops(r *emu.Result) (n int64) {
 }
 
 // With alpha nothing is lost, however small the shared memory and whatever alpha; without the
-// headroom frames are. Neither a second loop nor frames as bytes change anything.
+// headroom frames are. Neither a second loop, nor frames as
+// bytes, nor a run without events changes anything.
 func TestModelAlphaIsLossless(t *testing.T) {
-	run := func(seed int, alpha, memory, more string, loops int) *emu.Result {
+	run := func(seed int, alpha, memory, more string, loops int, digest bool) *emu.Result {
 		t.Helper()
 		s := runtest.Load(t, fmt.Sprintf(shared, seed, memory, alpha, more))
-		r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: loops > 1, Loops: loops}, Digest: true})
+		r, err := emu.Run(t.Context(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock, Codec: loops > 1, Loops: loops}, Digest: digest})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
+	}
+	text := func(r *emu.Result) string {
+		b, err := json.Marshal(r.Workloads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%d hops, %s", r.FrameHops, b)
 	}
 	seeds, alphas := 3, []string{"0.015625", "0.125", "1", "8"}
 	if testing.Short() {
@@ -63,18 +72,22 @@ func TestModelAlphaIsLossless(t *testing.T) {
 	}
 	for seed := 1; seed <= seeds; seed++ {
 		for _, alpha := range alphas {
-			one, two := run(seed, alpha, "600KB", "", 1), run(seed, alpha, "600KB", "", 2)
+			one, two := run(seed, alpha, "600KB", "", 1, true), run(seed, alpha, "600KB", "", 2, true)
 			if n := one.Verdict.Violations; n > 0 || len(one.Drops) > 0 {
 				t.Errorf("alpha %s, seed %d: %d violations, %v dropped", alpha, seed, n, one.Drops)
 			}
 			if one.Digest == "" || one.Digest != two.Digest {
 				t.Errorf("alpha %s, seed %d: digests %s and, of two loops, %s", alpha, seed, one.Digest, two.Digest)
 			}
+			figures := run(seed, alpha, "600KB", "", 1, false)
+			if a, b := text(one), text(figures); a != b {
+				t.Errorf("alpha %s, seed %d: with events\n%s\nand without\n%s", alpha, seed, a, b)
+			}
 			if stops(one) == 0 {
 				t.Errorf("alpha %s, seed %d: nobody was stopped", alpha, seed)
 			}
 		}
-		if r := run(seed, "8", "40KB", ", headroom: 0", 1); r.Verdict.Violations == 0 {
+		if r := run(seed, "8", "40KB", ", headroom: 0", 1, false); r.Verdict.Violations == 0 {
 			t.Errorf("seed %d: without headroom nothing was lost", seed)
 		}
 	}
