@@ -121,7 +121,7 @@ var (
 			}
 			all = append(all, f)
 		}
-		for _, i := range []int{0, 9} { // over IPv4 and IPv6
+		for _, i := range []int{0, len(roce) / 2} { // over IPv4 and IPv6
 			say(cnm, roce[i])
 			say(bcn, roce[i])
 		}
@@ -152,6 +152,12 @@ var (
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 11, MSN: 9, Extension: stamp}, wire.RoCE{DSCP: 26, Stamped: true})
 			say(wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 12, MSN: 9, Extension: stamp}, wire.RoCE{DSCP: 26, Stamped: true, Telemetry: wire.Rounded})
 			say(wire.Frame{Kind: wire.Data, Lane: 3, Src: 3, Dst: 5, QP: 0x45, PSN: 13, Payload: 1024, Extension: stamp}, wire.RoCE{DSCP: 26, ECT: true, Stamped: true, Telemetry: wire.Exact})
+			early := wire.Frame{Kind: wire.Ack, Lane: 3, Src: 5, Dst: 3, QP: 0x45, PSN: 13, MSN: 10}
+			early.SetSelected(20)
+			early.SetSourcePort(0xC123)
+			say(early, wire.RoCE{DSCP: 26})
+			early.Extension = stamp
+			say(early, wire.RoCE{DSCP: 26, Stamped: true})
 		}
 		return all
 	}()
@@ -211,6 +217,8 @@ func TestRoCEInTshark(t *testing.T) {
 		of(3, 26, 0, "209 0x000045 11 0 0    ")
 		of(3, 26, 0, "209 0x000045 12 0 0    ")
 		of(3, 26, 2, "196 0x000045 13 0 0    ")
+		of(3, 26, 0, "241 0x000045 13 0 0    ")
+		of(3, 26, 0, "241 0x000045 13 0 0    ")
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -334,7 +342,7 @@ func TestFrames(t *testing.T) {
 		ours, theirs int // how many frames it finds in each
 	}{
 		{"_ws.malformed", 0, 0},
-		{"fabemu", 0, 78},
+		{"fabemu", 0, 86},
 		{"fabemu.run == 0xabcd1234 && fabemu.seq == 3 && fabemu.due == 2003 && fabemu.head == 1000", 0, 3},
 		{"fabemu.port == 7", 0, 6},
 		{"fabemu_fcp", 3, 4},
@@ -346,6 +354,8 @@ func TestFrames(t *testing.T) {
 		{"infiniband.bth.opcode == 129 && infiniband.bth.destqp == 0x45 && vlan.priority == 6", 2, 4},
 		{"infiniband.bth.opcode == 0xc4 && fabemu_say.sent == 1234567890 && !fabemu_say.held && infiniband.bth.psn == 11", 2, 4},
 		{"infiniband.bth.opcode == 0xd1 && fabemu_say.sent == 1234567890 && fabemu_say.held == 500000", 4, 8},
+		{"infiniband.bth.opcode == 0xf1 && fabemu_say.selected == 20 && infiniband.bth.psn == 13 && udp.srcport == 0xc123", 4, 8},
+		{"infiniband.bth.opcode == 0xf1 && fabemu_say.sent == 1234567890 && fabemu_say.held == 500000", 2, 4},
 		{"infiniband.bth.opcode == 0xd1 && fabemu_say.hop == 2 && fabemu_say.hop.time == 7000000 && fabemu_say.hop.sent == 25600 && fabemu_say.hop.queue == 1600 && fabemu_say.hop.rate == 100000000", 0, 4},
 		{"infiniband.bth.opcode == 0xc4 && fabemu_say.hop == 1 && fabemu_say.hop.time == 5000000 && fabemu_say.hop.sent == 12800 && fabemu_say.hop.queue == 800 && fabemu_say.hop.rate == 40000000", 0, 4},
 		{"fabemu_say.hop == 3", 0, 0},
@@ -357,12 +367,12 @@ func TestFrames(t *testing.T) {
 		{"fabemu_say.credit == 33", 1, 0},
 		{"fabemu_say.gap", 1, 2},
 		{"fabemu_say.crc", 0, 0},
-		{"eth.fcs.status == 1", 33, 33},
+		{"eth.fcs.status == 1", 37, 37},
 		{"eth.fcs.status == 0", 0, 0},
 		{"fabemu_data", 4, 8},
 		{"fabemu_data.qp == 0xab1234 && fabemu_data.fecn == 1 && fabemu_data.psn == 7 && fabemu_data.payload == 100", 1, 2},
 		{"cntag.flow == 0x1234", 2, 4},
-		{"vlan.priority == 3", 20, 40},
+		{"vlan.priority == 3", 24, 48},
 		{"macc.opcode == 1 && macc.pause_time == 65535", 1, 2},
 		{"macc.opcode == 0x0101", 1, 2},
 		{"cnm.fb == 33 && cnm.qoffset == -10 && cnm.qdelta == 5 && cnm.cpid == 0x0200000000aa0001 && cnm.dst == 02:00:00:00:00:02", 1, 2},

@@ -140,6 +140,7 @@ headers[#headers + 1] = { "fabemu_say", "Added by fabemu",
   { "fecn", "FECN", "bool" },
   { "becn", "BECN", "bool" },
   { "cnp", "Congestion notification packet (CNP)", "bool", base.NONE, text = "RoCEv2, operation code 0x81" },
+  { "selected", "Selected", "uint24", base.DEC, text = "Of an ACK: a packet that has come ahead of its turn; RoCEv2, operation code 0xF1" },
   { "sent", "Sent (ps)", "uint64", base.DEC, text = "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1" },
   { "held", "Held (ps)", "uint64", base.DEC, text = "Of an ACK: how long the destination had it" },
   { "hop", "Telemetry of a switch", "uint8", base.DEC, text = "Its number on the path" },
@@ -729,17 +730,25 @@ function say.dissector(tvb, pinfo, tree)
       pinfo.cols.info:clear_fence()
       pinfo.cols.info = string.format("CNP (congestion notification) QP=0x%06x", qp().value)
     end
-    local stamped = { [0xC4] = "RC SEND only", [0xD1] = "RC ACK" }
-    local all, name = { vendor() }, not lrh() and stamped[opcode().value]
-    local stamp = all[#all] -- the whole of it comes last
-    if name and stamp and stamp.len >= (opcode().value == 0xD1 and 20 or 12) then
-      sub:add(s.sent, stamp.range(4, 8))
-      local size = opcode().value == 0xD1 and 20 or 12
-      if size == 20 then sub:add(s.held, stamp.range(12, 8)) end
-      local words = stamp.range(0, 1):uint()
-      if words * 4 > size and stamp.len >= words * 4 then telemetry(sub, stamp.range(size, words * 4 - size)) end
+    local own = { [0xC4] = "RC SEND only", [0xD1] = "RC ACK", [0xF1] = "RC ACK" }
+    local all, name = { vendor() }, not lrh() and own[opcode().value]
+    local header = all[#all] -- the whole of it comes last
+    if name and header and header.len >= 4 then
+      local at, stamped, what = 0, true, " with a stamp"
+      if opcode().value == 0xF1 then -- an ACK that names a packet, and may have a stamp behind
+        at, stamped = 4, header.range(0, 1):uint() == 1
+        sub:add(s.selected, header.range(1, 3))
+        what = string.format(" and of packet %d", header.range(1, 3):uint())
+      end
+      local size = opcode().value == 0xC4 and 12 or 20
+      if stamped and header.len >= at + size then
+        sub:add(s.sent, header.range(at + 4, 8))
+        if size == 20 then sub:add(s.held, header.range(at + 12, 8)) end
+        local words = header.range(at, 1):uint()
+        if words * 4 > size and header.len >= at + words * 4 then telemetry(sub, header.range(at + size, words * 4 - size)) end
+      end
       pinfo.cols.info:clear_fence()
-      pinfo.cols.info = string.format("%s with a stamp QP=0x%06x PSN %d", name, qp().value, psn().value)
+      pinfo.cols.info = string.format("%s%s QP=0x%06x PSN %d", name, what, qp().value, psn().value)
     end
     if pinfo.caplen < pinfo.len and not cnp and not name then -- Wireshark calls it malformed, because its padding is not there
       pinfo.cols.info:clear_fence()
