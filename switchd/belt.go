@@ -105,7 +105,10 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 	begins := max(joins, idle)
 	ends, due := pt.Transmitter().Plan(begins, a.Length)
 	due = max(due, before)
-	*b.add() = planned{joins, begins, ends, due, tail, int32(a.Length), port.ID(p), f.Kind, f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0}
+	x := b.add() // filled field by field, as a slot is
+	x.joins, x.begins, x.ends, x.due, x.tail = joins, begins, ends, due, tail
+	x.length, x.input, x.kind = int32(a.Length), port.ID(p), f.Kind
+	x.data = f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0
 	depart(&s.belts.inputs[p], departure{ends, int32(a.Length), port.ID(out), f.Lane})
 	if s.memory.stops(p) {
 		s.awaits(p)
@@ -116,12 +119,15 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 
 // depart records when the memory of a frame will be free.
 func depart(in *ring[departure], d departure) {
-	in.add()
-	i := in.last - 1
-	for ; i != in.first && in.at(i-1).at > d.at; i-- {
-		*in.at(i) = *in.at(i - 1)
+	to := in.add()
+	for i := in.last - 1; i != in.first; i-- {
+		before := in.at(i - 1)
+		if before.at <= d.at {
+			break
+		}
+		*to, to = *before, before
 	}
-	*in.at(i) = d
+	*to = d
 }
 
 // forget removes such a record.
