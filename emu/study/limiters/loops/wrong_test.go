@@ -77,6 +77,16 @@ func (c *impatient) Advance(now unit.Time) {
 	c.rate, c.due = max(c.rate-1, 1), now.Add(unit.Millisecond)
 }
 
+// fragile panics on the first mark.
+type fragile struct{ halver }
+
+func (c *fragile) Feedback(now unit.Time, f wire.Frame) {
+	if f.BECN {
+		panic("a mark")
+	}
+	c.halver.Feedback(now, f)
+}
+
 // timid heeds a report of congestion only if it is the hundredth.
 type timid struct {
 	halver
@@ -126,6 +136,7 @@ func TestFiguresOfWrongControllers(t *testing.T) {
 		{"counts calls as time", func(s rp.Site) rp.Reaction {
 			return rp.Reaction{Controller: &impatient{halver: halver{s.Line, s.Line}}}
 		}, "loop/free", bench.Contract},
+		{"panics", func(s rp.Site) rp.Reaction { return rp.Reaction{Controller: &fragile{halver{s.Line, s.Line}}} }, "loop/half", bench.Panic},
 		{"takes the share of others", greedy(), "loop/many", bench.Fairness},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
