@@ -15,7 +15,7 @@ import (
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
 	// Source of the defaults: BCN, or the ECM proposal of March 2007.
-	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
+	Version string `key:"version" def:"bcn" words:"bcn|ecm" from:"Jain 2006, the slides|ECM, the proposal of March 2007"`
 	BCNLimiter
 }
 

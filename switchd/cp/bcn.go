@@ -14,7 +14,7 @@ import (
 // of IBM's slides of March 2007 on E2CM. ECM differs from BCN in parameters only.
 type BCNParams struct {
 	// Source of the defaults: BCN, or the ECM proposal of March 2007.
-	Version string `key:"version" def:"bcn" words:"bcn|ecm"`
+	Version string `key:"version" def:"bcn" words:"bcn|ecm" from:"Jain 2006, the slides|ECM, the proposal of March 2007"`
 	// Target queue length; less than the memory, at most 1MB.
 	// Source: BCN: 16 frames of 1500 bytes; ECM
 	Qeq unit.Size `key:"qeq" computed:"24000B; ecm: 75KB" low:"64B"`

@@ -135,7 +135,7 @@ func TestEverySetHasASource(t *testing.T) {
 			}
 		}
 	}
-	if found < 6 {
+	if found < 9 {
 		t.Errorf("%d schemes have sets", found)
 	}
 }
