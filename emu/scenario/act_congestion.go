@@ -102,7 +102,7 @@ func (a ControlChange) fit(x *entered) Act {
 		default:
 			now, frame := *f, x.Frame(f, family)
 			now.Control.Params = a.Control.CCAParams
-			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, x.Flow(i), v, "cct", &x.Found)
+			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, x.Flow(i), func() Item { return v }, "cct", &x.Found)
 		}
 	}
 	if !some {

@@ -39,7 +39,8 @@ func (r *resolver) connect() {
 
 // addLink enters a link, unless something like it is there.
 func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml.Node) {
-	if r.Nodes[link.A] == nil || r.Nodes[link.B] == nil {
+	a, b := r.Nodes[link.A], r.Nodes[link.B]
+	if a == nil || b == nil {
 		r.fabricLost = true
 		return
 	}
@@ -55,7 +56,7 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 		return
 	}
 	// Two links between the same nodes need a name each.
-	for _, i := range r.Nodes[link.A].Links {
+	for _, i := range a.Links {
 		other := r.s.Links[i]
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
@@ -65,8 +66,7 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 			return
 		}
 	}
-	for _, name := range []string{link.A, link.B} {
-		m := r.Nodes[name]
+	for _, m := range [2]*scenario.NodeRef{a, b} {
 		m.Links = append(m.Links, len(r.s.Links))
 		m.LinkAt = append(m.LinkAt, between.At)
 	}

@@ -55,25 +55,25 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 			continue
 		}
 		frame := s.Frame(f, family)
-		s.CheckSite(f, rp.Site{Line: s.LineRate(f), Length: s.Model.Framing.Length(&frame)}, of, of.In("control"), "algorithm", p)
+		s.CheckSite(f, rp.Site{Line: s.LineRate(f), Length: s.Model.Framing.Length(&frame)}, of, func() scenario.Item { return of.In("control") }, "algorithm", p)
 	}
 	for sender := range s.Senders {
-		f, control := sender.Flow, sender.Item().In("control")
+		f := sender.Flow
 		frame := s.Frame(f, s.FamilyOf(f.From))
 		if known := frame.Tagged || scenario.SharedBy(f) != ""; s.Algorithm(f).Feedback == rp.Notifications && some && !known {
-			notified(sender, control, p)
+			notified(sender, p)
 		}
 		if roce, _ := f.Transport.Params.(nodes.RoCEParams); roce.Telemetry != wire.NoTelemetry {
-			telemetry(sender, roce.Telemetry, control, p)
+			telemetry(sender, roce.Telemetry, p)
 		}
 	}
 }
 
 // telemetry refuses paths with more switches than telemetry has room for, and outputs of a
 // rate that it cannot describe, now or after an event.
-func telemetry(s *scenario.Sender, form wire.Telemetry, control scenario.Item, p *scenario.Problems) {
+func telemetry(s *scenario.Sender, form wire.Telemetry, p *scenario.Problems) {
 	if hops := s.Hops(); hops > wire.MaxHops {
-		p.Add(control.Where("algorithm"), "%s: %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
+		p.Add(s.Item().In("control").Where("algorithm"), "%s: %s passes %d switches, and telemetry has room for %d: 42 bytes are a head and %d entries of 8",
 			s.Flow.Control.Algorithm, s.Name, hops, wire.MaxHops, wire.MaxHops)
 	}
 	said := false
@@ -89,7 +89,7 @@ func telemetry(s *scenario.Sender, form wire.Telemetry, control scenario.Item, p
 			}
 		}
 		if i := slices.IndexFunc(rates, func(rate unit.Rate) bool { return !form.Fits(rate) }); i >= 0 {
-			p.Add(control.Where("exact", "algorithm"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
+			p.Add(s.Item().In("control").Where("exact", "algorithm"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
 				s.Name, s.Switches[at].Name, rates[i], wire.RatesOfTelemetry())
 			said = true
 		}
@@ -104,12 +104,12 @@ func nameless(s *scenario.Site, w *scenario.Switch) bool {
 
 // notified refuses flows that the notifications of a congestion point on their paths do not
 // identify.
-func notified(s *scenario.Sender, control scenario.Item, p *scenario.Problems) {
+func notified(s *scenario.Sender, p *scenario.Problems) {
 	said := map[int]bool{}
 	s.Forth(func(_ int, step paths.Step) {
 		if step.To < len(s.Switches) && nameless(s.Site, &s.Switches[step.To]) && !said[step.To] {
 			said[step.To] = true
-			p.Add(control.Where("algorithm"), "the notifications of switch %s do not name a flow, but %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
+			p.Add(s.Item().In("control").Where("algorithm"), "the notifications of switch %s do not name a flow, but %s has its own limiter: give the marking octets: 14 or more, or the flow cn-tag or shared",
 				s.Switches[step.To].Name, s.Name)
 		}
 	})
