@@ -3,6 +3,7 @@ package emu
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +47,11 @@ func TestOwnCountsAreThoseOfEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 				out.Began, out.WallSeconds = time.Time{}, 0
+				for node := range out.Metrics.Fabric().Nodes {
+					if out.Metrics.Fabric().Nodes[node].Switch != nil {
+						fmt.Fprintln(&figures[i], out.Metrics.View().Marked(node, nil, 16))
+					}
+				}
 				if err := errors.Join(report.WriteJSON(&figures[i], out.Result), report.WriteSeries(&figures[i], out.Result, out.Metrics.Series())); err != nil {
 					t.Fatal(err)
 				}

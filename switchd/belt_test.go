@@ -35,9 +35,7 @@ func newLedger(ports int, control port.FlowControl) *ledger {
 }
 
 func (l *ledger) Record(*trace.Event) {}
-func (l *ledger) Ports(int32) ([]trace.Counts, trace.Wants, func(uint32) *trace.Counts) {
-	return l.counts, trace.Nothing, nil
-}
+func (l *ledger) Own(int32) *trace.Own        { return &trace.Own{Ports: l.counts} }
 func (l *ledger) Bin() (from, to unit.Time)   { return 0, unit.Never }
 func (l *ledger) Advance(unit.Time)           {}
 func (l *ledger) Settle(node func(unit.Time)) { l.behind = append(l.behind, node) }

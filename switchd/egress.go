@@ -222,8 +222,7 @@ func (s *Switch) sampleLeaving(now unit.Time, sl *slot) (reason uint8) {
 	if sl.reason == 0 || came {
 		return 0
 	}
-	s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,
-		A: int64(sl.reason), B: int64(s.egress[sl.output].waiting)})
+	s.rec.Mark(now, uint16(sl.output), &sl.frame, trace.Reason(sl.reason), int64(s.egress[sl.output].waiting))
 	return sl.reason
 }
 

@@ -115,8 +115,7 @@ func (s *OutputQueued) sampleLeaving(now unit.Time, sl *slot) (why trace.Reason)
 		why = trace.Reason(sl.reason)
 	}
 	if why != trace.NoReason {
-		s.rec.Emit(trace.Event{At: now, Kind: trace.Mark, Port: uint16(sl.output), Flow: sl.frame.QP, PSN: sl.frame.PSN,
-			A: int64(why), B: int64(s.outputs[sl.output].waiting)})
+		s.rec.Mark(now, uint16(sl.output), &sl.frame, why, int64(s.outputs[sl.output].waiting))
 	}
 	return why
 }

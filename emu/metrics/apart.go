@@ -10,12 +10,13 @@ import (
 // concern and wanted.
 func (c *Collector) Counts() bool { return !c.messages || c.ahead == nil }
 
-// Ports implements trace.Counter. The start of data at its source counts for a flow, too.
-func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants, joins func(flow uint32) *trace.Counts) {
+// Own implements trace.Counter. The start of data at its source counts for a flow, too.
+func (c *Collector) Own(node int32) *trace.Own {
 	first := c.first[node]
-	counts = c.tallies[first : first+uint32(len(c.fabric.Nodes[node].Ports))]
+	behind := first + uint32(len(c.fabric.Nodes[node].Ports))
+	own := &trace.Own{Ports: c.tallies[first:behind], Reasons: c.causes[first:behind]}
 	if c.ahead != nil {
-		joins = func(flow uint32) *trace.Counts {
+		own.Joins = func(flow uint32) *trace.Counts {
 			if out, ok := c.joins(node, flow); ok {
 				return &c.tallies[out]
 			}
@@ -24,11 +25,14 @@ func (c *Collector) Ports(node int32) (counts []trace.Counts, wants trace.Wants,
 	}
 	switch {
 	case c.messages:
-		wants = trace.StartsAndMessages
+		own.Wants = trace.StartsAndMessages
 	case node >= c.switches:
-		wants = trace.DataStarts
+		own.Wants = trace.DataStarts
 	}
-	return counts, wants, joins
+	if node < c.switches {
+		own.Latest = &c.recent[node]
+	}
+	return own
 }
 
 // Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch: not where

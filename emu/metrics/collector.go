@@ -12,12 +12,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The room for trace.Reason in tables of drops, and in the tables of marks that each port has:
-// powers of two, so that a mask keeps an unknown reason within them.
-const (
-	reasons        = 64
-	reasonsOfMarks = 32
-)
+// reasons is the room for trace.Reason in tables of drops: a power of two, so that a mask keeps an
+// unknown reason within it.
+const reasons = 64
 
 // maxViolations is how many violations are kept; all are counted.
 const maxViolations = 100

@@ -29,7 +29,7 @@ func (c *Collector) count(events []trace.Event) {
 		case trace.Mark:
 			c.countMark(e)
 		case trace.Trigger:
-			c.why(c.first.number(e)).triggers[e.A&(reasonsOfMarks-1)]++
+			c.why(e).Trigger(e.Reason())
 		case trace.CongestionLog:
 			if i := int(e.Flow - firstQP); i < len(c.flows) {
 				c.lives[i].logged++
@@ -101,9 +101,9 @@ func (c *Collector) countMark(e *trace.Event) {
 	n := c.first.number(e)
 	c.ports[n].columns.begun |= 1 << outMarked
 	c.now[int(n)*portColumns+outMarked]++
-	c.why(n).marks[e.A&(reasonsOfMarks-1)]++
-	if i := int(e.Flow - firstQP); i < len(c.flows) && int(e.Node) < len(c.recent) {
-		c.recent[e.Node].add(i, e.At)
+	c.why(e).Mark(e.Reason())
+	if int(e.Node) < len(c.recent) {
+		c.recent[e.Node].Add(trace.Marked{QP: e.Flow, At: e.At})
 	}
 }
 

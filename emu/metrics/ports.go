@@ -44,14 +44,14 @@ type portCounts struct {
 	first    firsts  // of ports, by node
 	wires    []int32 // by port: the wire that it sends into
 	ports    []portState
-	tallies  []trace.Counts // by port
-	causes   []*causes      // by port; nil: there were none
-	faults   []faultCounts  // by port
-	ahead    [][]place      // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
-	lost     bool           // the queues of such switches cannot be found
-	messages bool           // those of retry, or of credits of channels, are counted
-	switches int32          // nodes from here on are endpoints
-	recent   []markLog      // by switch
+	tallies  []trace.Counts   // by port
+	causes   []*trace.Reasons // by port; nil: there were none
+	faults   []faultCounts    // by port
+	ahead    [][]place        // by flow: the switches with input buffers on its path, and where it leaves them; nil: they have no queues
+	lost     bool             // the queues of such switches cannot be found
+	messages bool             // those of retry, or of credits of channels, are counted
+	switches int32            // nodes from here on are endpoints
+	recent   []trace.Latest   // by switch
 	storms   []Storm
 	drops    []*dropCounts // by port; nil: there were none
 	retries  retries
@@ -81,13 +81,16 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 			c.wires = append(c.wires, int32(p.Wire))
 		}
 	}
-	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*causes, ports)
+	c.ports, c.tallies, c.causes = make([]portState, ports), make([]trace.Counts, ports), make([]*trace.Reasons, ports)
 	c.faults = make([]faultCounts, ports)
-	c.recent, c.drops = make([]markLog, c.switches), make([]*dropCounts, ports)
+	c.recent, c.drops = make([]trace.Latest, c.switches), make([]*dropCounts, ports)
 	c.beginCredits()
 	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
 	for i := range c.ports {
 		c.tallies[i].Block, c.tallies[i].Lanes = trace.Idle, firstLane
+	}
+	for i := range c.recent {
+		c.recent[i].First, c.recent[i].Flows = firstQP, uint32(len(f.Flows))
 	}
 	c.countPauses()
 	c.findQueues()
@@ -125,6 +128,11 @@ func (c *Collector) countPauses() {
 func (c *portCounts) settle(b *bins, rates capacities, t unit.Time) {
 	for i := range c.ports {
 		p := &c.ports[i]
+		if w := c.causes[i]; w != nil && w.Fresh != 0 {
+			p.columns.begun |= 1 << outMarked
+			b.now[i*portColumns+outMarked] += int64(w.Fresh)
+			w.Fresh = 0
+		}
 		c.settlePort(rates, i, p, &c.tallies[i], (*[portColumns]int64)(b.now[i*portColumns:]), t)
 		if fresh := p.columns.news(); fresh != 0 {
 			b.rows.begin(i*portColumns, fresh)
@@ -207,16 +215,13 @@ type pausingState struct {
 	byLane  []int64       // trace.Counts.ByLane, which has no room for it
 }
 
-// causes is why frames were marked at a port, and congestion detected, by
-// trace.Reason. It is large, and most ports of a large fabric have none.
-type causes struct{ marks, triggers [reasonsOfMarks]int64 }
-
-// why returns the causes of a port, to count one of them.
-func (c *Collector) why(port uint32) *causes {
-	if c.causes[port] == nil {
-		c.causes[port] = new(causes)
+// why returns why frames were marked at e's port, and congestion detected.
+func (c *Collector) why(e *trace.Event) *trace.Reasons {
+	at := &c.causes[c.first.number(e)]
+	if *at == nil {
+		*at = new(trace.Reasons)
 	}
-	return c.causes[port]
+	return *at
 }
 
 // pause records a PAUSE or PFC frame from the peer of e's port: how many quanta to stop, and with

@@ -195,7 +195,7 @@ func nanoseconds(ps float64) float64 { return math.Round(unit.Duration(ps).Secon
 
 // reasonsOf passes on how often something happened at the port that sends into a link, by the
 // reason.
-func reasonsOf(of func(*causes) []int64) func(At, PartFunc) {
+func reasonsOf(of func(*trace.Reasons) []int64) func(At, PartFunc) {
 	return func(x At, part PartFunc) {
 		if why := x.c.causes[x.c.out(x.Hop)/portColumns]; why != nil {
 			for _, r := range ReasonCounts(of(why)) {

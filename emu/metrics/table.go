@@ -109,10 +109,10 @@ var table = []*Figure{
 		Prometheus: []Exposed{{Name: "fabemu_queue_ecn_marked_packets", Where: At.fromSwitch}}},
 	{Of: Link, Name: "marks", Unit: count("frames"), by: "reason",
 		Meaning: "data frames marked when leaving by this link, by the reason",
-		each:    reasonsOf(func(x *causes) []int64 { return x.marks[:] }), JSON: "marks"},
+		each:    reasonsOf(func(x *trace.Reasons) []int64 { return x.Marks[:] }), JSON: "marks"},
 	{Of: Link, Name: "triggers", Unit: count("times"), by: "reason",
 		Meaning: "how often congestion was detected on behalf of this link, by the reason",
-		each:    reasonsOf(func(x *causes) []int64 { return x.triggers[:] }), JSON: "triggers"},
+		each:    reasonsOf(func(x *trace.Reasons) []int64 { return x.Triggers[:] }), JSON: "triggers"},
 
 	{Of: Flow, Name: "marked", Unit: share, Kind: Mean, Works: true, None: "no data frame came",
 		Meaning: "share of data frames received marked",

@@ -249,22 +249,13 @@ type Marked struct {
 	At   unit.Time
 }
 
-// markLog is the latest frames that a switch has marked, in a ring.
-type markLog struct {
-	all [16]Marked
-	n   int // marks so far
-}
-
-func (m *markLog) add(flow int, at unit.Time) {
-	m.all[m.n%len(m.all)] = Marked{flow, at}
-	m.n++
-}
-
 // Marked appends the latest frames that a switch has marked, the latest first, at most 16.
 func (v *View) Marked(node int, all []Marked, most int) []Marked {
-	m := &v.c.recent[node]
-	for i := m.n - 1; i >= max(0, m.n-min(most, len(m.all))); i-- {
-		all = append(all, m.all[i%len(m.all)])
+	for m := range v.c.recent[node].Each {
+		if len(all) == most {
+			break
+		}
+		all = append(all, Marked{int(m.QP - firstQP), m.At})
 	}
 	return all
 }

@@ -187,7 +187,7 @@ func (m *InputMarking) trigger(now unit.Time, output int, why trace.Reason, s Sw
 	default:
 		m.cnt2[output], m.why[output] = waiting, why
 	}
-	m.rec.Emit(trace.Event{At: now, Kind: trace.Trigger, Port: uint16(output), A: int64(why), B: int64(waiting)})
+	m.rec.Trigger(now, uint16(output), why, int64(waiting))
 }
 
 // scan marks "all packets that are resident (in any buffer) at the switch and are

@@ -105,10 +105,8 @@ func (c *Counts) Start(at unit.Time, kind wire.Kind, data bool, bytes uint32) {
 // A Counter counts what happens at ports and to flows. Where nothing else wants the events,
 // recorders count for it within a bin, which takes a fraction of the time.
 type Counter interface {
-	// Ports returns the counts of the ports of a node, and the events that the Counter wants all
-	// the same. Joins, if it is not nil, returns the port for which a frame of a flow waits that
-	// has come; nil: none.
-	Ports(node int32) (counts []Counts, wants Wants, joins func(flow uint32) *Counts)
+	// Own returns what the recorder of a node counts.
+	Own(node int32) *Own
 
 	// Bin returns the time for which events need not come: from and before to.
 	Bin() (from, to unit.Time)
@@ -119,6 +117,15 @@ type Counter interface {
 	// Settle has the Counter call a node before it reads counts at the end of a bin: what happened
 	// at its ports before that instant is then to be counted.
 	Settle(node func(end unit.Time))
+}
+
+// Own is what a Recorder counts itself for a Counter.
+type Own struct {
+	Ports   []Counts                  // of its node
+	Reasons []*Reasons                // of its ports; nil: there were none
+	Latest  *Latest                   // of a switch
+	Wants   Wants                     // the events that the Counter wants all the same
+	Joins   func(flow uint32) *Counts // the port for which a frame of a flow waits that has come; nil: none
 }
 
 // Wants is what a Counter wants of ports in events.
@@ -144,11 +151,11 @@ func (b *Batch) Count(c Counter, flows Flows) {
 // its instant; then settle is never called. A node that counts late calls Reach before it does, at
 // each instant.
 func (r *Recorder) Counts(settle func(end unit.Time)) []Counts {
-	if r.own == nil || r.own.wants != Nothing || r.own.joins != nil {
+	if r.own == nil || r.own.Wants != Nothing || r.own.Joins != nil {
 		return nil
 	}
 	r.batch.counter.Settle(settle)
-	return r.own.counts
+	return r.own.Ports
 }
 
 // Reach ends the bins that end at or before an instant, so that all before it is counted in its
@@ -175,19 +182,19 @@ func (r *Recorder) beyond(now unit.Time) {
 // leaves.
 func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
 	if r.counting(now) {
-		if c := &r.own.counts[port]; f.Kind == wire.Data && r.own.wants == Nothing && !c.OfInputs { // most frames
+		if c := &r.own.Ports[port]; f.Kind == wire.Data && r.own.Wants == Nothing && !c.OfInputs { // most frames
 			c.begin(now, n)
 			r.seq++
 			return
 		}
 		data, flows := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0, r.batch.flows.All != nil
-		if r.own.wants == Nothing || r.own.wants == DataStarts && (!data || flows) {
-			if data && r.own.wants == DataStarts {
+		if r.own.Wants == Nothing || r.own.Wants == DataStarts && (!data || flows) {
+			if data && r.own.Wants == DataStarts {
 				if x := r.batch.flows.Of(f.QP); x != nil {
 					x.Send(f.PSN)
 				}
 			}
-			r.own.counts[port].Start(now, f.Kind, data, n)
+			r.own.Ports[port].Start(now, f.Kind, data, n)
 			r.seq++
 			return
 		}
@@ -199,15 +206,15 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 // Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this
 // much with it.
 func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
-	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.wants < StartsAndMessages) {
+	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.Wants < StartsAndMessages) {
 		r.seq++
 		if traffic {
-			if r.own.joins != nil {
-				if out := r.own.joins(f.QP); out != nil {
+			if r.own.Joins != nil {
+				if out := r.own.Joins(f.QP); out != nil {
 					out.SetQueue(now, out.Queue+int64(n))
 				}
 			}
-			r.own.counts[port].Hold(now, f.Lane, holds)
+			r.own.Ports[port].Hold(now, f.Lane, holds)
 		}
 		return
 	}
@@ -218,7 +225,7 @@ func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, h
 // Release reports a frame that left the buffer of a port, which holds this much without it.
 func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int64) {
 	if r.counting(now) {
-		r.own.counts[port].Hold(now, f.Lane, holds)
+		r.own.Ports[port].Hold(now, f.Lane, holds)
 		r.seq++
 		return
 	}
@@ -231,7 +238,7 @@ func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int6
 func (r *Recorder) Stall(now unit.Time, port uint16, lane, block, before uint8) {
 	if r.counting(now) {
 		if lane == 0 {
-			r.own.counts[port].Turn(now, block)
+			r.own.Ports[port].Turn(now, block)
 		}
 		r.seq++
 		return
@@ -243,7 +250,7 @@ func (r *Recorder) Stall(now unit.Time, port uint16, lane, block, before uint8) 
 // Queue reports the bytes that wait for the link of a port, and those of them in one lane.
 func (r *Recorder) Queue(now unit.Time, port uint16, lane uint8, all, bytes int64) {
 	if r.counting(now) {
-		r.own.counts[port].SetQueue(now, all)
+		r.own.Ports[port].SetQueue(now, all)
 		r.seq++
 		return
 	}

@@ -148,15 +148,7 @@ type Recorder struct {
 	seq   uint32 // of the next event: it lies before node, as in an Event, and both are copied at once
 	node  int32
 
-	own *counted // nil: it counts nothing itself
-}
-
-// counted is what a Recorder counts itself (Counter.Ports). A pointer, because the first cache
-// lines of a switch have its Recorder.
-type counted struct {
-	counts []Counts
-	wants  Wants
-	joins  func(flow uint32) *Counts
+	own *Own // nil: it counts nothing itself; a pointer, because the first cache lines of a switch have its Recorder
 }
 
 // NewRecorder returns the recorder of a node. A nil sink is silence. Recorders that
@@ -168,8 +160,7 @@ func NewRecorder(node int, sink Sink) Recorder {
 	}
 	r := Recorder{batch: batch, node: int32(node)}
 	if batch != nil && batch.counter != nil {
-		r.own = new(counted)
-		r.own.counts, r.own.wants, r.own.joins = batch.counter.Ports(int32(node))
+		r.own = batch.counter.Own(int32(node))
 	}
 	return r
 }
