@@ -35,6 +35,8 @@ func TestOwnCountsAreThoseOfEvents(t *testing.T) {
 		"QCN":         short("qcn/lost-cnm", "20ms"),
 		"Swift":       short("swift/target", "1ms"),
 		"channels":    short("cbfc/channels", "1ms"),
+		"retry":       short("cbfc/retry", "4ms"),
+		"replays":     short("llr/streams", "200us"),
 		"a workload":  short("workload/web-search", "1ms"),
 		"collectives": short("workload/all-reduce", "1ms"),
 	} {

@@ -23,24 +23,22 @@ func (c *Collector) Own(node int32) *trace.Own {
 			return nil
 		}
 	}
-	switch {
-	case c.messages:
-		own.Wants = trace.StartsAndMessages
-	case node >= c.switches:
-		own.Wants = trace.DataStarts
-	}
 	if node < c.switches {
 		own.Latest = &c.recent[node]
+	} else {
+		own.Wants = trace.DataStarts
+	}
+	if c.messages {
+		own.Wants |= trace.Messages
+		own.Frame = func(port uint16, starts bool, f *wire.Frame, n uint32, left int64) {
+			c.countMessage(first+uint32(port), starts, f.Kind, f.Lane, n, left)
+		}
 	}
 	return own
 }
 
-// Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch: not where
-// packets at their source are wanted in events.
+// Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch.
 func (c *Collector) Flows() trace.Flows {
-	if c.messages {
-		return trace.Flows{}
-	}
 	return trace.Flows{All: c.flows, First: firstQP, Patience: c.patience}
 }
 

@@ -48,16 +48,10 @@ func (c *Collector) countStart(e *trace.Event) {
 	kind, _, _ := trace.FrameOf(e.A)
 	data := trace.IsData(e.A)
 	c.tallies[n].Start(e.At, kind, data, e.Bytes)
-	if c.retries != nil {
-		c.countProtected(n, kind, e.Lane)
+	if c.messages {
+		c.countMessage(n, true, kind, e.Lane, e.Bytes, e.B)
 	}
-	if c.credits != nil {
-		c.countCredits(n, kind, e)
-	}
-	switch {
-	case !data && isSet(kind):
-		c.countRetry(e, setCounters[kind-wire.LLRAck][0])
-	case data && e.Node >= c.switches: // it leaves its source
+	if data && e.Node >= c.switches { // it leaves its source
 		if i := int(e.Flow - firstQP); i < len(c.flows) {
 			c.flows[i].Send(e.PSN)
 		}
@@ -77,10 +71,26 @@ func (c *Collector) countArrival(e *trace.Event) {
 		c.tallies[n].Hold(e.At, e.Lane, e.B)
 	case kind == wire.Pause || kind == wire.PriorityPause:
 		c.pause(e)
+	case c.messages:
+		c.countMessage(n, false, kind, e.Lane, e.Bytes, e.B)
+	}
+}
+
+// countMessage counts a frame for the retry of links and for credits of channels: one that starts at
+// a port, or one that has come and is no traffic.
+func (c *Collector) countMessage(n uint32, starts bool, kind wire.Kind, lane uint8, bytes uint32, left int64) {
+	if starts && c.retries.of(n) != nil {
+		c.countProtected(n, kind, lane)
+	}
+	switch {
 	case isSet(kind):
-		c.countRetry(e, setCounters[kind-wire.LLRAck][1])
+		end := 1
+		if starts {
+			end = 0
+		}
+		c.countRetry(n, setCounters[kind-wire.LLRAck][end])
 	case c.credits != nil:
-		c.countCredits(n, kind, e)
+		c.countCredits(n, starts, kind, bytes, left)
 	}
 }
 
@@ -131,7 +141,7 @@ func (c *Collector) countRare(e *trace.Event) {
 	case trace.Watchdog:
 		c.countStorm(e)
 	case trace.Retry:
-		c.countRetry(e, retry.Counter(e.A))
+		c.countRetry(c.first.number(e), retry.Counter(e.A))
 		return
 	case trace.Deadlock:
 		c.ports[n].columns.begun |= 1 << outDeadlocks

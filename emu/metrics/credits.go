@@ -6,7 +6,6 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
-	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
 
@@ -41,9 +40,8 @@ func (c *Collector) beginCredits() {
 }
 
 // countCredits counts a frame that starts at a port, or that has come.
-func (c *Collector) countCredits(n uint32, kind wire.Kind, e *trace.Event) {
-	x, starts := &c.credits[n], e.Kind == trace.Start
-	switch {
+func (c *Collector) countCredits(n uint32, starts bool, kind wire.Kind, bytes uint32, left int64) {
+	switch x := &c.credits[n]; {
 	case kind == wire.CCUpdate && starts:
 		x[ccSent]++
 	case kind == wire.CCUpdate:
@@ -52,9 +50,9 @@ func (c *Collector) countCredits(n uint32, kind wire.Kind, e *trace.Event) {
 		x[cfSent]++
 	case kind == wire.CFUpdate:
 		x[cfCame]++
-		x[creditsUsed] = e.B
-	case starts && !kind.Control() && e.B >= 0: // it has a channel
-		x[creditsUsed] += int64(c.fabric.Wires[c.wires[n]].Link.CBFC.Credits(unit.Size(e.Bytes)))
+		x[creditsUsed] = left
+	case starts && !kind.Control() && left >= 0: // it has a channel
+		x[creditsUsed] += int64(c.fabric.Wires[c.wires[n]].Link.CBFC.Credits(unit.Size(bytes)))
 		x[creditsMost] = max(x[creditsMost], x[creditsUsed])
 	}
 }

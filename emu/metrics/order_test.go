@@ -5,6 +5,7 @@ import (
 
 	"fabemu/wire"
 	"fabemu/wire/port"
+	"fabemu/wire/retry"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -74,5 +75,29 @@ func TestFlowsCountInTurn(t *testing.T) {
 		if got := c.last(c.ofFlows + flowStall + int(cause)); got != int64(want) {
 			t.Errorf("%v kept it for %v, want %v", cause, unit.Time(got), want)
 		}
+	}
+}
+
+// A frame is protected if the handshake of its link was over when it started, though the handshake
+// is an event and the frame is none.
+func TestFramesCountBehindTheHandshake(t *testing.T) {
+	f, s := onEthernet(port.PauseFrames)
+	f.Wires[0].Link.Retry.Count, f.Wires[0].Link.Retry.Eligible = 1, 0xFF
+	c, err := New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := trace.NewBatch(trace.MaxBatch, c)
+	batch.Count(c, c.Flows())
+	end := f.Wires[0].Ends[0]
+	rec, now := trace.NewRecorder(end.Node, batch), unit.Time(0)
+	for _, counter := range []retry.Counter{retry.Ready, retry.Flushed, retry.Ready} {
+		now += us
+		rec.Start(now, uint16(end.Port), &wire.Frame{Kind: wire.Data, QP: f.Flows[0].QP}, 1000, -1)
+		rec.Emit(trace.Event{At: now, Kind: trace.Retry, Port: uint16(end.Port), A: int64(counter)})
+	}
+	rec.Start(now+us, uint16(end.Port), &wire.Frame{Kind: wire.Data, QP: f.Flows[0].QP}, 1000, -1)
+	if got := c.retries[c.first[end.Node]+uint32(end.Port)].counts[retry.TxOK]; got != 2 {
+		t.Errorf("%d frames were protected, want 2: those behind the first and the last handshake", got)
 	}
 }

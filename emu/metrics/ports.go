@@ -85,7 +85,10 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 	c.faults = make([]faultCounts, ports)
 	c.recent, c.drops = make([]trace.Latest, c.switches), make([]*dropCounts, ports)
 	c.beginCredits()
-	c.messages = c.credits != nil || slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() })
+	if slices.ContainsFunc(f.Wires, func(w fabric.Wire) bool { return w.Link.Retry.On() }) {
+		c.retries = make(retries, ports)
+	}
+	c.messages = c.credits != nil || c.retries != nil
 	for i := range c.ports {
 		c.tallies[i].Block, c.tallies[i].Lanes = trace.Idle, firstLane
 	}

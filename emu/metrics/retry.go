@@ -51,14 +51,10 @@ func (r retries) of(n uint32) *retried {
 	return r[n]
 }
 
-// countRetry counts an event of the retry of a link.
-func (c *Collector) countRetry(e *trace.Event, k retry.Counter) {
-	if k >= retry.Counters {
+// countRetry counts what a port does or sees of the retry of its link.
+func (c *Collector) countRetry(n uint32, k retry.Counter) {
+	if k >= retry.Counters || c.retries == nil {
 		return
-	}
-	n := c.first.number(e)
-	if c.retries == nil {
-		c.retries = make(retries, len(c.ports))
 	}
 	if c.retries[n] == nil {
 		c.retries[n] = &retried{eligible: c.fabric.Wires[c.wires[n]].Link.Retry.Eligible}

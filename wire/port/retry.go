@@ -37,7 +37,7 @@ func (r *retrying) Lost(now unit.Time, f *wire.Frame) {
 
 // Counted implements retry.Owner.
 func (r *retrying) Counted(now unit.Time, c retry.Counter, f wire.Frame, sequence uint32) {
-	r.rec.Frame(now, trace.Retry, uint16(r.id), &f, 0, int64(c), int64(sequence))
+	r.rec.Emit(trace.Event{At: now, Kind: trace.Retry, Port: uint16(r.id), Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(c), B: int64(sequence)})
 }
 
 // owesRetry is the part of OwesControl for a link with faults or retry.

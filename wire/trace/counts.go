@@ -124,18 +124,23 @@ type Own struct {
 	Ports   []Counts                  // of its node
 	Reasons []*Reasons                // of its ports; nil: there were none
 	Latest  *Latest                   // of a switch
-	Wants   Wants                     // the events that the Counter wants all the same
+	Wants   Wants                     // what it wants of frames that start and come
+	Frame   FrameFunc                 // with Messages: counts a frame that starts, or comes and is no traffic
 	Joins   func(flow uint32) *Counts // the port for which a frame of a flow waits that has come; nil: none
 }
 
-// Wants is what a Counter wants of ports in events.
+// FrameFunc takes a frame of n bytes at a port, that starts, or else has come. A start leaves so
+// much credit.
+type FrameFunc func(port uint16, starts bool, f *wire.Frame, n uint32, left int64)
+
+// Wants is what a Counter wants of the frames at ports, in addition to Counts. Where flows are not
+// counted, these are events.
 type Wants uint8
 
 // What a Counter can want.
 const (
-	Nothing           Wants = iota
-	DataStarts              // of frames with data, where flows are not counted
-	StartsAndMessages       // all starts, and all arrivals but those of traffic
+	DataStarts Wants = 1 << iota // frames with data that start, for their flows
+	Messages                     // frames that start, and those that come and are no traffic, by Own.Frame
 )
 
 // Count has the recorders that are made from now on count for a Counter. They count for flows, too,
@@ -151,7 +156,7 @@ func (b *Batch) Count(c Counter, flows Flows) {
 // its instant; then settle is never called. A node that counts late calls Reach before it does, at
 // each instant.
 func (r *Recorder) Counts(settle func(end unit.Time)) []Counts {
-	if r.own == nil || r.own.Wants != Nothing || r.own.Joins != nil {
+	if r.own == nil || r.own.Wants != 0 || r.own.Joins != nil {
 		return nil
 	}
 	r.batch.counter.Settle(settle)
@@ -182,19 +187,17 @@ func (r *Recorder) beyond(now unit.Time) {
 // leaves.
 func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) {
 	if r.counting(now) {
-		if c := &r.own.Ports[port]; f.Kind == wire.Data && r.own.Wants == Nothing && !c.OfInputs { // most frames
+		switch c := &r.own.Ports[port]; {
+		case r.own.Wants != 0:
+			if r.startWanted(now, port, f, n, left) {
+				return
+			}
+		case f.Kind == wire.Data && !c.OfInputs: // most frames
 			c.begin(now, n)
 			r.seq++
 			return
-		}
-		data, flows := f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0, r.batch.flows.All != nil
-		if r.own.Wants == Nothing || r.own.Wants == DataStarts && (!data || flows) {
-			if data && r.own.Wants == DataStarts {
-				if x := r.batch.flows.Of(f.QP); x != nil {
-					x.Send(f.PSN)
-				}
-			}
-			r.own.Ports[port].Start(now, f.Kind, data, n)
+		default:
+			c.Start(now, f.Kind, isData(f), n)
 			r.seq++
 			return
 		}
@@ -203,10 +206,33 @@ func (r *Recorder) Start(now unit.Time, port uint16, f *wire.Frame, n uint32, le
 	r.beyond(now)
 }
 
+// isData reports whether a frame has data.
+func isData(f *wire.Frame) bool { return f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0 }
+
+// startWanted counts a frame that starts where the Counter wants more than Counts. It reports
+// whether no event is wanted.
+func (r *Recorder) startWanted(now unit.Time, port uint16, f *wire.Frame, n uint32, left int64) bool {
+	data, flows := isData(f), r.batch.flows.All != nil
+	if !flows && (data || r.own.Wants != DataStarts) {
+		return false
+	}
+	if data && r.own.Wants&DataStarts != 0 {
+		if x := r.batch.flows.Of(f.QP); x != nil {
+			x.Send(f.PSN)
+		}
+	}
+	r.own.Ports[port].Start(now, f.Kind, data, n)
+	if r.own.Wants&Messages != 0 {
+		r.own.Frame(port, true, f, n, left)
+	}
+	r.seq++
+	return true
+}
+
 // Arrive reports a frame of n bytes, other than PAUSE, that came by a port, whose buffer holds this
 // much with it.
 func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, holds int64) {
-	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.Wants < StartsAndMessages) {
+	if traffic := f.Kind.Traffic(); r.counting(now) && (traffic || r.own.Wants&Messages == 0 || r.batch.flows.All != nil) {
 		r.seq++
 		if traffic {
 			if r.own.Joins != nil {
@@ -215,6 +241,8 @@ func (r *Recorder) Arrive(now unit.Time, port uint16, f *wire.Frame, n uint32, h
 				}
 			}
 			r.own.Ports[port].Hold(now, f.Lane, holds)
+		} else if r.own.Wants&Messages != 0 {
+			r.own.Frame(port, false, f, n, holds)
 		}
 		return
 	}

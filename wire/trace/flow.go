@@ -140,9 +140,10 @@ func (f *Flows) Of(qp uint32) *Flow {
 	return nil
 }
 
-// ofFlows are the kinds of events that change a Flow, or depend on it: what happens after such an
-// event is counted at once, so it does not wait in the Batch.
-const ofFlows = 1<<Drop | 1<<FlowStart | 1<<Refuse | 1<<Control | 1<<Limit | 1<<Failure
+// ofFlows are the kinds of events that change a Flow, or depend on it, or decide how the frames
+// behind them count: what happens after such an event is counted at once, so it does not wait in
+// the Batch.
+const ofFlows = 1<<Retry | 1<<Drop | 1<<FlowStart | 1<<Refuse | 1<<Control | 1<<Limit | 1<<Failure
 
 // countsFlows reports whether what happens to flows at an instant is counted.
 func (r *Recorder) countsFlows(now unit.Time) bool {
