@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/metrics"
 	"fabemu/emu/result/report"
 	"fabemu/emu/scenario"
 	"fabemu/wire/trace"
@@ -49,9 +50,13 @@ func TestOwnCountsAreThoseOfEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 				out.Began, out.WallSeconds = time.Time{}, 0
+				v := out.Metrics.View()
+				for row := range v.Rows(metrics.Interval{To: v.End()}) {
+					fmt.Fprintln(&figures[i], row.Object, row.Name(), row.Value)
+				}
 				for node := range out.Metrics.Fabric().Nodes {
 					if out.Metrics.Fabric().Nodes[node].Switch != nil {
-						fmt.Fprintln(&figures[i], out.Metrics.View().Marked(node, nil, 16))
+						fmt.Fprintln(&figures[i], v.Marked(node, nil, 16))
 					}
 				}
 				if err := errors.Join(report.WriteJSON(&figures[i], out.Result), report.WriteSeries(&figures[i], out.Result, out.Metrics.Series())); err != nil {

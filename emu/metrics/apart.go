@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fabemu/emu/fabric"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -37,9 +38,19 @@ func (c *Collector) Own(node int32) *trace.Own {
 	return own
 }
 
-// Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch.
+// Flows returns the flows, whose ends count for c if all nodes report to one trace.Batch, and the
+// transfers of workloads.
 func (c *Collector) Flows() trace.Flows {
-	return trace.Flows{All: c.flows, First: firstQP, Patience: c.patience}
+	f := trace.Flows{All: c.flows, First: firstQP, Patience: c.patience}
+	if c.works != nil {
+		f.Transfers = func(qp uint32) *trace.Arrivals {
+			if k, _ := fabric.Transfer(c.workloads, qp); k >= 0 {
+				return &c.works[k].came
+			}
+			return nil
+		}
+	}
+	return f
 }
 
 // Bin implements trace.Counter.

@@ -176,6 +176,7 @@ func (c *Collector) settle(t unit.Time) {
 	}
 	c.portCounts.settle(&c.bins, c.capacities, t)
 	c.flowCounts.settle(&c.bins, &c.streamCounts, t)
+	c.workCounts.settle(&c.bins)
 }
 
 // Close ends the run at end: states that last are counted up to it. A run that ends before its

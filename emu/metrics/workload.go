@@ -61,6 +61,7 @@ type workload struct {
 	open     map[transferKey]*Done // nil in a copy
 	opened   []Done                // in a copy: those that are open
 	ended    ledger
+	came     trace.Arrivals
 	wait     map[int32]int64 // by source, its transfers that wait
 	rounds   []RoundOf       // of a collective operation
 	waits    []RankWait
@@ -81,9 +82,20 @@ func copyWorks(to, from []workload) []workload {
 	}
 	for k := range from {
 		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...),
-			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), from: from[k].from, counted: from[k].counted, disorder: from[k].disorder}
+			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), came: from[k].came, from: from[k].from, counted: from[k].counted, disorder: from[k].disorder}
 	}
 	return to
+}
+
+// settle writes down at the end of a bin what has come.
+func (c *workCounts) settle(b *bins) {
+	for k := range c.works {
+		came, now := &c.works[k].came, b.now[c.ofWorks+k*workColumns:]
+		now[workBytes] += came.Bytes
+		now[workFrames] += came.Frames
+		now[workMarked] += came.Marked
+		*came = trace.Arrivals{}
+	}
 }
 
 // transferKey names a transfer in flight: its queue pair, and the number of its last packet.

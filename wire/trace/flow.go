@@ -125,11 +125,19 @@ func (f *Flow) Plain(at, after unit.Time, bytes uint32, patience unit.Duration) 
 	return bytes == f.Size && at.Sub(after) >= f.Span && at.Sub(f.Delivered) < patience
 }
 
+// Arrivals are the data frames that have come to the destinations of transfers, since they were
+// written down.
+type Arrivals struct {
+	Bytes          int64
+	Frames, Marked int64
+}
+
 // Flows are the flows for which a Counter counts, by their queue pairs.
 type Flows struct {
-	All      []Flow
-	First    uint32 // the queue pair of All[0]
-	Patience unit.Duration
+	All       []Flow
+	First     uint32 // the queue pair of All[0]
+	Patience  unit.Duration
+	Transfers func(qp uint32) *Arrivals // of other queue pairs; nil: they are counted from events
 }
 
 // Of returns the flow of a queue pair; nil: it has no counts here.
@@ -174,11 +182,23 @@ func (r *Recorder) Turn(now unit.Time, flow uint32, block, before uint8) {
 // completes so much payload of TCP in order.
 func (r *Recorder) Deliver(now unit.Time, f *wire.Frame, n uint32, inOrder int64) {
 	if r.countsFlows(now) {
-		if x := r.batch.flows.Of(f.QP); x != nil && x.Plain(now, r.batch.from, n, r.batch.flows.Patience) {
+		x := r.batch.flows.Of(f.QP)
+		if x != nil && x.Plain(now, r.batch.from, n, r.batch.flows.Patience) {
 			x.Deliver(f.PSN, n, f.FECN, inOrder)
 			x.Delivered = max(x.Delivered, now)
 			r.seq++
 			return
+		}
+		if x == nil && r.batch.flows.Transfers != nil {
+			if a := r.batch.flows.Transfers(f.QP); a != nil {
+				a.Bytes += int64(n)
+				a.Frames++
+				if f.FECN {
+					a.Marked++
+				}
+				r.seq++
+				return
+			}
 		}
 	}
 	r.Emit(Event{At: now, Kind: Deliver, Flow: f.QP, PSN: f.PSN, Bytes: n, A: FrameWord(f), B: inOrder})
