@@ -125,28 +125,27 @@ func TestTheLastStateIsThatOfTheResult(t *testing.T) {
 	}
 }
 
-// stopAt is a context of a run that ends as soon as its observer has seen the instant that it
-// wants: the loop asks for the error behind each visit, so nothing happens in between.
+// stopAt is a context of a run that ends as soon as its observer has seen it, some windows after
+// its start: the loop asks for the error behind each visit, so nothing happens in between.
 type stopAt struct {
 	context.Context
-	ask   chan struct{}
-	seen  chan bool // whether it was that instant
-	asked bool
-	over  bool
+	windows int // so many times the loop asks before the observer does
+	ask     chan struct{}
+	seen    chan struct{}
+	over    bool
 }
 
 func (c *stopAt) Err() error {
-	switch {
+	switch c.windows--; {
 	case c.over:
-	case !c.asked:
+	case c.windows == 0:
 		c.ask <- struct{}{}
-		c.asked = true
 		time.Sleep(time.Millisecond) // then the loop knows, and the next call is probably behind a visit
-	default:
+	case c.windows < 0:
 		select {
-		case c.over = <-c.seen:
-			c.asked = false
-		case <-time.After(20 * time.Millisecond):
+		case <-c.seen:
+			c.over = true
+		case <-time.After(time.Second): // there was no visit yet
 		}
 	}
 	if c.over {
@@ -159,46 +158,39 @@ func (c *stopAt) Err() error {
 // name as its result has it, and so a run of several domains does that lasts only until then. What
 // is over a time is compared over the time that is complete for observers (View.End).
 func TestAStateInTheMiddleIsThatOfARunThatEnds(t *testing.T) {
-	for name, domains := range map[string]int{"hpl2002/fig3b": 0, "ethernet/pfc-hol": 0, "ethernet/incast": 2, "pfc/watchdog": 0, "cbfc/retry": 0, "llr/mixed": 0, "tcp/ecn": 2,
-		"roce/go-back-n": 0, "workload/web-search": 3, "workload/all-reduce": 0, "links/loss": 0, "qcn/basic": 0, "ethernet/leaf-spine": 4} {
+	for name, of := range map[string]struct{ windows, domains int }{
+		"hpl2002/fig3b": {60, 0}, "ethernet/pfc-hol": {70, 0}, "ethernet/incast": {60, 2}, "pfc/watchdog": {100, 0}, "cbfc/retry": {80, 0}, "llr/mixed": {60, 0}, "tcp/ecn": {40, 2},
+		"roce/go-back-n": {80, 0}, "workload/web-search": {200, 3}, "workload/all-reduce": {70, 0}, "links/loss": {100, 0}, "qcn/basic": {60, 0}, "ethernet/leaf-spine": {60, 4}} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && (name == "workload/web-search" || name == "ethernet/leaf-spine") {
 				t.Skip("long: not with -short")
 			}
+			t.Parallel()
 			s := runtest.Load(t, runtest.Text(t, name))
 			var state, means map[string]float64
 			var made *report.Result
 			var now, end unit.Time
-			var r *emu.Result
-			for r == nil || unit.Time(r.DurationPs) != now { // else the observer was slow: the run went on
-				made = nil
-				ctx := &stopAt{Context: context.Background(), ask: make(chan struct{}, 1), seen: make(chan bool, 1)}
-				watch := observe.Func(func(s *observe.Snapshot) {
-					if s.Last || made != nil {
-						return
-					}
-					now, end = s.Now, s.Figures.End()
-					if end >= unit.Time(min(s.Scenario.Model.Duration/3, 10*unit.Millisecond)) {
-						state, means, made = countsOf(s.Figures), meansOf(s.Figures, end), report.New(s.Figures)
-					}
-					ctx.seen <- made != nil
-				})
-				var err error
-				r, err = emu.Run(ctx, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch, Ask: ctx.ask}}})
-				if err != nil {
-					t.Fatal(err)
-				}
+			ctx := &stopAt{Context: context.Background(), windows: of.windows, ask: make(chan struct{}, 1), seen: make(chan struct{}, 1)}
+			watch := observe.Func(func(s *observe.Snapshot) {
 				if made == nil {
-					t.Fatal("no observer has seen the middle of the run")
+					now, end = s.Now, s.Figures.End()
+					state, means, made = countsOf(s.Figures), meansOf(s.Figures, end), report.New(s.Figures)
+					ctx.seen <- struct{}{}
 				}
+			})
+			r, err := emu.Run(ctx, s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Observe: []observe.Request{{Observer: watch, Ask: ctx.ask}}})
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Logf("at %v, complete up to %v", now, end)
+			if unit.Time(r.DurationPs) != now || end == 0 || !r.Partial {
+				t.Fatalf("it was seen at %v, with figures up to %v, and ended at %v", now, end, unit.Time(r.DurationPs))
+			}
+			t.Logf("at %v of %v, complete up to %v", now, s.Model.Duration, end)
 			sameState(t, r, state, means, end, made)
-			if domains > 0 {
+			if of.domains > 0 {
 				short := runtest.Load(t, runtest.Text(t, name))
 				short.Model.Duration, short.Expect = unit.Duration(now), nil
-				var err error
-				if r, err = emu.Run(context.Background(), short, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Domains: domains}); err != nil {
+				if r, err = emu.Run(context.Background(), short, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Domains: of.domains}); err != nil {
 					t.Fatal(err)
 				}
 				made.Partial, made.Checks, made.Silences, made.PatiencePs = false, []report.Check{}, r.Silences, r.PatiencePs // they depend on how long a run was to be

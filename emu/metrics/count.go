@@ -76,8 +76,8 @@ func (c *Collector) countArrival(e *trace.Event) {
 	}
 }
 
-// countMessage counts a frame for the retry of links and for credits of channels: one that starts at
-// a port, or one that has come and is no traffic.
+// countMessage counts a frame for the retry of links and for credits of channels: one that starts
+// at a port, or one that has come and is no traffic.
 func (c *Collector) countMessage(n uint32, starts bool, kind wire.Kind, lane uint8, bytes uint32, left int64) {
 	if starts && c.retries.of(n) != nil {
 		c.countProtected(n, kind, lane)

@@ -9,8 +9,8 @@ import (
 // keeps an unknown reason within it.
 const markReasons = 32
 
-// Reasons is how often data frames were marked as they left by a port, and congestion was detected on
-// its behalf, by Reason. It is large, and most ports of a large fabric have none.
+// Reasons is how often data frames were marked as they left by a port, and congestion was detected
+// on its behalf, by Reason. It is large, and most ports of a large fabric have none.
 type Reasons struct {
 	Marks, Triggers [markReasons]int64
 	Fresh           uint32 // marks that a Recorder has counted, since they were written down
