@@ -34,7 +34,7 @@ func newLedger(ports int, control port.FlowControl) *ledger {
 	return l
 }
 
-func (l *ledger) Record(*trace.Event) {}
+func (l *ledger) Record(*trace.Event)         {}
 func (l *ledger) Own(int32) *trace.Own        { return &trace.Own{Ports: l.counts} }
 func (l *ledger) Bin() (from, to unit.Time)   { return 0, unit.Never }
 func (l *ledger) Advance(unit.Time)           {}

@@ -107,6 +107,14 @@ func (b *Batch) begin() {
 	b.from, b.span = from, uint64(to-from)
 }
 
+// Reach passes on the events that wait and, where recorders count, ends the bins that end at or
+// before an instant, before which everything has happened. It does nothing for a nil Batch.
+func (b *Batch) Reach(now unit.Time) {
+	if b.Flush(); b != nil && b.counter != nil {
+		b.reach(now)
+	}
+}
+
 // reach ends the bins before an instant.
 func (b *Batch) reach(now unit.Time) {
 	b.handOn(int(b.n))

@@ -179,14 +179,14 @@ func (h *Hub) Wanted() bool { return h.wanted.Load() || h.pending.Load() != nil 
 
 // Visit takes a sample, and makes a change that is pending.
 func (h *Hub) Visit(v *drive.Visit) {
-	h.batch.Flush()
+	h.batch.Reach(v.Now)
 	if p := h.pending.Swap(nil); p != nil {
 		p.apply(h.run.Collector, v)
 	}
 	if !h.wanted.Load() {
 		return
 	}
-	h.mirror.Update()
+	h.mirror.Update(v.Now)
 	h.sample.silent = v.Silent
 	h.take(v.Now, v.Wall, v.Timing, v.Deadlocks())
 	h.ask(v.Now)
@@ -476,7 +476,7 @@ func (h *Hub) Stop(end unit.Time, took time.Duration, t *pace.Record, w *deadloc
 		}
 	default:
 	}
-	h.mirror.Update()
+	h.mirror.Update(end)
 	h.take(end, took.Nanoseconds(), t, w.Found)
 	h.ask(cmp.Or(w.Ended, end)) // after a deadlock a PAUSE would run out
 	h.last = true
