@@ -19,6 +19,9 @@
 //	remote.rate / local.rate    a quotient of two figures
 //	local.B1.marked             share of the flow's data frames that came marked
 //
+// A figure is a row of the table (table.go). Losses, Retries and Credits are no second form: they
+// list the counters that rows read, as they are, by the port that counts.
+//
 // # Limitations
 //
 // Occupancy and stalls are counted for lane 0 only, which carries the data. Very long runs

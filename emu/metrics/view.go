@@ -39,10 +39,10 @@ func NewMirror(c *Collector) *Mirror {
 	return m
 }
 
-// Update shares the rows that are new, and copies the states of ports and flows at an instant, which
-// the run has reached (trace.Batch.Reach). It belongs to the goroutine of the run, and allocates
-// nothing unless a flow has been active more often than ever. States may not be read at the same
-// time.
+// Update shares the rows that are new, and copies the states of ports and flows at an instant,
+// which the run has reached (trace.Batch.Reach). It belongs to the goroutine of the run, and
+// allocates nothing unless a flow has been active more often than ever. States may not be read at
+// the same time.
 func (m *Mirror) Update(at unit.Time) {
 	c, d := m.from, &m.copied
 	if !c.closed {
