@@ -105,7 +105,7 @@ class Scenarios(InFolder):
             Fabric().put("description", {1, 2}).yaml
 
     def test_mistakes_have_the_words_of_the_command_line(self) -> None:
-        text = "name: x\nswitches: {A: {}}\nendponts: [h1]\nlinks: [h1 - A]\nmodel: {duration: 1}\n"
+        text = "name: x\nswitches: {A: {}}\nendponts: [h1]\nlinks: [h1 - A]\nmodel: {duration: 1}\nflows: [{name: f, from: h1, to: h2}]\n"
         for call in "check", "run", "start", "sweep", "graph":
             with self.subTest(call), self.assertRaises(ScenarioError) as caught:
                 getattr(Scenario.from_yaml(text), call)()
