@@ -115,3 +115,84 @@ func used(t *testing.T, r *emu.Result, spine int, from, to float64) float64 {
 	t.Helper()
 	return runtest.Over(t, r.Metrics, fmt.Sprintf("left-spine%d.utilisation", spine+1), from, to)
 }
+
+// permutation is a fat tree of switches with eight ports, in which each of 128 endpoints sends to
+// one in the other half, as fast as it can.
+const permutation = `
+name: permutation
+model: {duration: 200us, seed: %d}
+routing: {paths: ecmp, balance: %s}
+defaults:
+  link: {rate: 100Gb/s, propagation: 25ns, flow-control: pfc}
+  switch: {kind: output-queued, memory: 8000KB per port}
+  flow: {packet: 2048B}
+switches: {"leaf[1-32]": {}, "top[1-8]-1": {}, "top[1-8]-2": {}, "top[1-8]-3": {}, "top[1-8]-4": {}, "core[1-16]": {}}
+endpoints: ["h[1-128]"]
+links:
+  - "h[1-128] - leaf[1-32]"
+%s  - "top[1-8]-1 x core[1-4]"
+  - "top[1-8]-2 x core[5-8]"
+  - "top[1-8]-3 x core[9-12]"
+  - "top[1-8]-4 x core[13-16]"
+flows:
+  - {name: there, from: "h[1-64]", to: "h[65-128]"}
+  - {name: back, from: "h[65-128]", to: "h[1-64]"}
+measure: {window: 2us}
+`
+
+// TestModelPermutation: a hash puts each of the four flows of a leaf on any of its four uplinks, so
+// (3/4)^4 of the uplinks carry nothing, and no more than the rest of the rate arrives. Choosing for
+// each packet gives all uplinks the same, and the flows nearly all of their links.
+func TestModelPermutation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: not with -short")
+	}
+	const seeds, uplinks = 5, 128
+	pods := ""
+	for pod := range 8 {
+		pods += fmt.Sprintf("  - \"leaf[%d-%d] x top%d-[1-4]\"\n", 4*pod+1, 4*pod+4, pod+1)
+	}
+	// Of four flows on four uplinks, the number of those that have none has this mean and variance.
+	mean := 4 * math.Pow(3./4, 4)
+	variance := mean + 12*math.Pow(2./4, 4) - mean*mean
+	for _, c := range []struct {
+		mode      string
+		low, high float64 // of the rate of the links that arrives
+	}{
+		{"hash", 0.35, 1 - mean/4 + 0.02},
+		{"random", 0.9, 1},
+		{"round-robin", 0.97, 1},
+		{"adaptive", 0.97, 1},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			idle := 0.0
+			for seed := range seeds {
+				s := runtest.Load(t, fmt.Sprintf(permutation, seed+1, c.mode, pods))
+				r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				share := (runtest.Over(t, r.Metrics, "there.utilisation", 0.05, 0.2) + runtest.Over(t, r.Metrics, "back.utilisation", 0.05, 0.2)) / 2
+				t.Logf("seed %d: %.3f of the rate", seed+1, share)
+				if share < c.low || share > c.high {
+					t.Errorf("seed %d: %.3f of the rate arrives, want %.2f to %.2f", seed+1, share, c.low, c.high)
+				}
+				for leaf := range 32 {
+					for top := range 4 {
+						if runtest.Over(t, r.Metrics, fmt.Sprintf("leaf%d-top%d-%d.utilisation", leaf+1, leaf/4+1, top+1), 0.05, 0.2) == 0 {
+							idle++
+						}
+					}
+				}
+			}
+			want, slack := 0.0, 0.0
+			if c.mode == "hash" {
+				want, slack = seeds*32*mean, 4*math.Sqrt(seeds*32*variance)
+			}
+			t.Logf("%v of %d uplinks are idle, want %.0f +- %.0f", idle, seeds*uplinks, want, slack)
+			if math.Abs(idle-want) > slack {
+				t.Errorf("%v of %d uplinks are idle, want %.0f +- %.0f", idle, seeds*uplinks, want, slack)
+			}
+		})
+	}
+}
