@@ -192,6 +192,7 @@ func (c *Collector) Close(end unit.Time) {
 		c.advance(end)
 	}
 	c.edges = c.edges[:c.cur+1]
+	c.behind = nil // a result does not keep the nodes of its run
 	for i := range c.lives {
 		c.lives[i].active = upTo(end, c.lives[i].active)
 	}

@@ -13,7 +13,7 @@ import zlib
 
 
 def frames(data):
-    """The frames of a pcapng in the byte order of its section, without those of length 0."""
+    """The frames of a pcapng in the byte order of its section, without records of which nothing is kept."""
     at, order = 0, "<"
     while at + 12 <= len(data):
         if data[at:at + 4] == b"\x0a\x0d\x0d\x0a":
@@ -23,7 +23,7 @@ def frames(data):
             sys.exit(f"icrc: at byte {at} there is no block of pcapng")
         if kind == 6:
             kept, length = struct.unpack_from(order + "II", data, at + 20)
-            if kept < length:
+            if 0 < kept < length:
                 sys.exit("icrc: the frames are cut: capture with --pcap-snap 0")
             if kept:
                 yield data[at + 28:at + 28 + kept]

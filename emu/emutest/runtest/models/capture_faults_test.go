@@ -73,7 +73,7 @@ func commentsOf(t *testing.T, capture []byte) (all []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Length == 0 && !bytes.HasPrefix(p.Comments[0], []byte("dropped")) {
+		if len(p.Data) == 0 && !bytes.HasPrefix(p.Comments[0], []byte("dropped")) {
 			all = append(all, fmt.Sprintf("%d %s %s", p.Time, r.Interfaces[p.Interface].Name, p.Comments[0]))
 		}
 	}

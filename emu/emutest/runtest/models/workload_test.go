@@ -268,8 +268,8 @@ expect:
 	} {
 		r := runWorkload(t, text, true, sets...)
 		counts[name] = [2]float64{float64(r.Checks[0].Value), float64(r.Checks[1].Value)}
-		if few := strings.Join(r.Warnings, "; "); sets == nil && (!strings.Contains(few, "check few: web.slowdown.p999.small is of ") || strings.Contains(few, "check more")) {
-			t.Errorf("%s: warnings %q", name, few)
+		if few, more := r.Checks[2], r.Checks[3]; sets == nil && (few.Outcome == report.Pass || !strings.Contains(few.Reason, "web.slowdown.p999.small") || more.Outcome != report.Pass) {
+			t.Errorf("%s: checks %+v, %+v", name, few, more)
 		}
 		ended, open := r.Metrics.Work(0)
 		late := slices.ContainsFunc(ended, func(d metrics.Done) bool { return d.Arrived >= 4*ms })
