@@ -45,7 +45,8 @@ func Scale(s *scenario.Scenario, to unit.Rate, metrics MetricChecker, timeOf Tim
 	ratio := big.NewRat(int64(to), int64(fastest))
 	x := &scaler{num: ratio.Num().Int64(), den: ratio.Denom().Int64()}
 	from := *s
-	// A time of a choice that is not made is the usual one and counts for nothing.
+	// Without flowlets, or without loads, these times have their defaults, and need not be in
+	// proportion.
 	if !s.Routing.Balance.ByFlowlet() {
 		from.Routing.Idle = 0
 	}

@@ -48,7 +48,7 @@ func (r *Range) text(v float64) string {
 	case param.Size:
 		return unit.Size(math.Round(v)).String()
 	case param.Rate:
-		return unit.Rate(math.Round(v)).String()
+		return unit.Rate(math.Round(v)).InBits() // so that all rates of a table have one unit
 	case param.Whole:
 		return strconv.Itoa(int(math.Round(v)))
 	}

@@ -2,8 +2,9 @@
 // Each is a situation that algorithms get wrong: a switch that reports congestion which is not
 // there, a link that is cut, feedback that is lost, two hours without a packet.
 //
+//	s, err := loops.Of(mine.New, nil)
 //	for _, l := range loops.All() {
-//		r, err := l.Measure(ctx, loops.Of(mine.New, nil))
+//		r, err := l.Measure(ctx, s)
 //		for _, f := range r.Faults {
 //			fmt.Println(l.Name, f)
 //		}
