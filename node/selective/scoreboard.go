@@ -35,9 +35,8 @@ type flight struct {
 	again        bool // it was retransmitted
 }
 
-// Scoreboard is the state of the packets in flight at the source of a flow. Packets are numbered
-// from
-// 0. The zero value has sent none; Loss may be set before the first.
+// Scoreboard is the state of the packets in flight at the source of a flow. The first packet has
+// the number 0. The zero value has sent none; Loss may be set before the first.
 type Scoreboard struct {
 	Loss
 
