@@ -169,7 +169,10 @@ func TestModelRandomFabricsThatPlan(t *testing.T) {
 		}
 	}
 	t.Logf("%d fabrics, %d refused, %d of the others plan", runs, refused, plan)
-	if 4*plan < 3*(runs-refused) || runs == refused {
+	switch {
+	case plan == 0:
+		t.Error("some should plan")
+	case 4*plan < 3*(runs-refused) && !testing.Short(): // two fabrics say nothing about most
 		t.Error("most should plan")
 	}
 }
