@@ -62,8 +62,12 @@ const (
 
 // Site is the place of a reaction point or an Answerer.
 type Site struct {
-	Line   unit.Rate    // of its endpoint's link: the highest rate, at which a flow starts; positive
-	Length unit.Size    // of a packet on the link; positive
+	Line    unit.Rate // of its endpoint's link: the highest rate, at which a flow starts; positive
+	Length  unit.Size // of a packet on the link; positive
+	Payload unit.Size // of a packet; 0: unknown
+	// Trip is the longest round trip of such a packet and its ACK in the fabric, without queues; 0:
+	// unknown.
+	Trip   unit.Duration
 	Random *unit.Random // the generator that it uses; nil: its own
 	Hops   int          // switches on the path; 0: unknown
 	Beside Answerer     // of an Answerer: one of the same algorithm at the same endpoint, nil for the first

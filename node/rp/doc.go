@@ -30,6 +30,8 @@
 // Reaction are functions that most algorithms do not need: it may
 //
 //   - use each ACK, and limit the bytes in flight (Acknowledged)
+//   - use what was trimmed or not acknowledged in time, packet by packet (Trimmed, Expired)
+//   - send by credit of the destination (Credited)
 //   - refuse some feedback (Refuses)
 //   - change data frames (Tag); Traits.Frame has their greatest length
 //   - send its own frames, such as probes (Send); Traits.Sends declares them
