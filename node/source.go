@@ -226,7 +226,7 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 // measured returns an ACK that has come with its measurements, and reports the round trip. A stamp
 // that cannot be is none.
 func (s *source) measured(now unit.Time, f *wire.Frame, rec *trace.Recorder) rp.Ack {
-	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Underway: s.window.underway, Oldest: s.oldest(), Next: s.count}
+	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Flight: s.window.underway, Oldest: s.oldest(), Next: s.count}
 	if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
 		a.RTT, a.Held = now.Sub(p.SentAt)-p.Held, p.Held
 		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.window.Timeout)})

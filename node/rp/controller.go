@@ -48,40 +48,33 @@ type Reaction struct {
 	// after it.
 	Ended func(now unit.Time)
 
-	Acknowledged Acknowledged // it uses the ACKs of its flow, on RoCEv2
+	Acknowledged Acknowledged // it uses the ACKs of its flow, on RoCEv2 and UET
 
-	// Trimmed takes in a NACK: a packet was trimmed on its way, and is sent again.
+	// Trimmed notes that a packet did not arrive, as a switch has trimmed it. The packet is sent
+	// again. UET; nil: Lost is called instead.
 	Trimmed func(now unit.Time, t Trim)
 
-	// Expired takes in that a packet with n bytes on the link was not acknowledged in time, and is
-	// sent again. It is called for each such packet.
+	// Expired notes that the retransmission timer has given up packets of n bytes on the link,
+	// which are sent again. UET; nil: Lost is called instead.
 	Expired func(now unit.Time, n unit.Size)
 
-	Credited Credited // its destination gives it credit
+	// Demand notes how many bytes on the link the flow has to send, those to be sent again
+	// included. It is called when they become more, and when a packet leaves: after Sent, and
+	// before that packet is tagged. UET.
+	Demand func(now unit.Time, n unit.Size)
+
+	// Allowance returns how many bytes it lets leave, by credit that the destination has granted. A
+	// packet leaves if that is positive, even if it is longer. It is asked after each call of
+	// another method. UET; nil: there is no limit.
+	Allowance func() unit.Size
 }
 
 // Trim is what a source knows of a packet that was trimmed.
 type Trim struct {
-	Bytes    unit.Size     // length on the link of the packet when it left
-	RTT      unit.Duration // since it left; 0: not known
-	LastHop  bool          // trimmed at the output to its destination
-	Underway unit.Size     // length on the link of the packets in flight, this one included
-}
-
-// Credited is a reaction point whose packets leave by credit of their destination. The transport of
-// its flow carries requests and credit: both are sums of bytes on the link since the flow began.
-// Controller.Sent spends credit.
-type Credited interface {
-	// Credit returns for how many bytes there is credit; a packet may leave while this is above 0.
-	Credit() unit.Size
-	// Request returns up to which sum the source asks for credit, in the packet that is leaving.
-	// The source has backlog more bytes to send behind it, retransmissions included, and is one of
-	// sources at its endpoint that wait for the link.
-	Request(backlog unit.Size, sources int) uint64
-	// Granted takes in the sum of all credit that the destination has given.
-	Granted(now unit.Time, sum uint64)
-	// Heard notes that any answer of the destination has come.
-	Heard(now unit.Time)
+	Bytes   unit.Size     // length on the link of the packet when it left
+	RTT     unit.Duration // since it left; 0: not known, as it was sent more than once
+	LastHop bool          // trimmed at the output to its destination
+	Flight  unit.Size     // length on the link of the packets in flight, this one included
 }
 
 // Controller is the algorithm that governs the rate of one flow, or of a group of flows. Time is
@@ -118,16 +111,14 @@ type Acknowledged interface {
 
 // Ack is an ACK, and the measurements that come with it. Packets are numbered from 0.
 type Ack struct {
-	Frame *wire.Frame   // as it came; for the time of the call
-	RTT   unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Algorithm.Feedback: Delays)
-	Held  unit.Duration // the time that the destination needed for it
-	Hops  []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
-	Bytes unit.Size     // length on the link of the packets that it acknowledges
-	// Underway is the length on the link of the packets in flight, without those that it
-	// acknowledges; 0 where the transport does not report it.
-	Underway unit.Size
-	Oldest   uint64 // the oldest packet that awaits its ACK now
-	Next     uint64 // the packet that is sent next
+	Frame  *wire.Frame   // as it came; for the time of the call
+	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Algorithm.Feedback: Delays)
+	Held   unit.Duration // the time that the destination needed for it
+	Hops   []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
+	Bytes  unit.Size     // length on the link of the packets that it acknowledges
+	Flight unit.Size     // length on the link of the packets that are in flight now: sent, neither acknowledged nor given up
+	Oldest uint64        // the oldest packet that awaits its ACK now
+	Next   uint64        // the packet that is sent next
 }
 
 // Answerer is the part of an algorithm at the destination of a flow. Time is handed to it and never

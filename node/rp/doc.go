@@ -31,7 +31,7 @@
 //
 //   - use each ACK, and limit the bytes in flight (Acknowledged)
 //   - use what was trimmed or not acknowledged in time, packet by packet (Trimmed, Expired)
-//   - send by credit of the destination (Credited)
+//   - ask for credit of the destination, and send by it (Demand, Allowance)
 //   - refuse some feedback (Refuses)
 //   - change data frames (Tag); Traits.Frame has their greatest length
 //   - send its own frames, such as probes (Send); Traits.Sends declares them
