@@ -6,6 +6,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire"
 )
@@ -13,6 +14,7 @@ import (
 // once reports items of lists that have the same name or number. Values may be wrong.
 func (r *resolver) once() {
 	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
+	r.checkOnce(r.Root.Get("faults"), "name", "duplicate name %q: a fault has it already%s")
 	r.checkOnce(r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
 	r.checkOnce(r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
 	for _, v := range r.all("switches") {
@@ -86,7 +88,7 @@ func (r *resolver) declareEndpoints() {
 func (r *resolver) declare(all []*scenario.NodeRef, item scenario.NodeRef, p pattern.Names) []*scenario.NodeRef {
 	for name := range p.All() {
 		if first := r.Nodes[name]; first != nil {
-			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.Kind(), yaml.InLine(first.At))
+			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.Kind(), place.InLine(first.At))
 			continue
 		}
 		m := item
@@ -116,7 +118,7 @@ func (r *resolver) declareLinks() {
 			r.Add(named.Spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
 				between.Text, len(ends), named.Text)
 		case r.linkNames[named.Text] != nil:
-			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, yaml.InLine(r.linkNames[named.Text].At))
+			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, place.InLine(r.linkNames[named.Text].At))
 		}
 		r.linkNames[named.Text] = n
 	}
@@ -130,7 +132,7 @@ func (r *resolver) declareFlows() {
 		}
 		if link := r.linkNames[name.Text]; link != nil {
 			r.Add(name.Spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
-				name.Text, yaml.InLine(link.At))
+				name.Text, place.InLine(link.At))
 		}
 	}
 	if flows, work := r.Root.Get("flows"), r.Root.Get("workload"); (flows == nil || flows.Kind == yaml.List && len(flows.Items) == 0) &&
@@ -165,14 +167,14 @@ func (r *resolver) jointOf(n *yaml.Node) (ends pattern.Joint, ok bool) {
 // checkOnce reports items of a list with the same value of a key. The message has the value and the
 // place of the first item.
 func (r *resolver) checkOnce(list *yaml.Node, key, message string) {
-	seen := map[string]yaml.Place{}
+	seen := map[string]place.Place{}
 	if list == nil {
 		return
 	}
 	for _, n := range list.Items {
 		if p := n.Get(key); p != nil {
 			if first, twice := seen[p.Text]; twice {
-				r.Add(p.Spot, message, p.Text, yaml.InLine(first))
+				r.Add(p.Spot, message, p.Text, place.InLine(first))
 			}
 			seen[p.Text] = p.At
 		}
@@ -197,7 +199,7 @@ func (r *resolver) refer(n *yaml.Node, kind string) {
 
 // known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
 // link.
-func (r *resolver) known(at yaml.Spot, p pattern.Names, kind string) {
+func (r *resolver) known(at place.Spot, p pattern.Names, kind string) {
 	missing, first := 0, ""
 	for name := range p.All() {
 		m := r.Nodes[name]
