@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fabemu/emu/scenario/paths"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
@@ -166,13 +167,13 @@ func (s *Scenario) UnderManager() []Warning {
 
 // NodeRef is a switch or an endpoint of the file.
 type NodeRef struct {
-	yaml.Spot
+	place.Spot
 	Name     string
 	IsSwitch bool
-	Index    int          // in s.Switches or s.Endpoints
-	Links    []int        // links that end here
-	LinkAt   []yaml.Place // of each of them
-	View     yaml.View    // its fields
+	Index    int           // in s.Switches or s.Endpoints
+	Links    []int         // links that end here
+	LinkAt   []place.Place // of each of them
+	View     yaml.View     // its fields
 }
 
 // Kind returns the kind of a node with its article.

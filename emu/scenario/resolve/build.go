@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
@@ -112,9 +113,9 @@ func lanesOf(v yaml.View, l *scenario.Link) (lanes scenario.Lanes) {
 // A scheme is the object that chooses a scheme for an item.
 type scheme struct {
 	yaml.View
-	By string    // the key of the choice
-	Of yaml.Spot // of the item
+	By string     // the key of the choice
+	Of place.Spot // of the item
 }
 
 // spotOf returns the spot of a key, or else of the choice, or else of the item.
-func (s scheme) spotOf(key string) yaml.Spot { return s.Spot(key, s.Spot(s.By, s.Of)) }
+func (s scheme) spotOf(key string) place.Spot { return s.Spot(key, s.Spot(s.By, s.Of)) }

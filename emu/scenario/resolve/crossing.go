@@ -2,8 +2,9 @@ package resolve
 
 import (
 	"cmp"
-	"fabemu/emu/scenario"
 	"slices"
+
+	"fabemu/emu/scenario"
 )
 
 // findPaths finds the paths, and records the frames that may cross each link. It reports flows

@@ -7,6 +7,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
@@ -252,7 +253,7 @@ func (r *resolver) adaptTransport(f *scenario.Flow, v yaml.View, family wire.Fam
 
 // adaptRoCE fills in the code points of a flow with RoCEv2 and the priority that follows from
 // them. It refuses code points that disagree with a given priority.
-func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scheme, kind yaml.Spot) {
+func (r *resolver) adaptRoCE(f *scenario.Flow, v yaml.View, t scheme, kind place.Spot) {
 	p := f.Transport.Params.(nodes.RoCEParams)
 	if f.Packet > p.MTU.Size() {
 		r.Add(t.spotOf("mtu"), "flow %s has packets of %v, and the path MTU is %v: a packet must not be longer",
@@ -402,7 +403,7 @@ func (r *resolver) checkGroups() {
 		}
 		if link := r.linkNames[f.Group]; link != nil {
 			r.Add(at, "the group %q has the name of a link%s: metrics could not distinguish them",
-				f.Group, yaml.InLine(link.At))
+				f.Group, place.InLine(link.At))
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/yaml"
+	"fabemu/emu/scenario/place"
 	"fabemu/node/traffic"
 	"fabemu/wire"
 	"fabemu/wire/unit"
@@ -94,7 +94,7 @@ func (r *resolver) checkPlace(e *scenario.Endpoint) {
 }
 
 // guestSpot returns the spot of a key of a guest, or else of the guest.
-func (r *resolver) guestSpot(endpoint, key string) yaml.Spot {
+func (r *resolver) guestSpot(endpoint, key string) place.Spot {
 	m := r.Nodes[endpoint]
 	sub := m.View.Sub("guest")
 	if n := cmp.Or(sub.Chain[:]...); n != nil {

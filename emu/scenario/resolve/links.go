@@ -6,6 +6,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/unit"
 )
@@ -61,7 +62,7 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
 			r.Add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
-				link.A, link.B, yaml.InLine(r.LinkOrigins[i].At))
+				link.A, link.B, place.InLine(r.LinkOrigins[i].At))
 			r.fabricLost = true
 			return
 		}
@@ -114,7 +115,7 @@ func (r *resolver) resolveRoutes() {
 		for name := range to.Value.(pattern.Names).All() {
 			key := known{route.At, name, route.Since}
 			if first, twice := seen[key]; twice {
-				r.Add(to.Spot, "%s has a route to %s already%s", route.At, name, yaml.InLine(first.At))
+				r.Add(to.Spot, "%s has a route to %s already%s", route.At, name, place.InLine(first.At))
 			}
 			seen[key] = to
 			route.To = name

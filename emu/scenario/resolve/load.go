@@ -2,11 +2,12 @@ package resolve
 
 import (
 	"cmp"
-	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/yaml"
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/yaml"
 )
 
 // LanguageVersion is the version of the scenario language. It grows with each change that gives an

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 )
 
@@ -38,7 +39,7 @@ func (r *resolver) checkEnds() {
 			r.Add(m.Spot, "endpoint %s has no link: it needs one", e.Name)
 		case len(m.Links) > 1:
 			r.Add(m.LinkAt[1].Of(r.LinkOrigins[m.Links[1]].Path),
-				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, yaml.InLine(m.LinkAt[0]))
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, place.InLine(m.LinkAt[0]))
 		}
 	}
 	for s, m := range each(r.s.Switches, r.SwitchNodes) {

@@ -5,12 +5,13 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/pattern"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 )
 
 // resolvePrograms makes a program for each guest of an item.
 func (r *resolver) resolvePrograms() {
-	names := map[string]yaml.Place{}
+	names := map[string]place.Place{}
 	count := map[string]int{}
 	for n, v := range r.items("programs") {
 		p := yaml.Build[scenario.Program](v)
@@ -44,7 +45,7 @@ func (r *resolver) resolvePrograms() {
 				each.Name += "-" + guest
 			}
 			if first, twice := names[each.Name]; twice {
-				r.Add(n.Spot, "duplicate name %q: a program has it already%s", each.Name, yaml.InLine(first))
+				r.Add(n.Spot, "duplicate name %q: a program has it already%s", each.Name, place.InLine(first))
 				break
 			}
 			names[each.Name] = n.At

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
@@ -29,8 +30,8 @@ type resolver struct {
 
 	manageable []scenario.Warning // of congestion control that a subnet manager may change
 
-	cut  yaml.Place // of the --set that ends the run; zero without one
-	left leftOut    // the items beyond that end
+	cut  place.Place // of the --set that ends the run; zero without one
+	left leftOut     // the items beyond that end
 }
 
 // read makes the scenario, in stages. Each relies on what the ones before it have found, and leaves
@@ -66,7 +67,7 @@ func (r *resolver) resolveHead() {
 	r.s.Model, r.s.Wall = yaml.Build[scenario.Model](model), yaml.Build[scenario.Wall](top.Sub("wall"))
 	r.s.Model.DSCP = dscpOf(model)
 	if n := r.Root.Get("model").Get("duration"); n != nil {
-		r.cut = yaml.Place{Set: n.At.Set}
+		r.cut = place.Place{Set: n.At.Set}
 	}
 	r.s.Routing, r.s.Subnet = yaml.Build[scenario.Routing](top.Sub("routing")), yaml.Build[scenario.Subnet](top.Sub("subnet"))
 	r.resolveWindow(top)

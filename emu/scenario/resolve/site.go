@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/yaml"
+	"fabemu/emu/scenario/place"
 )
 
 // Linter returns what is right in a scenario, but probably not intended. Package
@@ -34,15 +34,15 @@ func (r *resolver) lint(check Linter) {
 
 // placed returns problems with their places. A switch is at its key and an endpoint at its name. A
 // value that is not in the file is where it would be.
-func (r *resolver) placed(problems []scenario.Problem) iter.Seq2[yaml.Spot, scenario.Problem] {
-	return func(yield func(yaml.Spot, scenario.Problem) bool) {
+func (r *resolver) placed(problems []scenario.Problem) iter.Seq2[place.Spot, scenario.Problem] {
+	return func(yield func(place.Spot, scenario.Problem) bool) {
 		if len(problems) == 0 {
 			return
 		}
-		spots := map[string]yaml.Spot{}
+		spots := map[string]place.Spot{}
 		for _, p := range problems {
 			for path := p.Path; ; path = path[:strings.LastIndexAny(path, ".[")] {
-				spots[path] = yaml.Spot{Path: path}
+				spots[path] = place.Spot{Path: path}
 				if !strings.ContainsAny(path, ".[") {
 					break
 				}
@@ -54,7 +54,7 @@ func (r *resolver) placed(problems []scenario.Problem) iter.Seq2[yaml.Spot, scen
 		}
 		for _, p := range problems {
 			path := p.Path
-			for spots[path].At == (yaml.Place{}) && strings.ContainsAny(path, ".[") {
+			for spots[path].At == (place.Place{}) && strings.ContainsAny(path, ".[") {
 				path = path[:strings.LastIndexAny(path, ".[")]
 			}
 			if !yield(spots[path].At.Of(p.Path), p) {

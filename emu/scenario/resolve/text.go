@@ -1,8 +1,9 @@
 package resolve
 
 import (
-	"fabemu/emu/scenario"
 	"fmt"
+
+	"fabemu/emu/scenario"
 )
 
 // Text prints s as a scenario file with every field given and every range expanded. Load reads it

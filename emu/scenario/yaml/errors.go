@@ -5,61 +5,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fabemu/emu/scenario/place"
 )
-
-// Error is a mistake in a file, or in a --set.
-type Error struct {
-	File    string `json:"file,omitempty"`    // its name; empty for a mistake in a --set
-	Line    int    `json:"line,omitempty"`    // from 1; 0 for a mistake in a --set
-	Column  int    `json:"column,omitempty"`  // in characters, from 1; 0 for a mistake in a --set
-	Path    string `json:"path,omitempty"`    // the field, such as "defaults.link.rate"; may be empty
-	Message string `json:"message"`           // the mistake, the allowed values, and the nearest name
-	Excerpt string `json:"excerpt,omitempty"` // the line with a caret under the place, or the --set
-}
-
-// Error prints the mistake without its excerpt, on one line.
-func (e Error) Error() string {
-	at := cmp.Or(e.Excerpt, e.File)
-	if e.Line > 0 {
-		at = fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column)
-		if e.Path != "" {
-			at += ": " + e.Path
-		}
-	}
-	return at + ": " + e.Message
-}
-
-// Errors has all mistakes that were found in a file.
-type Errors struct {
-	List []Error // by position; mistakes of --set come last
-}
-
-// mostPrinted is the most mistakes that Errors.Error prints: one name may be wrong in a thousand
-// places.
-const mostPrinted = 50
-
-// Error prints the mistakes with their excerpts, of very many the first.
-func (e *Errors) Error() string {
-	var lines []string
-	for i, m := range e.List {
-		if i == mostPrinted {
-			lines = append(lines, fmt.Sprintf("and %d more mistakes", len(e.List)-i))
-			break
-		}
-		lines = append(lines, m.Error())
-		if m.Line > 0 && m.Excerpt != "" {
-			lines = append(lines, m.Excerpt)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
 
 // File is the text of a file, with the mistakes and the warnings that were found in it.
 type File struct {
 	Name     string // for messages
 	Root     *Node  // of the tree that is read
-	Mistakes []Error
-	Warnings []Error
+	Mistakes []place.Error
+	Warnings []place.Error
 
 	text    string
 	lines   []string
@@ -75,7 +30,7 @@ type wrong struct{ at, within bool }
 // message identifies a message by its place and its kind. Values are often shared: 20 links inherit
 // a default, an item stands for 100 flows. A mistake is reported for the first of them only.
 type message struct {
-	at     Spot
+	at     place.Spot
 	format string
 }
 
@@ -88,14 +43,14 @@ func NewFile(name, text string) *File {
 }
 
 // Add reports a mistake at a place.
-func (r *File) Add(at Spot, format string, args ...any) {
+func (r *File) Add(at place.Spot, format string, args ...any) {
 	if r.first(at, format) {
 		r.Report(at, fmt.Sprintf(format, args...))
 	}
 }
 
 // Report adds a mistake at a place, whatever is known there.
-func (r *File) Report(at Spot, message string) {
+func (r *File) Report(at place.Spot, message string) {
 	r.Mistakes = append(r.Mistakes, r.Entry(at, message))
 	for i, c := range at.Path {
 		if c == '.' || c == '[' {
@@ -106,14 +61,14 @@ func (r *File) Report(at Spot, message string) {
 }
 
 // Warn reports a value that is probably not intended, at a place.
-func (r *File) Warn(at Spot, format string, args ...any) {
+func (r *File) Warn(at place.Spot, format string, args ...any) {
 	if r.first(at, format) {
 		r.Warnings = append(r.Warnings, r.Entry(at, fmt.Sprintf(format, args...)))
 	}
 }
 
 // first reports whether a place has its first message of a kind.
-func (r *File) first(at Spot, format string) bool {
+func (r *File) first(at place.Spot, format string) bool {
 	m := message{at, format}
 	seen := r.seen[m]
 	r.seen[m] = true
@@ -140,11 +95,11 @@ func (r *File) WrongIn(path string) bool { return r.wrong[path].within }
 const mostMessage = 2000
 
 // Entry returns a message with its place.
-func (r *File) Entry(at Spot, message string) Error {
+func (r *File) Entry(at place.Spot, message string) place.Error {
 	if n := len(message); n > mostMessage {
 		message = strings.ToValidUTF8(message[:mostMessage/4]+" ... "+message[n-mostMessage/2:], "")
 	}
-	e := Error{File: r.Name, Line: at.At.Line, Column: at.At.Column, Path: at.Path, Message: message}
+	e := place.Error{File: r.Name, Line: at.At.Line, Column: at.At.Column, Path: at.Path, Message: message}
 	switch {
 	case at.At.Set != nil:
 		e.File, e.Line, e.Column = "", 0, 0
@@ -161,19 +116,19 @@ func (r *File) Err() error {
 		return nil
 	}
 	slices.SortStableFunc(r.Mistakes, byPlace)
-	return &Errors{List: r.Mistakes}
+	return &place.Errors{List: r.Mistakes}
 }
 
 // Also adds the mistakes of f, which has been read from the same text in another way, where there
 // is none yet, and returns all. Two at one place are one mistake, seen twice.
 func (r *File) Also(f *File) error {
-	seen := map[Error]bool{}
-	place := func(e Error) Error { return Error{Line: e.Line, Column: e.Column, Path: e.Path} }
+	seen := map[place.Error]bool{}
+	where := func(e place.Error) place.Error { return place.Error{Line: e.Line, Column: e.Column, Path: e.Path} }
 	for _, e := range r.Mistakes {
-		seen[place(e)] = true
+		seen[where(e)] = true
 	}
 	for _, e := range f.Mistakes {
-		if !seen[place(e)] {
+		if !seen[where(e)] {
 			r.Mistakes = append(r.Mistakes, e)
 		}
 	}
@@ -181,13 +136,13 @@ func (r *File) Also(f *File) error {
 }
 
 // Sorted returns the warnings, by position.
-func (r *File) Sorted() []Error {
+func (r *File) Sorted() []place.Error {
 	slices.SortStableFunc(r.Warnings, byPlace)
 	return r.Warnings
 }
 
 // byPlace orders by position. Mistakes without a position come last.
-func byPlace(a, b Error) int {
+func byPlace(a, b place.Error) int {
 	if (a.Line == 0) != (b.Line == 0) {
 		return cmp.Compare(b.Line, a.Line)
 	}

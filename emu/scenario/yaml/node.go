@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"fabemu/emu/scenario/place"
 )
 
 // Kind is the kind of a node of a file.
@@ -27,7 +29,7 @@ type Node struct {
 	block bool // scalar: its text is on the lines below its place
 	// refused: it has a feature of YAML that the language does not have, and no content.
 	refused bool
-	Spot
+	place.Spot
 	Text    string  // scalar: its text without quotes
 	Entries []Entry // mapping, in the order of the file
 	Items   []*Node // list
@@ -37,7 +39,7 @@ type Node struct {
 // Entry is a key of a mapping and its value.
 type Entry struct {
 	Key   string
-	At    Place // of the key
+	At    place.Place // of the key
 	Value *Node
 }
 
@@ -107,7 +109,7 @@ func (n *Node) clear(path string) {
 }
 
 // Inside returns the spot of the character at an offset (in bytes) of the text of a scalar.
-func (r *File) Inside(n *Node, offset int) Spot {
+func (r *File) Inside(n *Node, offset int) place.Spot {
 	s := n.Spot
 	if column, ok := n.spelled(r.lines); ok && offset <= len(n.Text) {
 		s.At.Column = column + utf8.RuneCountInString(n.Text[:offset])
@@ -133,7 +135,7 @@ func (n *Node) spelled(lines []string) (column int, ok bool) {
 }
 
 // Locate fills in the places of paths.
-func (n *Node) Locate(spots map[string]Spot) {
+func (n *Node) Locate(spots map[string]place.Spot) {
 	for _, e := range n.Entries {
 		e.Value.Locate(spots)
 	}

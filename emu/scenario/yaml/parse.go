@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"fabemu/emu/scenario/place"
 	"fabemu/wire/param"
 
 	"go.yaml.in/yaml/v4"
@@ -27,7 +28,7 @@ const (
 func (r *File) Parse() *Node {
 	src := r.text
 	if len(src) > maxSource {
-		r.Add(Spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
+		r.Add(place.Spot{}, "the file has %d bytes or more; at most %d are read", len(src), maxSource)
 		return nil
 	}
 	if !utf8.ValidString(src) {
@@ -66,7 +67,9 @@ func (r *File) Parse() *Node {
 }
 
 // spotAt is a place in the file that has no field.
-func spotAt(line, column int) Spot { return Spot{At: Place{Line: line, Column: column}} }
+func spotAt(line, column int) place.Spot {
+	return place.Spot{At: place.Place{Line: line, Column: column}}
+}
 
 // badUTF8 returns the place of the first bytes that are not UTF-8.
 func badUTF8(src string) (line, column int) {
@@ -75,7 +78,7 @@ func badUTF8(src string) (line, column int) {
 	return strings.Count(good, "\n") + 1, utf8.RuneCountInString(last) + 1
 }
 
-func spotOf(n *yaml.Node) Spot { return spotAt(n.Line, n.Column) }
+func spotOf(n *yaml.Node) place.Spot { return spotAt(n.Line, n.Column) }
 
 // documents runs the YAML parser. It reports a panic of the parser as a mistake in the file.
 func documents(src string) (docs []*yaml.Node, err error) {
@@ -128,7 +131,7 @@ func (anyAlias) EndDocument() error { return nil }
 
 // node converts a node of the YAML tree and all below it.
 func (r *File) node(n *yaml.Node, path string) *Node {
-	out := &Node{Spot: Spot{spotOf(n).At, path}}
+	out := &Node{Spot: spotOf(n).At.Of(path)}
 	if feature := unwanted(n); feature != "" {
 		r.Add(out.Spot,
 			"%s are not part of the scenario language: write the value out, or put common values under defaults",
@@ -187,11 +190,11 @@ func itemPath(path string, i int, v *yaml.Node) string {
 // values in turn.
 func (r *File) entries(out *Node, content []*yaml.Node) {
 	out.Entries = make([]Entry, 0, len(content)/2)
-	keys := make(map[string]Place, len(content)/2)
+	keys := make(map[string]place.Place, len(content)/2)
 	again := false // the previous key was a repetition
 	for i := 0; i+1 < len(content); i += 2 {
 		k, v := content[i], content[i+1]
-		at := Spot{spotOf(k).At, out.Path}
+		at := spotOf(k).At.Of(out.Path)
 		switch first, twice := keys[k.Value]; {
 		case k.Tag == "!!merge":
 			r.Add(at, "merge keys (<<) are not part of the scenario language: put common values under defaults")
@@ -252,7 +255,7 @@ var hints = []struct{ of, hint string }{
 }
 
 // before returns a place, or the end of the text if the place is behind it.
-func (r *File) before(p Place) Place {
+func (r *File) before(p place.Place) place.Place {
 	last := len(r.lines)
 	for last > 1 && strings.TrimSpace(r.lines[last-1]) == "" {
 		last--
@@ -264,7 +267,7 @@ func (r *File) before(p Place) Place {
 }
 
 // character returns the character at a place of the file, or 0.
-func (r *File) character(p Place) rune {
+func (r *File) character(p place.Place) rune {
 	if p.Line <= len(r.lines) {
 		if text := []rune(r.lines[p.Line-1]); p.Column <= len(text) {
 			return text[p.Column-1]

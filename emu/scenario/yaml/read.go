@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/place"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
@@ -24,7 +25,7 @@ func (r *File) Read(n *Node, p *param.Param) {
 		if n.Kind == Null || n.want(r, Mapping, p) {
 			for _, e := range n.Entries {
 				if _, err := p.Form.Read(e.Key); err != nil {
-					r.Add(Spot{e.At, n.Path}, "%v", err)
+					r.Add(e.At.Of(n.Path), "%v", err)
 				}
 				r.Read(e.Value, p.Item)
 			}
@@ -44,7 +45,7 @@ func (r *File) rename(n *Node, p *param.Param) {
 		switch p.Kind {
 		case param.Object:
 			if key := p.Object.Current(e.Key); key != e.Key && n.Get(key) != nil {
-				r.Add(Spot{e.At, n.Path}, "%s is the old name of %s: give one of them", e.Key, key)
+				r.Add(e.At.Of(n.Path), "%s is the old name of %s: give one of them", e.Key, key)
 			} else {
 				e.Key = key
 			}
@@ -106,7 +107,7 @@ func (r *File) readObject(n *Node, p *param.Param) {
 	r.unfold(n, p.Object)
 	var meant []*param.Param // the fields that unknown keys probably mean: they do not count as missing
 	for _, e := range n.Entries {
-		key, at := e.Key, Spot{e.At, n.Path}
+		key, at := e.Key, e.At.Of(n.Path)
 		before, rest, _ := strings.Cut(key, ":")
 		switch f := p.Object.Find(key); {
 		case f != nil:
@@ -135,7 +136,7 @@ func (r *File) readObject(n *Node, p *param.Param) {
 }
 
 // elsewhere adds to the message about a wrong word the field next to it that has such a word.
-func (r *File) elsewhere(n *Node, of *param.Struct, p *param.Param, wrong []Error) {
+func (r *File) elsewhere(n *Node, of *param.Struct, p *param.Param, wrong []place.Error) {
 	if len(wrong) != 1 || n.Kind != Scalar || !p.Kind.Single() || strings.Contains(wrong[0].Message, "did you mean") {
 		return
 	}
@@ -157,11 +158,11 @@ func (r *File) unfold(n *Node, of *param.Struct) {
 			field, all := part(p, e.Key)
 			switch {
 			case field == "":
-				r.Add(Spot{e.At, whole.Path}, "unknown key %q%s: allowed here are %s",
+				r.Add(e.At.Of(whole.Path), "unknown key %q%s: allowed here are %s",
 					e.Key, spelling.DidYouMean(spelling.Nearest(e.Key, all)), spelling.Several(all))
 				r.lack(n.Path, "")
 			case n.Get(field) != nil:
-				r.Add(Spot{e.At, e.Value.Path}, "%s and %s.%s set the same field: give one of them",
+				r.Add(e.At.Of(e.Value.Path), "%s and %s.%s set the same field: give one of them",
 					field, p.Key, e.Key)
 			default:
 				n.Put(field, e.Value)

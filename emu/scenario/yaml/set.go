@@ -2,62 +2,22 @@ package yaml
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"fabemu/emu/base/spelling"
+	"fabemu/emu/scenario/place"
 	"fabemu/wire/param"
 )
 
-// Set is a change of one field of a scenario: --set PATH=VALUE.
-type Set struct {
-	Path  string // as in the file: "defaults.link.buffer"; in lists by name: "links.trunk.rate"
-	Value string // as in the file: "8 packets"; empty: the section is taken out, as if the file did not have it
-	As    string // as the user has written it, for messages: "--dilation 50"; empty: as --set
-}
-
-// String prints s as ParseSet reads it.
-func (s Set) String() string { return s.Path + "=" + s.Value }
-
-// Source returns s as the user has written it.
-func (s Set) Source() string {
-	if s.As != "" {
-		return s.As
-	}
-	return "--set " + s.String()
-}
-
-// ParseSet reads PATH=VALUE. Apply checks whether the path exists and the value is right.
-func ParseSet(text string) (Set, error) {
-	path, value, found := strings.Cut(text, "=")
-	s := Set{Path: strings.TrimSpace(path), Value: strings.TrimSpace(value)}
-	empty := func(part string) bool { return strings.TrimSpace(part) == "" }
-	wrong := ""
-	switch {
-	case !found:
-		wrong = "write PATH=VALUE, such as defaults.link.buffer=8packets"
-	case s.Path == "":
-		wrong = "a path is missing before \"=\", such as defaults.link.buffer=8packets"
-	case s.Value == "":
-		wrong = "a value is missing after \"=\", such as defaults.link.buffer=8packets"
-	case slices.ContainsFunc(strings.Split(s.Path, "."), empty):
-		wrong = "the path has an empty part"
-	default:
-		return s, nil
-	}
-	return Set{}, fmt.Errorf("--set %s: %s", text, wrong)
-}
-
 // Apply puts the value of a --set into the tree of a file. The value is checked when the tree is
 // read.
-func (r *File) Apply(s Set) {
+func (r *File) Apply(s place.Set) {
 	if s.Value == "" {
 		r.Root.clear(s.Path)
 		return
 	}
-	at := Spot{Place{Set: &s}, s.Path}
+	at := (place.Place{Set: &s}).Of(s.Path)
 	n, p, rest, done := r.Root, r.grammar.Language(), s.Path, ""
 	for {
 		name, next, inObject := "", (*Node)(nil), p.Kind == param.Object
@@ -99,7 +59,7 @@ func (r *File) Apply(s Set) {
 		}
 		switch {
 		case rest == "":
-			r.refuseWhole(Spot{at.At, done}, next, p)
+			r.refuseWhole(at.At.Of(done), next, p)
 			return
 		case p.Kind.Single():
 			r.Add(at, "%s is a single value and has no field %q", done, rest)
@@ -112,7 +72,7 @@ func (r *File) Apply(s Set) {
 			if p.Kind == param.List {
 				kind = List
 			}
-			next = &Node{Kind: kind, Spot: Spot{at.At, done}}
+			next = &Node{Kind: kind, Spot: at.At.Of(done)}
 			n.Put(name, next)
 		}
 		n = next
@@ -139,7 +99,7 @@ func (r *File) fieldOf(n *Node, p *param.Param, path string) (f *param.Param, ke
 }
 
 // refuseWhole refuses a --set that names more than one field.
-func (r *File) refuseWhole(at Spot, n *Node, p *param.Param) {
+func (r *File) refuseWhole(at place.Spot, n *Node, p *param.Param) {
 	known := known(p, n)
 	switch {
 	case p.Kind == param.Object:

@@ -1,6 +1,9 @@
 package yaml
 
-import "fabemu/wire/param"
+import (
+	"fabemu/emu/scenario/place"
+	"fabemu/wire/param"
+)
 
 // View is an object with the defaults behind it.
 type View struct {
@@ -30,7 +33,7 @@ func (v View) Node(key string) *Node {
 }
 
 // Spot returns the spot of a field, or another one if it is not given.
-func (v View) Spot(key string, otherwise Spot) Spot {
+func (v View) Spot(key string, otherwise place.Spot) place.Spot {
 	if n := v.Node(key); n != nil {
 		return n.Spot
 	}

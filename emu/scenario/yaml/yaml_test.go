@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fabemu/emu/emutest/runtest"
+	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/param"
 	"fabemu/wire/unit"
@@ -60,7 +61,7 @@ func read(text string, sets ...string) *yaml.File {
 		return f
 	}
 	for _, text := range sets {
-		s, err := yaml.ParseSet(text)
+		s, err := place.ParseSet(text)
 		if err != nil {
 			panic(err)
 		}
@@ -113,7 +114,7 @@ pots: [1]
 	f.Add(f.Root.Get("size").Spot, "again")
 	f.Add(f.Root.Get("size").Spot, "again")
 	var got []string
-	for _, e := range f.Err().(*yaml.Errors).List {
+	for _, e := range f.Err().(*place.Errors).List {
 		got = append(got, e.Error())
 	}
 	want := []string{
@@ -138,7 +139,7 @@ pots: [1]
 // A path has the place of its value; without one, none.
 func TestLocate(t *testing.T) {
 	f := read(good, "pots.door.plant=lily")
-	spots := map[string]yaml.Spot{"beds.north.plant": {}, "beds[1]": {}, "pots.door": {}, "pots.door.plant": {}, "beds.east": {}}
+	spots := map[string]place.Spot{"beds.north.plant": {}, "beds[1]": {}, "pots.door": {}, "pots.door.plant": {}, "beds.east": {}}
 	f.Root.Locate(spots)
 	for path, want := range map[string][2]int{"beds.north.plant": {4, 26}, "beds[1]": {5, 5}, "pots.door": {6, 14}, "beds.east": {}} {
 		if at := spots[path].At; [2]int{at.Line, at.Column} != want {
@@ -165,20 +166,8 @@ func TestNoFiles(t *testing.T) {
 		"a: " + strings.Repeat("b", 16<<20): "at most",
 	} {
 		err := read(text).Err()
-		if err == nil || !strings.Contains(err.Error(), want) || len(err.(*yaml.Errors).List) != 1 {
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.(*place.Errors).List) != 1 {
 			t.Errorf("%.20q: %v, want %s", text, err, want)
-		}
-	}
-}
-
-// A value has a path, a sign and a text.
-func TestParseSet(t *testing.T) {
-	for text, want := range map[string]string{
-		" beds.a.water = 2s ": "", "beds.water": "write PATH=VALUE", "=2": "a path is missing", "a=": "a value is missing", "a..b=2": "an empty part",
-	} {
-		s, err := yaml.ParseSet(text)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) || err == nil && s.String() != "beds.a.water=2s" {
-			t.Errorf("%q: %v, %v", text, s, err)
 		}
 	}
 }
@@ -194,14 +183,14 @@ func FuzzRead(f *testing.F) {
 	f.Add("pots: {a: }", "pots.a.plant=lily")
 	f.Fuzz(func(t *testing.T, text, set string) {
 		var sets []string
-		if _, err := yaml.ParseSet(set); err == nil {
+		if _, err := place.ParseSet(set); err == nil {
 			sets = append(sets, set)
 		}
 		r := read(text, sets...)
 		if err := r.Err(); err != nil {
 			lines := strings.Split(strings.TrimPrefix(text, "\uFEFF"), "\n")
-			last := yaml.Error{Line: 1}
-			for _, e := range err.(*yaml.Errors).List {
+			last := place.Error{Line: 1}
+			for _, e := range err.(*place.Errors).List {
 				switch {
 				case e.Message == "" || e.Error() == "":
 					t.Errorf("%+v", e)
