@@ -9,7 +9,7 @@ import (
 )
 
 func TestAllocsOfAFrame(t *testing.T) {
-	for _, f := range []wire.Frame{data2048, ackFrame, fcpFrame, ethernet1500, pauseFrame, pfcFrame, notified, limited, backward, sampled, selective, credits(false, 3, 7), {Kind: wire.CFUpdate}} {
+	for _, f := range []wire.Frame{data2048, ackFrame, fcpFrame, ethernet1500, pauseFrame, pfcFrame, notified, limited, backward, sampled, selective, credits(false, 3, 7), {Kind: wire.CFUpdate}, roceTrimmed, roceTrimmed6} {
 		buf := make([]byte, 0, int(f.WireSize())+wire.TrailerSize)
 		tr := trailer
 		tr.Delimiter = f.Delimiter()

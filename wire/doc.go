@@ -27,6 +27,7 @@
 //	              86DD | IPv6 40 | ...
 //	ACK, NAK      0800 | IPv4 20 | UDP 8 | BTH 12 | AETH 4  | ICRC 4 | FCS 4
 //	CNP           0800 | IPv4 20 | UDP 8 | BTH 12 | zeros 16 | ICRC 4 | FCS 4
+//	trimmed       0800 | IPv4 20 | UDP 8 | BTH 12 | the first bytes of what followed | FCS 4
 //
 // The 12 bytes in front of the payload of a data frame name the flow, as the headers of
 // InfiniBand do. The frame of a guest is its own; the fabric adds only tags that priorities and

@@ -177,6 +177,15 @@ var ethernetGolden = []struct {
 		"RoCEv2, the same with a stamp", roceSelectedStamp,
 		"020000000003020000000005 8100c0000800 45c0004800004000401125de0a0000050a000003 c14412b700340000 f140ffff0000001200000007 01123456 050000000000123456789abc000000000007a120 1f000008", 94, "28FA1602 E9C0D494",
 	}, {
+		"RoCEv2, 1 KiB cut to 128 bytes", roceTrimmed,
+		"020000000005 020000000003 810060000800452e008000004000401126380a0000030a000005c14412b7041800000440ffff0000001280000007", 150, "A22C742D",
+	}, {
+		"RoCEv2 over IPv6, 4 KiB with a mark cut to 128 bytes", roceTrimmed6,
+		"020000000005 020000000003 8100600086dd657f90b600581140fe80000000000000000000fffe000003fe80000000000000000000fffe000005d08812b7101829ef04c0ffff00ab001200ffffff", 150, "C3F4CEAE",
+	}, {
+		"RoCEv2, all headers there are, cut to 76 bytes", roceTrimmedAll,
+		"020000000005 020000000003 8100600022e9001286dd6540014400241140fe80000000000000000000fffe000003fe80000000000000000000fffe000005cba912b70038c20ac540ffff0000001280000007030000000000123456789abccafebabe", 102, "76A0115A",
+	}, {
 		"CF_Update of channels 3 and 31", wire.Frame{Kind: wire.CFUpdate, Src: 1, Extension: wire.ExtensionOf(wire.OrderedSetExtension{First: wire.ChannelWord(3, 0x1234), Second: wire.ChannelWord(31, 0xFFFFF)})},
 		"0180c2000001 020000000001 88b5 5c10192346fffff0", 64, "5DA0E38F",
 	}, {
@@ -290,6 +299,7 @@ func TestForeignCNM(t *testing.T) {
 var ethernetKinds = []wire.Kind{
 	wire.Data, wire.Pause, wire.PriorityPause, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.TCP, wire.Ack, wire.CNP,
 	wire.CCUpdate, wire.CFUpdate, wire.LLRAck, wire.LLRNack, wire.LLRInit, wire.LLRInitEcho,
+	wire.Trimmed,
 }
 
 // randomEthernet returns an Ethernet frame of any kind with any values in its ranges.
@@ -324,6 +334,12 @@ func randomEthernet(r *unit.Random) wire.Frame {
 	f.Lane, f.Tagged, f.Dst = uint8(n(8)), n(2) == 1, wire.LID(n(1<<16))
 	if f.Kind == wire.Ack || f.Kind == wire.CNP || f.Kind == wire.Data && n(2) == 1 {
 		return randomRoCE(r, f)
+	}
+	if f.Kind == wire.Trimmed {
+		f.Kind = wire.Data
+		f = randomRoCE(r, f)
+		f.Trim(wire.TrimLeast+unit.Size(n(uint64(wire.TrimMost-wire.TrimLeast)+1)), uint8(n(64)))
+		return f
 	}
 	if f.Kind == wire.Message {
 		f.QP, f.PSN, f.Message().Value = uint32(n(1<<24)), uint32(n(1<<24)), r.Uint64()
@@ -860,7 +876,11 @@ func FuzzEthernetFrame(f *testing.F) {
 			Src: wire.LID(addresses), Dst: wire.LID(addresses >> 16), QP: qp, PSN: psn, Payload: w % (wire.MaxMSDU + 1),
 			CPID: cpid,
 		}
-		if roce := s.Kind == wire.Ack || s.Kind == wire.CNP; roce || s.Kind == wire.Data && b&2 == 0 {
+		cut := s.Kind == wire.Trimmed
+		if cut {
+			s.Kind = wire.Data
+		}
+		if roce := s.Kind == wire.Ack || s.Kind == wire.CNP || cut; roce || s.Kind == wire.Data && b&2 == 0 {
 			s.Family, s.Payload = wire.RoCEv2, s.Payload%(wire.MaxPayload+1)&^3
 			s.SetRoCE(wire.RoCE{IPv6: y, DSCP: b, ECT: x, AckReq: x, NAK: y})
 		}
@@ -880,6 +900,9 @@ func FuzzEthernetFrame(f *testing.F) {
 			if s.Family == wire.RoCEv2 {
 				if b&4 == 0 {
 					s = stamped(s, unit.Time(cpid>>1), 0)
+				}
+				if cut {
+					s.Trim(wire.TrimLeast+unit.Size(qp)%(wire.TrimMost-wire.TrimLeast), a)
 				}
 				break
 			}

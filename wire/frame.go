@@ -22,6 +22,7 @@ const (
 	Probe                         // a probe of E2CM, or the answer to one
 	TCP                           // on Ethernet, an IPv4 packet with a TCP segment
 	CNP                           // a congestion notification packet of RoCEv2 (InfiniBand Annex A17.9.3)
+	Trimmed                       // a data packet of RoCEv2 of which a switch has left only the beginning (Frame.Trim)
 	CCUpdate                      // a CC_Update of Ultra Ethernet: credits consumed (5.2.6.2)
 	CFUpdate                      // a CF_Update of Ultra Ethernet, a control ordered set as all that follow: credits freed (5.2.6.1)
 	LLRAck                        // the retry at the link of Ultra Ethernet (5.1.4): frames have arrived
@@ -63,7 +64,9 @@ const controls = 1<<FlowControl | 1<<Pause | 1<<PriorityPause | 1<<CCUpdate | 1<
 func (k Kind) Traffic() bool { return k == Data || k == TCP }
 
 // EndToEnd reports whether k goes from one end of a flow to the other.
-func (k Kind) EndToEnd() bool { return k == Data || k == Ack || k == Probe || k == TCP || k == CNP }
+func (k Kind) EndToEnd() bool {
+	return k == Data || k == Ack || k == Probe || k == TCP || k == CNP || k == Trimmed
+}
 
 // Family is the form of a frame that belongs to a flow. Frames of Ethernet, of RoCEv2 and of guests
 // cross links of Ethernet.
@@ -110,22 +113,22 @@ const MaxLID LID = 0xBFFF
 // cache: frames are copied at each hop, and wait in queues.
 type Frame struct {
 	Kind   Kind
-	Family Family // of Data, Ack and CNP; zero for all other kinds: each belongs to one family only
+	Family Family // of Data, Ack, CNP and Trimmed; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
 	Tagged bool   // Ethernet Data, Notification, BCN, Message, Probe: has a CN-TAG, whose flow identifier is the low 16 bits of QP
-	FECN   bool   // Data, Ack, CNP, TCP: met congestion on its path (set by switches); of an IP packet this is CE (RFC 3168)
+	FECN   bool   // Data, Ack, CNP, Trimmed, TCP: met congestion on its path (set by switches); of an IP packet this is CE (RFC 3168)
 	BECN   bool   // Ack: the data packet that it acknowledges had been marked
-	Last   bool   // Data: ends a transfer; on InfiniBand its receiver is asked to raise an event
+	Last   bool   // Data, Trimmed: ends a transfer; on InfiniBand its receiver is asked to raise an event
 	DSCP   uint8  // RoCEv2: differentiated services code point, 6 bits (RFC 2474); Data and Ack of InfiniBand: service level (SL), 4 bits
 
 	Src, Dst LID    // Data, Ack, Message, Probe, TCP, Management; of link control on Ethernet, Src is the node that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow; Management: 0 or 1
 	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
 	MSN      uint32 // Ack: message sequence number, 24 bits; Management: source queue pair; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
-	Payload  uint32 // Data: payload in bytes, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any; Ack of RoCEv2: Selected
+	Payload  uint32 // Data: payload in bytes, of Trimmed before it was cut, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any; Ack of RoCEv2: Selected
 
 	Window uint16     // TCP: as it is there, not scaled; RoCEv2: SourcePort, 0: that of the queue pair
-	Flags  uint8      // BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
+	Flags  uint8      // Trimmed: words of 4 bytes that it has left behind the header of UDP; BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
 	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 
 	// CPID is a congestion point. Notification, BCN: the one that sends it, of BCN one of Src;

@@ -62,7 +62,11 @@ var kinds = [...]row{
 		},
 		RoCEv2: onRoCE,
 	}},
-	CNP:           {"cnp", cnpFields, []form{RoCEv2: onRoCE}},
+	CNP: {"cnp", cnpFields, []form{RoCEv2: onRoCE}},
+	Trimmed: {"trimmed", trimmedFields, []form{RoCEv2: {
+		etherType: typeIPv4, overIPv6: typeIPv6, code: protocolUDP, more: (*Frame).ofTrimmed, apart: true,
+		append: appendTrimmed, parse: parseRoCE,
+	}}},
 	FlowControl:   {"fcp", fcpFields, []form{{delimiter: LinkPacket, around: FCPSize, apart: true, append: appendFCP}}},
 	Pause:         {"pause", pauseFields, []form{{etherType: typeControl, append: appendPause, parse: parseControl}}},
 	PriorityPause: {"pfc", pauseFields, []form{{etherType: typeControl, append: appendPFC, parse: parseControl}}},

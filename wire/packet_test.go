@@ -490,7 +490,7 @@ func TestKindsHaveRows(t *testing.T) {
 	words := map[string]wire.Kind{wire.Kind(0).String(): 0}
 	for k := wire.Data; k <= wire.Management; k++ {
 		f := wire.Frame{Kind: k}
-		if k == wire.CNP {
+		if k == wire.CNP || k == wire.Trimmed {
 			f.Family = wire.RoCEv2
 		}
 		if other, taken := words[k.String()]; taken || k.String() == "" || f.Delimiter() == 0 || f.WireSize() == 0 {

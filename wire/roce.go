@@ -217,14 +217,20 @@ func sealRoCE(headers, payload []byte, zeros int) uint32 {
 		check = behindHead(check, payload, false)
 	}
 	if headers[0]>>4 == 6 {
-		length, last := uint32(binary.BigEndian.Uint16(headers[4:])), bits.ReverseBytes32(check)
-		sum := onesSum(protocolUDP+length+last>>16+last&0xFFFF, headers[8:]) // from the addresses on
-		if sum = ^onesSum(uint32(sum), payload); sum == 0 {
-			sum = 0xFFFF // the same number, and 0 is not a checksum (RFC 8200, 8.1)
-		}
-		binary.BigEndian.PutUint16(headers[bth-2:], sum)
+		putSumIPv6(headers, bth, payload, check)
 	}
 	return check
+}
+
+// putSumIPv6 gives a UDP datagram over IPv6 its checksum, from its headers, its payload or those
+// bytes of it that are not zeros, and its ICRC. The BTH is at an offset.
+func putSumIPv6(headers []byte, bth int, payload []byte, check uint32) {
+	length, last := uint32(binary.BigEndian.Uint16(headers[4:])), bits.ReverseBytes32(check)
+	sum := onesSum(protocolUDP+length+last>>16+last&0xFFFF, headers[8:bth+BTHSize]) // from the addresses on
+	if sum = ^onesSum(uint32(sum), payload); sum == 0 {
+		sum = 0xFFFF // the same number, and 0 is not a checksum (RFC 8200, 8.1)
+	}
+	binary.BigEndian.PutUint16(headers[bth-2:], sum)
 }
 
 // parseRoCE completes f with a packet of RoCEv2, which starts at b[at], and reads its body; b is
@@ -253,7 +259,9 @@ func parseRoCE(f *Frame, body *Body, b []byte, at int) error {
 		return shift(err, at)
 	case binary.BigEndian.Uint16(p[udp+2:]) != RoCEPort:
 		return refuse("UDP.Destination", at+udp+2, ErrUnsupported)
-	case int(binary.BigEndian.Uint16(p[udp+4:])) != len(p)-udp:
+	case int(binary.BigEndian.Uint16(p[udp+4:])) > len(p)-udp:
+		return shift(parseTrimmed(f, p, udp, named), at)
+	case int(binary.BigEndian.Uint16(p[udp+4:])) < len(p)-udp:
 		return refuse("UDP.Length", at+udp+4, ErrRange)
 	}
 	padding := allZero(p[bth+BTHSize : end])

@@ -439,6 +439,9 @@ func TestRoCELengths(t *testing.T) {
 		{roceStampedAck, 68, 90, 110},
 		{roceSelected, 52, 74, 94},
 		{roceSelectedStamp, 72, 94, 114},
+		{roceTrimmed, 128, 150, 170},
+		{roceTrimmed6, 128, 150, 170},
+		{roceTrimmedAll, 76, 102, 122},
 	} {
 		if got := c.frame.WireSize(); got != c.bytes {
 			t.Errorf("%+v: WireSize %d, want %d", c.frame, got, c.bytes)

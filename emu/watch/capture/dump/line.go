@@ -94,7 +94,7 @@ func appendFrame(b []byte, f *wire.Frame, names Names) []byte {
 	if !f.Kind.Control() && f.Kind != wire.TCP && f.Kind != wire.CNP { // TCP has seq, a CNP has no number
 		number("psn", int64(f.PSN))
 	}
-	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP || f.Kind == wire.Management {
+	if f.Kind.Traffic() || f.Kind == wire.Ack || f.Kind == wire.CNP || f.Kind == wire.Trimmed || f.Kind == wire.Management {
 		number("lane", int64(f.Lane))
 		node("src", f.Src)
 		node("dst", f.Dst)
