@@ -141,6 +141,8 @@ headers[#headers + 1] = { "fabemu_say", "Added by fabemu",
   { "becn", "BECN", "bool" },
   { "cnp", "Congestion notification packet (CNP)", "bool", base.NONE, text = "RoCEv2, operation code 0x81" },
   { "selected", "Selected", "uint24", base.DEC, text = "Of an ACK: a packet that has come ahead of its turn; RoCEv2, operation code 0xF1" },
+  { "trimmed", "Trimmed", "bool", base.NONE, text = "A switch has cut the packet: its header of UDP still has the length that it had" },
+  { "whole", "Length before it was cut (bytes)", "uint32", base.DEC, text = "Of the packet, with its header of IP" },
   { "sent", "Sent (ps)", "uint64", base.DEC, text = "The stamp: when the data packet left its source; RoCEv2, operation codes 0xC4 and 0xD1" },
   { "held", "Held (ps)", "uint64", base.DEC, text = "Of an ACK: how long the destination had it" },
   { "hop", "Telemetry of a switch", "uint8", base.DEC, text = "Its number on the path" },
@@ -661,6 +663,7 @@ local qp, psn, opcode = Field.new("infiniband.bth.destqp"), Field.new("infiniban
 local packet = Field.new("infiniband")
 local vendor = Field.new("infiniband.vendor")
 local ecn, ecn6 = Field.new("ip.dsfield.ecn"), Field.new("ipv6.tclass.ecn")
+local ip_length, ip6_length, udp_length = Field.new("ip.len"), Field.new("ipv6.plen"), Field.new("udp.length")
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
 local comment = Field.new("frame.comment")
@@ -701,6 +704,16 @@ local function add_nodes(tree)
   if nodes[to] then tree:add(s.to, nodes[to]):set_generated() end
 end
 
+-- cut returns how long a packet was that a switch has trimmed. A datagram around it is none.
+local function cut()
+  local udp, ip, ip6 = { udp_length() }, { ip_length() }, { ip6_length() }
+  local length = #udp > 0 and udp[#udp].value or 0
+  if #ip6 > 0 and (#ip == 0 or ip6[#ip6].offset > ip[#ip].offset) then
+    return length > ip6[#ip6].value and length + 40
+  end
+  return #ip > 0 and length + 20 > ip[#ip].value and length + 20
+end
+
 function say.dissector(tvb, pinfo, tree)
   local port = trailers[pinfo.number]
   if not port and has_trailer(tvb) then -- an Ethernet frame on a veth pair
@@ -730,6 +743,13 @@ function say.dissector(tvb, pinfo, tree)
       pinfo.cols.info:clear_fence()
       pinfo.cols.info = string.format("CNP (congestion notification) QP=0x%06x", qp().value)
     end
+    local whole = not lrh() and cut()
+    if whole then
+      sub:add(s.trimmed, true)
+      sub:add(s.whole, whole)
+      pinfo.cols.info:clear_fence()
+      pinfo.cols.info = string.format("Trimmed, was %d bytes QP=0x%06x PSN %d", whole, qp().value, psn().value)
+    end
     local own = { [0xC4] = "RC SEND only", [0xD1] = "RC ACK", [0xF1] = "RC ACK" }
     local all, name = { vendor() }, not lrh() and own[opcode().value]
     local header = all[#all] -- the whole of it comes last
@@ -748,9 +768,9 @@ function say.dissector(tvb, pinfo, tree)
         if words * 4 > size and header.len >= at + words * 4 then telemetry(sub, header.range(at + size, words * 4 - size)) end
       end
       pinfo.cols.info:clear_fence()
-      pinfo.cols.info = string.format("%s%s QP=0x%06x PSN %d", name, what, qp().value, psn().value)
+      if not whole then pinfo.cols.info = string.format("%s%s QP=0x%06x PSN %d", name, what, qp().value, psn().value) end
     end
-    if pinfo.caplen < pinfo.len and not cnp and not name then -- Wireshark calls it malformed, because its padding is not there
+    if pinfo.caplen < pinfo.len and not cnp and not name and not whole then -- Wireshark calls it malformed, because its padding is not there
       pinfo.cols.info:clear_fence()
       local name = tostring(opcode().display):gsub(".*%((.+)%) %- (.+) %(%d+%)$", "%1 %2")
       pinfo.cols.info = string.format("%s QP=0x%06x PSN %d (%d of %d bytes)", name, qp().value, psn().value, pinfo.caplen, pinfo.len)
