@@ -223,10 +223,16 @@ func (s *Scenario) Disorders() bool {
 	return slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Reorders })
 }
 
+// ByPacket reports whether frames of a flow may take several paths at a time: switches, or sources,
+// choose for each frame, or for a few.
+func (s *Scenario) ByPacket() bool {
+	return s.Routing.Paths == ECMP && s.Routing.Balance != switchd.Hash || s.Sprays()
+}
+
 // Rerouted reports whether the scenario says that routes or lanes change, or that the frames of a
 // flow take several paths.
 func (s *Scenario) Rerouted() bool {
-	return s.Routing.Recompute > 0 || s.Routing.Balance != switchd.Hash || s.Sprays() || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 }) ||
+	return s.Routing.Recompute > 0 || s.ByPacket() || slices.ContainsFunc(s.Routes, func(r Route) bool { return r.Since > 0 }) ||
 		slices.ContainsFunc(s.LaneRules, func(r LaneRule) bool { return r.Since > 0 })
 }
 

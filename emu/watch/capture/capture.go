@@ -51,6 +51,8 @@ type Options struct {
 	// time, if there are others than at the last call, since events have come. New calls it, and
 	// then the driver's goroutine.
 	Faults func(from unit.Time) (all []Fault, changed bool)
+	// ByPacket is true if frames of a flow may take several paths at a time.
+	ByPacket bool
 	// Comment describes the run.
 	Comment string
 	// Names are the names of flows, by queue pair, and Nodes the names of nodes;

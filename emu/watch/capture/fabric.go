@@ -60,7 +60,7 @@ const HeaderSnap = 128
 // process or in others; the comment describes the run. The driver's goroutine calls now for the
 // scenario with the events that have come so far.
 func Begin(f *fabric.Fabric, q *Request, wall, apart bool, comment string, now func() *scenario.Scenario) (*Capture, error) {
-	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart}
+	o := Options{Request: *q, Ports: portsOf(f), Wall: wall, Apart: apart, ByPacket: f.Scenario.ByPacket()}
 	if err := narrow(&o, f, q.Filter); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,9 @@ func (c *Capture) head() {
 	o := &c.options
 	c.part++
 	section := pcapng.Section{Application: "fabemu", Comment: o.Comment, More: flowNames(o.Names)}
+	if o.ByPacket {
+		section.More = append([]string{pcapng.ByPacket}, section.More...)
+	}
 	_, anywhere := c.out.(io.WriterAt)
 	switch {
 	case o.Rotate > 0:

@@ -17,17 +17,20 @@ type Kind string
 
 // The kinds of checks.
 const (
-	Reading   Kind = "reading"  // frames that cannot be read
-	Checksum  Kind = "checksum" // ICRC, VCRC, LPCRC, FCS
-	Credit    Kind = "credit"   // FCTBS against FCCL
-	Sequence  Kind = "sequence" // of links and of flows
-	PauseKept Kind = "pause"    // nothing is sent while paused
-	Tags      Kind = "tag"      // rate-limited tags against BCN messages
-	Probes    Kind = "probe"    // answers against the probes of E2CM
+	Reading    Kind = "reading"  // frames that cannot be read
+	Checksum   Kind = "checksum" // ICRC, VCRC, LPCRC, FCS
+	Credit     Kind = "credit"   // FCTBS against FCCL
+	Sequence   Kind = "sequence" // of links and of flows
+	PauseKept  Kind = "pause"    // nothing is sent while paused
+	Deliveries Kind = "delivery" // packets of flows, from end to end, and their ACKs
+	Tags       Kind = "tag"      // rate-limited tags against BCN messages
+	Probes     Kind = "probe"    // answers against the probes of E2CM
 )
 
 // Kinds returns all kinds of checks.
-func Kinds() []Kind { return []Kind{Reading, Checksum, Credit, Sequence, PauseKept, Tags, Probes} }
+func Kinds() []Kind {
+	return []Kind{Reading, Checksum, Credit, Sequence, Deliveries, PauseKept, Tags, Probes}
+}
 
 // Incomplete is the kind of a problem that is not a mistake: something is missing from the capture.
 const Incomplete Kind = "incomplete"
@@ -37,21 +40,22 @@ type Gap string
 
 // The gaps.
 const (
-	CutFrames  Gap = "frames were cut: their checksums are not proved"
-	NoBegin    Gap = "parts of a split capture are missing"
-	NotThere   Gap = "frames are missing from the capture"
-	NoCredit   Gap = "frames were sent on lanes whose credit the capture does not show"
-	NoMessages Gap = "rate-limited tags, or BCN messages that answer them, come from outside the capture"
-	NoProbes   Gap = "answers are to probes that the capture does not show"
-	NoTally    Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
-	InDoubt    Gap = "mistakes would be there if nothing were missing: they prove nothing"
-	Dropped    Gap = "frames of flows are missing because they were dropped, as the capture reports"
-	Unreadable Gap = "packets were cut so short that they cannot be read"
-	NoReader   Gap = "packets have a link type that this program does not read"
+	CutFrames   Gap = "frames were cut: their checksums are not proved"
+	NoBegin     Gap = "parts of a split capture are missing"
+	NotThere    Gap = "frames are missing from the capture"
+	NoCredit    Gap = "frames were sent on lanes whose credit the capture does not show"
+	NoMessages  Gap = "rate-limited tags, or BCN messages that answer them, come from outside the capture"
+	NoProbes    Gap = "answers are to probes that the capture does not show"
+	NoTally     Gap = "flow control packets are not at the port that sent them: their FCTBS is not proved"
+	InDoubt     Gap = "mistakes would be there if nothing were missing: they prove nothing"
+	Dropped     Gap = "frames of flows are missing because they were dropped, as the capture reports"
+	Unreadable  Gap = "packets were cut so short that they cannot be read"
+	NotFollowed Gap = "frames were not followed: the capture lacks the begin or an end of their flow"
+	NoReader    Gap = "packets have a link type that this program does not read"
 )
 
 func Gaps() []Gap {
-	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, NoReader, CutFrames, NoCredit, NoTally, NoMessages, NoProbes}
+	return []Gap{NoBegin, NotThere, InDoubt, Dropped, Unreadable, NoReader, CutFrames, NoCredit, NoTally, NoMessages, NoProbes, NotFollowed}
 }
 
 // Problem is a mistake that a capture shows, or a sign that frames are missing from it.
@@ -73,6 +77,12 @@ type Checker struct {
 	ports    map[where]*portRecord
 	flows    map[flow]*flowRecord
 	dropped  map[packet]bool // packets that the capture reports as dropped
+
+	layout    layout
+	names     Names
+	travels   map[uint32]*travel // by queue pair
+	gone      int                // packets of flows without retransmission that the capture reports as dropped
+	disturbed bool               // a fault has repeated frames, or changed their order
 }
 
 // NewChecker returns a Checker that has seen nothing.
@@ -163,6 +173,7 @@ func (c *Checker) Check(p *Packet) []Problem {
 	}
 	if placed {
 		c.checkSequence(p, at)
+		c.follow(p)
 	}
 	if p.ended() {
 		return c.problems
@@ -208,6 +219,7 @@ func (c *Checker) End(statistics []pcapng.Statistics) {
 		c.doubt(len(port.suspects))
 		port.suspects = nil
 	}
+	c.countMissing()
 	lost := 0
 	for _, s := range statistics {
 		lost += int(min(s.Dropped, 1<<40))
@@ -216,7 +228,7 @@ func (c *Checker) End(statistics []pcapng.Statistics) {
 		return
 	}
 	c.Gaps[NotThere] = lost
-	for _, k := range []Kind{Credit, Sequence, PauseKept, Tags, Probes} {
+	for _, k := range []Kind{Credit, Sequence, Deliveries, PauseKept, Tags, Probes} {
 		c.doubt(c.Found[k])
 		c.Found[k] = 0
 	}
@@ -241,6 +253,9 @@ func (c *Checker) forget(ports ...where) {
 		c.port(at).history = history{}
 	}
 	clear(c.flows)
+	for _, t := range c.travels {
+		t.unclear = true
+	}
 }
 
 // forgetAll drops the history of all ports and flows.

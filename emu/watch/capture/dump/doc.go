@@ -15,6 +15,10 @@
 //   - gaps in the sequences of links (trailers) and of flows (packet sequence
 //     numbers), and frames of a link with retry that are retransmitted after their ACK, or that
 //     follow a NACK and are not the frame that it asks for;
+//   - packets of RoCEv2, and of all flows where the frames of one may take several paths, that the
+//     source leaves out, that come more often than they were sent, or that do not leave the last
+//     switch; ACKs of packets that have not come; and retransmissions after the ACK. Disorder is no
+//     mistake: a Delivery counts it for each flow (delivery.go);
 //   - frames whose transmission began while their port or priority was paused;
 //   - answers to probes of E2CM that do not repeat their probe,
 //   - rate-limited tags of BCN that follow no message of their congestion point, and
@@ -30,6 +34,11 @@
 // show that frames are missing.
 //
 // # Limitations
+//
+// Packets are followed from end to end only in the capture of a run, whose interfaces name the
+// nodes at both ends of a link. Where a datagram of tcpdump has the frames of flows that take
+// several paths, frames that overtake one another seem to be missing. The source is taken to know
+// an ACK after twice the shortest time in which a packet has crossed its link and the switch there.
 //
 // An exported capture in which a display filter has left out frames seems to have mistakes.
 // The duration of a pause follows from the rate of the interface, or from its last change in

@@ -28,7 +28,6 @@ type Summary struct {
 	*Checker
 
 	decoder Decoder
-	names   Names
 	title   string   // of the section
 	part    int      // its number, of a capture in several files
 	unknown string   // the first link type that is not known
@@ -51,6 +50,7 @@ func (s *Summary) Text(w io.Writer) error {
 		Reading: "packets", Checksum: "packets that were captured whole",
 		Credit:   "frames against the credit of their lane",
 		Sequence: "numbers that follow another", PauseKept: "frames of ports that were paused before",
+		Deliveries: "packets and ACKs from end to end",
 	}
 	for _, k := range Kinds() {
 		verdict := "all right"
@@ -70,6 +70,7 @@ func (s *Summary) Text(w io.Writer) error {
 			fmt.Fprintf(out, "incomplete: %d %s\n", n, g)
 		}
 	}
+	s.disorder(out)
 	return out.Flush()
 }
 
@@ -146,6 +147,7 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 // of the same capture continues.
 func (s *Summary) begin(in *pcapng.Reader) {
 	s.names = namesOf(in)
+	s.layout = layoutOf(in, s.names)
 	title, part := "", 0
 	for i, c := range in.Comments {
 		if i == 0 {

@@ -351,7 +351,7 @@ func TestNothingIsWrongWithARightCapture(t *testing.T) {
 		t.Errorf("%d problems in %d packets:\n%s", s.Problems(), s.Packets, out)
 	}
 	for _, k := range dump.Kinds() {
-		if s.Checked[k] == 0 {
+		if s.Checked[k] == 0 && k != dump.Deliveries { // which has its own tests: the nodes here have no names
 			t.Errorf("nothing is checked of %s", k)
 		}
 	}

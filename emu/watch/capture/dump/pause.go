@@ -67,12 +67,14 @@ func instant(p *Packet, out bool) int64 {
 func (c *Checker) portEvent(p *Packet, at where) {
 	port := c.port(at)
 	name, figure, _ := strings.Cut(p.Comment, " ")
+	c.disturbed = c.disturbed || strings.Contains(p.Comment, "repeat of") || strings.Contains(p.Comment, "overtake")
 	switch name {
 	case "dropped:":
 		if _, frame, found := strings.Cut(figure, " ("); found {
 			var x packet
 			if _, err := fmt.Sscanf(frame, "flow %d, psn %d)", &x.qp, &x.psn); err == nil {
 				c.dropped[x] = true
+				c.droppedAt(p, figure, x.qp, x.psn)
 			}
 		}
 	case "routes-change":

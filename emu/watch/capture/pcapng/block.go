@@ -20,6 +20,10 @@ const byteOrder = 0x1A2B3C4D
 // bytes do not say.
 const GuestComment = "guest: flow %d, psn %d, lane %d, payload %d, from %d to %d"
 
+// ByPacket is the comment of the section of a run in which frames of a flow may take several paths
+// at a time.
+const ByPacket = "paths by packet"
+
 // The options. The meaning of a code depends on the block.
 const (
 	endOfOptions = 0
