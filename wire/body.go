@@ -99,6 +99,7 @@ func (f *Frame) checkPayload(body Body) {
 	case f.Family == Guest:
 	case f.Family == Ethernet && (f.Payload < MinMSDU || f.Payload > MaxMSDU):
 		panic("wire: a data frame whose payload is below MinMSDU or above MaxMSDU")
+	case f.Family == UET && f.Payload <= MaxPayload:
 	case f.Family != Ethernet && (f.Payload > MaxPayload || f.Payload%4 != 0):
 		panic("wire: a data packet whose payload is above MaxPayload or not a multiple of 4")
 	}

@@ -23,6 +23,7 @@ const (
 	TCP                           // on Ethernet, an IPv4 packet with a TCP segment
 	CNP                           // a congestion notification packet of RoCEv2 (InfiniBand Annex A17.9.3)
 	Trimmed                       // a data packet of RoCEv2 of which a switch has left only the beginning (Frame.Trim)
+	UETControl                    // a control packet of Ultra Ethernet transport: UETExtension.Code
 	CCUpdate                      // a CC_Update of Ultra Ethernet: credits consumed (5.2.6.2)
 	CFUpdate                      // a CF_Update of Ultra Ethernet, a control ordered set as all that follow: credits freed (5.2.6.1)
 	LLRAck                        // the retry at the link of Ultra Ethernet (5.1.4): frames have arrived
@@ -65,11 +66,11 @@ func (k Kind) Traffic() bool { return k == Data || k == TCP }
 
 // EndToEnd reports whether k goes from one end of a flow to the other.
 func (k Kind) EndToEnd() bool {
-	return k == Data || k == Ack || k == Probe || k == TCP || k == CNP || k == Trimmed
+	return k == Data || k == Ack || k == Probe || k == TCP || k == CNP || k == Trimmed || k == UETControl
 }
 
-// Family is the form of a frame that belongs to a flow. Frames of Ethernet, of RoCEv2 and of guests
-// cross links of Ethernet.
+// Family is the form of a frame that belongs to a flow. All but
+// those of InfiniBand cross links of Ethernet.
 type Family uint8
 
 // The families.
@@ -78,9 +79,10 @@ const (
 	Ethernet
 	RoCEv2 // the packets of InfiniBand behind Ethernet, IP and UDP (InfiniBand Annex A17)
 	Guest  // on Ethernet, frames of a real host: the frame is its body (Bodies.Put)
+	UET    // Ultra Ethernet transport, behind Ethernet, IPv4 and UDP
 )
 
-var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2", Guest: "guest"}
+var familyWords = [...]string{InfiniBand: "infiniband", Ethernet: "ethernet", RoCEv2: "rocev2", Guest: "guest", UET: "uet"}
 
 func (f Family) String() string { return unit.Word(f, familyWords[:]) }
 
@@ -97,6 +99,8 @@ func (f Family) Fit(n uint32) uint32 {
 		return min(max(n, MinMSDU), MaxMSDU)
 	case RoCEv2:
 		n = max(n, leastSend)
+	case UET:
+		return min(max(n, 1), MaxPayload)
 	}
 	return (min(n, MaxPayload) + 3) &^ 3
 }
@@ -113,7 +117,7 @@ const MaxLID LID = 0xBFFF
 // cache: frames are copied at each hop, and wait in queues.
 type Frame struct {
 	Kind   Kind
-	Family Family // of Data, Ack, CNP and Trimmed; zero for all other kinds: each belongs to one family only
+	Family Family // of Data, Ack, CNP, Trimmed and UETControl; zero for all other kinds: each belongs to one family only
 	Lane   uint8  // virtual lane, 0 to 15; on Ethernet the priority, 0 to 7
 	Tagged bool   // Ethernet Data, Notification, BCN, Message, Probe: has a CN-TAG, whose flow identifier is the low 16 bits of QP
 	FECN   bool   // Data, Ack, CNP, Trimmed, TCP: met congestion on its path (set by switches); of an IP packet this is CE (RFC 3168)
@@ -123,11 +127,11 @@ type Frame struct {
 
 	Src, Dst LID    // Data, Ack, Message, Probe, TCP, Management; of link control on Ethernet, Src is the node that sends it
 	QP       uint32 // Data, Ack, Message, Probe, TCP: destination queue pair, 24 bits; it names the flow; Management: 0 or 1
-	PSN      uint32 // Data, Ack: packet sequence number, 24 bits; Message, Probe: a number too; TCP: sequence number
+	PSN      uint32 // Data, Ack: packet sequence number, 24 bits, of UET 32; Message, Probe: a number too; TCP: sequence number
 	MSN      uint32 // Ack: message sequence number, 24 bits; Management: source queue pair; TCP: acknowledgement number; Data: immediate data; of a guest: Entropy
-	Payload  uint32 // Data: payload in bytes, of Trimmed before it was cut, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any; Ack of RoCEv2: Selected
+	Payload  uint32 // Data: payload in bytes, of Trimmed before it was cut, a multiple of 4 up to MaxPayload; on Ethernet MinMSDU to MaxMSDU; of a guest, TCP: any, of UET up to MaxPayload; Ack of RoCEv2: Selected
 
-	Window uint16     // TCP: as it is there, not scaled; RoCEv2: SourcePort, 0: that of the queue pair
+	Window uint16     // TCP: as it is there, not scaled; RoCEv2, UET: SourcePort, 0: that of the queue pair
 	Flags  uint8      // Trimmed: words of 4 bytes that it has left behind the header of UDP; BCN: BCNSevere and so on; Probe: ProbeAnswer, ProbeCounted; TCP: SYN and so on
 	Bits   headerBits // Data: has immediate data; RoCEv2, TCP: flags of IP, BTH and AETH, and the direction
 
@@ -136,8 +140,9 @@ type Frame struct {
 	CPID uint64
 
 	// Extension is all that the kind adds: a CreditExtension, PauseExtension, SampleExtension,
-	// MessageExtension, ProbeExtension, StampExtension, CCExtension or OrderedSetExtension
-	// (ExtensionOf). Of a Data frame or a MAD it is the number of its body, of TCP its options.
+	// MessageExtension, ProbeExtension, StampExtension, CCExtension, OrderedSetExtension or
+	// UETExtension (ExtensionOf). Of a Data frame or a MAD it is the number of its body, of TCP its
+	// options.
 	//
 	// Of a Notification, Src is the congestion point and Dst the source of the sampled
 	// frame; FECN, Last, QP, PSN and Payload belong to the sampled frame as far as the
@@ -153,7 +158,7 @@ type Extension [3]uint64
 // extensions are those of the kinds. None has gaps between its fields, so that == compares all of
 // it.
 type extensions interface {
-	CreditExtension | PauseExtension | SampleExtension | MessageExtension | ProbeExtension | StampExtension | CCExtension | OrderedSetExtension |
+	CreditExtension | PauseExtension | SampleExtension | MessageExtension | ProbeExtension | StampExtension | CCExtension | OrderedSetExtension | UETExtension |
 		synExtension | sackExtension
 }
 

@@ -39,8 +39,9 @@ type form struct {
 var (
 	onRoCE = form{
 		etherType: typeIPv4, overIPv6: typeIPv6, code: protocolUDP, more: (*Frame).ofRoCE, apart: true,
-		append: appendRoCE, parse: parseRoCE,
+		append: appendRoCE, parse: parseUDP,
 	}
+	onUET      = form{etherType: typeIPv4, code: protocolUDP, more: (*Frame).ofUET, apart: true, append: appendUET, parse: parseUDP}
 	orderedSet = form{etherType: typeData, content: OrderedSetSize, apart: true, append: appendOrderedSet, parse: parseOrderedSet}
 )
 
@@ -55,18 +56,23 @@ var kinds = [...]row{
 		Ethernet: {etherType: typeData, payload: true, apart: true, append: appendData, parse: parseData},
 		RoCEv2:   onRoCE,
 		Guest:    {delimiter: GuestFrame, more: (*Frame).ofGuest, around: guestHeader + FCSSize, apart: true, append: appendGuest},
+		UET:      onUET,
 	}},
 	Ack: {"ack", ackFields, []form{
 		InfiniBand: {
 			delimiter: DataPacket, content: HeaderSize, around: AETHSize + ICRCSize + VCRCSize, apart: true, append: appendPacket,
 		},
 		RoCEv2: onRoCE,
+		UET:    onUET,
 	}},
 	CNP: {"cnp", cnpFields, []form{RoCEv2: onRoCE}},
 	Trimmed: {"trimmed", trimmedFields, []form{RoCEv2: {
 		etherType: typeIPv4, overIPv6: typeIPv6, code: protocolUDP, more: (*Frame).ofTrimmed, apart: true,
-		append: appendTrimmed, parse: parseRoCE,
+		append: appendTrimmed, parse: parseUDP,
+	}, UET: {
+		etherType: typeIPv4, code: protocolUDP, more: (*Frame).ofTrimmed, apart: true, append: appendTrimmed, parse: parseUDP,
 	}}},
+	UETControl:    {"uet-control", controlFields, []form{UET: onUET}},
 	FlowControl:   {"fcp", fcpFields, []form{{delimiter: LinkPacket, around: FCPSize, apart: true, append: appendFCP}}},
 	Pause:         {"pause", pauseFields, []form{{etherType: typeControl, append: appendPause, parse: parseControl}}},
 	PriorityPause: {"pfc", pauseFields, []form{{etherType: typeControl, append: appendPFC, parse: parseControl}}},
@@ -97,7 +103,7 @@ var kinds = [...]row{
 }
 
 // forms are the forms of all kinds and families, by formOf. Those without a row are zero.
-var forms = func() (all [128]*form) {
+var forms = func() (all [256]*form) {
 	for i := range all {
 		all[i] = new(form)
 	}
@@ -113,7 +119,7 @@ var forms = func() (all [128]*form) {
 }()
 
 // formOf returns the index of a form in forms.
-func formOf(k Kind, f Family) uint8 { return uint8(k)<<2&127 | uint8(f)&3 }
+func formOf(k Kind, f Family) uint8 { return uint8(k)<<3 | uint8(f)&7 }
 
 // form returns the form of f. The form of a frame of no kind is zero.
 func (f *Frame) form() *form { return forms[formOf(f.Kind, f.Family)] }
@@ -315,8 +321,8 @@ func parseEthernet(f *Frame, body *Body, b []byte) error {
 		code = b[at+9] // the protocol
 	}
 	i := announced(etherType, at == behindAddresses+2, code)
-	form := forms[i&127]
-	if form.parse == nil || f.CPID != 0 && !Kind(i>>2).Traffic() { // only data has a rate-limited tag
+	form := forms[i]
+	if form.parse == nil || f.CPID != 0 && !Kind(i>>3).Traffic() { // only data has a rate-limited tag
 		return refuse("EtherType", at-2, ErrUnsupported)
 	}
 	return form.parse(lent(f), lent(body), b, at)
@@ -340,7 +346,7 @@ var announcements = func() (all struct {
 		for i := len(forms) - 1; i > 0; i-- { // and the first kind last
 			form := forms[i]
 			for _, t := range [...]uint16{form.etherType, form.overIPv6} {
-				to := &all.forms[bit(Kind(i>>2).Control(), 0)][t&15]
+				to := &all.forms[bit(Kind(i>>3).Control(), 0)][t&15]
 				if t != 0 {
 					all.etherTypes[t&15] = t
 					to[form.code] = uint8(i)

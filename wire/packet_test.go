@@ -493,6 +493,9 @@ func TestKindsHaveRows(t *testing.T) {
 		if k == wire.CNP || k == wire.Trimmed {
 			f.Family = wire.RoCEv2
 		}
+		if k == wire.UETControl {
+			f.Family = wire.UET
+		}
 		if other, taken := words[k.String()]; taken || k.String() == "" || f.Delimiter() == 0 || f.WireSize() == 0 {
 			t.Errorf("kind %d is %q, as kind %d; delimiter %v, %d bytes", k, k, other, f.Delimiter(), f.WireSize())
 		}

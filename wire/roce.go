@@ -62,7 +62,8 @@ func (b headerBits) when(v bool) headerBits {
 	return 0
 }
 
-// SetRoCE gives a frame of the family RoCEv2 the values of r.
+// SetRoCE gives a frame of the family RoCEv2 the values of r. One of UET has DSCP, ECT, AckReq and
+// NAK, too.
 func (f *Frame) SetRoCE(r RoCE) {
 	f.DSCP = r.DSCP & 63
 	f.Bits = f.Bits&(bitImmediate|bitSelected) | bitECT.when(r.ECT) | bitIPv6.when(r.IPv6) | bitAckReq.when(r.AckReq && f.Kind == Data) | bitNAK.when(r.NAK && f.Kind == Ack) |
@@ -390,13 +391,13 @@ var (
 		{Word: "ack-req", Form: Flag, access: is(hasBit(bitAckReq))},
 		{Word: "nak", Form: Flag, access: is(func(f *Frame) bool { return f.Kind == Ack && f.Bits&bitNAK != 0 })},
 		{Word: "selected", access: number(func(f *Frame) *uint32 { return &f.Payload }), Has: func(f *Frame) bool { _, ok := f.Selected(); return ok }},
-		{Word: "sport", access: number(func(f *Frame) *uint16 { return &f.Window }), Has: func(f *Frame) bool { return f.Family == RoCEv2 && f.Window != 0 }},
+		{Word: "sport", access: number(func(f *Frame) *uint16 { return &f.Window }), Has: func(f *Frame) bool { return f.isIP() && f.Kind != TCP && f.Family != Guest && f.Window != 0 }},
 		{Word: "becn", Form: Flag, access: ofBECN},
 		{Word: "immediate", access: ofMSN, Has: func(f *Frame) bool { _, ok := f.Immediate(); return ok }},
 		{Word: "sent", Form: Instant, access: number(func(f *Frame) *unit.Time { return &f.Stamp().SentAt }), Has: (*Frame).Stamped},
 		{Word: "held", Form: Instant, access: number(func(f *Frame) *unit.Duration { return &f.Stamp().Held }),
 			Has: func(f *Frame) bool { return f.Stamped() && f.Kind == Ack }},
-	})
+	}, uetFields)
 	markFields = []Field{
 		{Word: "ce", Form: Flag, access: is(func(f *Frame) bool { return f.FECN && f.isIP() })},
 		{Word: "fecn", Form: Flag, access: is(func(f *Frame) bool { return f.FECN && !f.isIP() })},

@@ -9,17 +9,20 @@ import (
 
 // Trim cuts f as a switch does that has no room for all of it: its packet of IP gets at most size
 // bytes, at least TrimLeast, and a DSCP that says what happened. It returns false, and f stays
-// whole, if f cannot be cut or would not become shorter: only data packets of RoCEv2 whose payload
-// is padding can be, and their headers stay.
+// whole, if f cannot be cut or would not become shorter: only data packets of RoCEv2 and UET whose
+// payload is padding can be. Their headers stay, but for those of UET's semantic sublayer.
 func (f *Frame) Trim(size unit.Size, dscp uint8) bool {
-	if f.Kind != Data || f.Family != RoCEv2 || f.HasBody() || f.Telemetry() != NoTelemetry {
+	if f.Kind != Data || f.Family != RoCEv2 && f.Family != UET || f.HasBody() || f.Telemetry() != NoTelemetry {
 		return false
 	}
 	words := min(int(size)-f.Bits.ofIP()-UDPSize, maxKept) / 4
-	if words*4 < f.kept() || f.Bits.ofIP()+UDPSize+words*4 >= f.ofRoCE() {
+	if words*4 < f.kept() || f.Bits.ofIP()+UDPSize+words*4 >= f.form().more(lent(f)) {
 		return false
 	}
 	f.Kind, f.Flags, f.DSCP, f.CPID = Trimmed, uint8(words), dscp&63, 0
+	if f.Family == UET && !f.keepsTag() {
+		f.MSN = 0
+	}
 	return true
 }
 
@@ -36,6 +39,9 @@ const maxKept = 255 * 4
 // kept returns how much must remain of a data packet behind the header of UDP: its headers, and so
 // much that no frame has to be filled up.
 func (f *Frame) kept() int {
+	if f.Family == UET {
+		return f.ofPDS() + sesLeast
+	}
 	n := BTHSize + f.ofStamp()
 	if f.Bits&bitImmediate != 0 {
 		n += ImmediateSize
@@ -64,6 +70,9 @@ func appendTrimmed(b []byte, f *Frame, _ Body) []byte {
 	var room [longestHeaders]byte
 	whole := *f
 	whole.Kind, whole.Flags = Data, 0
+	if f.Family == UET {
+		return appendCutUET(b, &whole, f.ofTrimmed())
+	}
 	n, size := whole.ofRoCE(), f.ofTrimmed()
 	p := whole.bth().Append(appendUDP(room[:0], &whole, n))
 	bth := len(p) - BTHSize
