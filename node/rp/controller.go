@@ -94,8 +94,8 @@ type Controller interface {
 	Deadline() unit.Time
 }
 
-// Acknowledged uses the ACKs of a flow, on RoCEv2: it receives each by Acked, and the Controller
-// none by Feedback. It shares no rate limiter.
+// Acknowledged uses the ACKs of a flow, on RoCEv2 and UET: it receives each by Acked, and the
+// Controller none by Feedback. It shares no rate limiter.
 type Acknowledged interface {
 	// Acked takes in an ACK that acknowledges packets which awaited it.
 	Acked(now unit.Time, a Ack)
@@ -112,10 +112,10 @@ type Acknowledged interface {
 // Ack is an ACK, and the measurements that come with it. Packets are numbered from 0.
 type Ack struct {
 	Frame  *wire.Frame   // as it came; for the time of the call
-	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it has no stamp (Algorithm.Feedback: Delays)
-	Held   unit.Duration // the time that the destination needed for it
+	RTT    unit.Duration // since the packet that asked for it left, less Held; 0: it is not known, as it has no stamp (Algorithm.Feedback: Delays) or, on UET, that packet was sent more than once
+	Held   unit.Duration // the time that the destination needed for it; on UET it is part of RTT, and 0
 	Hops   []wire.Hop    // telemetry of that packet, in the order of the switches (Traits.Telemetry); for the time of the call
-	Bytes  unit.Size     // length on the link of the packets that it acknowledges
+	Bytes  unit.Size     // length on the link of the packets that it is the first to acknowledge
 	Flight unit.Size     // length on the link of the packets that are in flight now: sent, neither acknowledged nor given up
 	Oldest uint64        // the oldest packet that awaits its ACK now
 	Next   uint64        // the packet that is sent next
