@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/scenario/yaml"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
 	"fabemu/wire/param"
@@ -150,8 +149,21 @@ func (t Tables) actsOn(on Target) (keys []string) {
 	return keys
 }
 
-// targets returns the kinds of objects, in the order of the rows.
-func (t Tables) targets() (all []Target) {
+// Acts returns the acts without parameters, in the order of the rows.
+func (t Tables) Acts() []Act { return t.rows }
+
+// ParamsOfAct returns the parameters of the act with a key, its key among them.
+func (t Tables) ParamsOfAct(key string) *param.Struct { return t.acts.Find(key) }
+
+// ActsWith returns the keys of the acts that have a parameter; none: it belongs to no act.
+func (t Tables) ActsWith(parameter string) []string { return t.acts.having[parameter] }
+
+// Instead returns what to write in place of a key that belongs to other acts than a; empty:
+// nothing.
+func Instead(a Act, key, value string) string { return a.instead(key, value) }
+
+// Targets returns the kinds of objects, in the order of the rows.
+func (t Tables) Targets() (all []Target) {
 	for _, a := range t.rows {
 		if on := a.Row().On; !slices.Contains(all, on) {
 			all = append(all, on)
@@ -173,8 +185,7 @@ func (t Tables) keysOn(on Target) []string {
 
 // ownOfEvent returns the parameters of an event that does one thing, or of one that does nothing
 // yet, to one kind of object; nil for any other.
-func (t Tables) ownOfEvent(of *param.Struct, n *yaml.Node) *param.Struct {
-	given := func(key string) bool { return n.Get(key) != nil }
+func (t Tables) ownOfEvent(of *param.Struct, given func(key string) bool) *param.Struct {
 	var acts, objects []string
 	for _, a := range t.rows {
 		if row := a.Row(); given(row.Key) {
@@ -182,7 +193,7 @@ func (t Tables) ownOfEvent(of *param.Struct, n *yaml.Node) *param.Struct {
 		}
 	}
 	if len(acts) == 0 {
-		for _, on := range t.targets() {
+		for _, on := range t.Targets() {
 			if given(string(on)) {
 				acts, objects = append(acts, t.keysOn(on)...), append(objects, string(on))
 			}
@@ -195,7 +206,7 @@ func (t Tables) ownOfEvent(of *param.Struct, n *yaml.Node) *param.Struct {
 	}
 	own := &param.Struct{}
 	for _, p := range of.Params {
-		isObject := slices.Contains(t.targets(), Target(p.Key))
+		isObject := slices.Contains(t.Targets(), Target(p.Key))
 		isAct := t.acts.having[p.Key] != nil
 		if !isObject && !isAct || p.Key == objects[0] || slices.Contains(acts, p.Key) {
 			own.Params = append(own.Params, p)
@@ -208,7 +219,7 @@ func (t Tables) ownOfEvent(of *param.Struct, n *yaml.Node) *param.Struct {
 // acts.
 func (t Tables) events(v any, forms param.Forms) *param.Struct {
 	s := param.Of(v, forms)
-	for _, on := range t.targets() {
+	for _, on := range t.Targets() {
 		p := s.Find(string(on))
 		p.Doc = strings.TrimSuffix(p.Doc, ".") + "; for " + strings.Join(t.actsOn(on), ", ") + "."
 	}
@@ -226,28 +237,25 @@ func (t Tables) events(v any, forms param.Forms) *param.Struct {
 // entered is an event of a file.
 type entered struct {
 	*Entering
-	node  *yaml.Node
-	event int // index in s.Events; -1: it is not entered yet
+	item  Item
+	event int       // index in s.Events; -1: it is not entered yet
+	found *Problems // what is wrong with it
 	*Event
 }
 
 // refuse refuses a key of the event, if it is given, or else the event.
 func (x *entered) refuse(key, format string, args ...any) {
-	at := x.node.Spot
-	if n := x.node.Get(key); n != nil {
-		at = n.Spot
-	}
-	x.Add(at, format, args...)
+	x.found.Add(x.item.At(key), format, args...)
 }
 
-// fields returns the view of the event.
-func (x *entered) fields() yaml.View {
-	return yaml.View{Of: x.Tables.Section("events"), Chain: [2]*yaml.Node{x.node}}
+// refuseWhole refuses the event.
+func (x *entered) refuseWhole(format string, args ...any) {
+	x.found.Add(x.item.Path(), format, args...)
 }
 
 // checkEnds refuses a duration of an event that ends a fault.
 func (x *entered) checkEnds(ends bool) (wrong bool) {
-	if wrong = ends && x.node.Get("for") != nil; wrong {
+	if wrong = ends && x.item.has("for"); wrong {
 		x.refuse("for", "for is how long a fault lasts, but this event ends one: leave for out")
 	}
 	return wrong

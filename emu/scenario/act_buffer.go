@@ -29,9 +29,9 @@ func (a BufferCut) check(x *entered) { x.checkEnds(a.Buffer == 1) }
 // fit computes the parts that are left, and refuses a part that is too small.
 func (a BufferCut) fit(x *entered) Act {
 	i := slices.IndexFunc(x.Links, func(l Link) bool { return l.Name == x.Link })
-	l, at, some := &x.Links[i], x.node.Get("buffer").Spot, false
+	l, some := &x.Links[i], false
 	if l.Lanes.Count() > 1 {
-		x.Add(x.node.Spot, "link %s has several data lanes: this event is for links with one buffer", x.Link)
+		x.refuseWhole("link %s has several data lanes: this event is for links with one buffer", x.Link)
 	}
 	if a.From != "" && a.From != l.A && a.From != l.B {
 		return nil
@@ -42,15 +42,15 @@ func (a BufferCut) fit(x *entered) Act {
 			name = l.A
 		}
 		if m := x.Nodes[name]; m.IsSwitch && (a.From == "" || a.From == from) {
-			a.Left[1-side] = x.leave(&x.Switches[m.Index], m, i, side, a.Buffer, at.Path)
+			a.Left[1-side] = x.leave(&x.Switches[m.Index], m, i, side, a.Buffer, x.item.At("buffer"))
 			some = true
 		}
 	}
 	switch {
 	case l.FlowControl == port.ChannelCredits:
-		x.Add(at, "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
+		x.refuse("buffer", "both ends of link %s count the credits of its channels, which are set before the run: with flow-control: cbfc a buffer cannot become smaller", l.Name)
 	case !some:
-		x.Add(at, "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
+		x.refuse("buffer", "no switch receives the frames of link %s: buffer is the buffer of a switch; from names the end that sends", l.Name)
 	}
 	return a
 }

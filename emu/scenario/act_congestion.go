@@ -78,8 +78,8 @@ func (ControlChange) Row() Row { return Row{Key: "control", On: OnEndpoint} }
 
 // fit refuses a change of congestion control that the flows of an endpoint cannot make.
 func (a ControlChange) fit(x *entered) Act {
-	at, some := x.node.Get("control"), false
-	v := Item{x.fields().Sub("control"), at}
+	some, v := false, x.item.In("control")
+	v.at = x.item.At("control")
 	for i := range x.FlowOrigins {
 		f := &x.Flows[i]
 		changed := int(f.SL) == a.Control.SL
@@ -93,20 +93,20 @@ func (a ControlChange) fit(x *entered) Act {
 		}
 		switch family := x.FamilyOf(f.From); {
 		case family != wire.InfiniBand || !cca && x.Algorithm(f).Feedback != rp.Nothing:
-			x.Add(at.Spot, "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
+			x.refuse("control", "flow %s has algorithm: %s: an event changes cca or fixed on InfiniBand", f.Name, f.Control.Algorithm)
 		case before.PortControl != a.Control.PortControl:
-			x.Found.Add(v.Where("port-control", "cct"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
+			x.found.Add(v.Where("port-control", "cct"), "flow %s has port-control: %s, which cannot change during a run", f.Name, before.PortControl)
 		case !changed:
-			x.Found.Add(v.Where("port-control", "cct"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
+			x.found.Add(v.Where("port-control", "cct"), "with port-control: port an event needs flows of one service level at the endpoint: flow %s has sl: %d",
 				f.Name, f.SL)
 		default:
 			now, frame := *f, x.Frame(f, family)
 			now.Control.Params = a.Control.CCAParams
-			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, x.Flow(i), func() Item { return v }, "cct", &x.Found)
+			x.CheckSite(&now, rp.Site{Line: x.LineRate(f), Length: x.Model.Framing.Length(&frame)}, x.Flow(i), func() Item { return v }, "cct", x.found)
 		}
 	}
 	if !some {
-		x.Add(at.Spot, "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
+		x.refuse("control", "endpoint %s sends no flow of service level %d: an event changes the control of flows, not of workloads",
 			x.Endpoint, a.Control.SL)
 	}
 	return nil

@@ -91,7 +91,7 @@ func (b Bursts) check(x *entered, share float64) {
 	case b.Within > 0 && b.Burst == 0:
 		x.refuse("within", "within is a share of the frames in bursts: it needs burst")
 	case share > most:
-		x.Add(x.node.Spot, "a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
+		x.refuseWhole("a share of %v in bursts of %v frames is impossible: with one frame between two bursts it is %v, the maximum",
 			share, b.Burst, float(most))
 	}
 }

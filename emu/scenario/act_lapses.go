@@ -53,7 +53,7 @@ func (a Overtake) check(x *entered) {
 	a.Bursts.check(x, a.Overtake)
 	a.Selection.checkLapse(x)
 	if a.After == 0 {
-		x.Add(x.node.Spot, "overtake needs after: how long the port keeps a frame back while others go first")
+		x.refuseWhole("overtake needs after: how long the port keeps a frame back while others go first")
 	}
 }
 
@@ -84,7 +84,7 @@ func (x *entered) fitLapse(from, what string) Act {
 			crosses = crosses || l.Name == x.Link && (from == "" || from == there)
 		})
 		if crosses {
-			x.Add(x.node.Spot, "packets of transfers of %s may %s on link %s, and nothing recognises that: give it a transport such as rocev2 or tcp, or on InfiniBand a window and a timeout",
+			x.refuseWhole("packets of transfers of %s may %s on link %s, and nothing recognises that: give it a transport such as rocev2 or tcp, or on InfiniBand a window and a timeout",
 				f.Name, what, x.Link)
 			break
 		}

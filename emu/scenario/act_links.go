@@ -94,7 +94,7 @@ type Periodic struct {
 func (p Periodic) check(x *entered, recurs unit.Duration) {
 	switch {
 	case (recurs > 0) != (p.Period > 0):
-		x.Add(x.node.Spot, "flap and gap need a period, and a period needs one of them")
+		x.refuseWhole("flap and gap need a period, and a period needs one of them")
 	case p.Period > 0 && recurs >= p.Period:
 		x.refuse("period", "the period of %v must be longer than the %v in it", p.Period, recurs)
 	}
@@ -124,7 +124,7 @@ func (a Flap) split(x *entered) (all []Event) {
 		end = min(end, x.At+a.For)
 	}
 	if (end-x.At)/a.Period >= mostFlaps {
-		x.Add(x.node.Spot, "the link would flap more than %d times until %v: give a longer period, or an end with for",
+		x.refuseWhole("the link would flap more than %d times until %v: give a longer period, or an end with for",
 			mostFlaps, end)
 		return nil
 	}
@@ -151,7 +151,7 @@ func (Stuck) Row() Row { return Row{Key: "stuck", On: OnLink} }
 
 func (a Stuck) check(x *entered) {
 	if a.From == "" {
-		x.Add(x.node.Spot, "stuck needs from: the end of the link whose output is stuck")
+		x.refuseWhole("stuck needs from: the end of the link whose output is stuck")
 	}
 }
 

@@ -63,19 +63,19 @@ func (a WatermarksChange) fit(x *entered) Act {
 		return nil
 	}
 	if control := x.FlowControlOf(s); !control.Pauses() || !s.Stops(control) {
-		x.Add(x.node.Spot, "switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
+		x.refuseWhole("switch %s stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
 			s.Name, control, s.Lossless)
 		return nil
 	}
 	if s.Alpha > 0 {
-		x.Add(x.node.Spot, "switch %s has alpha: %v, which gives its watermarks: an event cannot change them", s.Name, s.Alpha)
+		x.refuseWhole("switch %s has alpha: %v, which gives its watermarks: an event cannot change them", s.Name, s.Alpha)
 		return nil
 	}
 	of := x.memory(s, m)
 	if a.Low == 0 {
 		a.Low = x.lowFor(m, a.High)
 	}
-	of.item, of.high, of.low = Item{x.fields(), x.node}, &a.High, &a.Low
+	of.item, of.high, of.low = x.item, &a.High, &a.Low
 	x.setWatermarks(of)
 	return a
 }
@@ -85,7 +85,7 @@ func (x *entered) queued() (s *Switch, m *NodeRef, ok bool) {
 	m = x.Nodes[x.Switch]
 	s = &x.Switches[m.Index]
 	if ok = s.Kind == OutputQueued; !ok {
-		x.Add(x.node.Spot, "switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
+		x.refuseWhole("switch %s has kind: %s: watermarks and a watchdog belong to kind: output-queued", s.Name, s.Kind)
 	}
 	return s, m, ok
 }
@@ -120,15 +120,15 @@ func (a WatchdogChange) fit(x *entered) Act {
 	if !ok {
 		return nil
 	}
-	v := x.fields().Sub("watchdog")
+	v := x.item.In("watchdog")
 	before, have := x.dogs[s.Name]
 	if !have {
 		before = s.Watchdog
 	}
 	a.Watchdog = switchd.Watchdog{}
-	v.Of.Fill(&a.Watchdog, func(p *param.Param) any {
-		value, given := v.Value(p)
-		if own, err := p.Read(p.Text(before)); given == nil && err == nil { // without a watchdog before it has the default
+	v.Fields().Fill(&a.Watchdog, func(p *param.Param) any {
+		value, given := v.value(p)
+		if own, err := p.Read(p.Text(before)); !given && err == nil { // without a watchdog before it has the default
 			value = own
 		}
 		return value
@@ -137,7 +137,7 @@ func (a WatchdogChange) fit(x *entered) Act {
 		x.dogs = map[string]switchd.Watchdog{}
 	}
 	x.dogs[s.Name] = a.Watchdog
-	x.checkWatchdog(s, &a.Watchdog, x.node.Get("watchdog").Path)
+	x.checkWatchdog(s, &a.Watchdog, x.item.At("watchdog"))
 	return a
 }
 

@@ -41,7 +41,7 @@ func (r *Site) setChannels(s *Switch, m *NodeRef) {
 	}
 	s.High, s.Low = 0, 0
 	if need > room {
-		r.Found.Add(r.node(m).Where("memory"), "switch %s has given credits for %v over %s, and has %s: give it more room, or the links fewer credits",
+		r.Found.Add(m.Item.Where("memory"), "switch %s has given credits for %v over %s, and has %s: give it more room, or the links fewer credits",
 			s.Name, need, over, called)
 	} else if others := bits.OnesCount8(uint8(^s.Lossless)); others > 0 {
 		s.High = max((room-need)/unit.Size(others), 1)

@@ -95,7 +95,7 @@ func first(words []string) (string, []string) {
 // kinds returns the words with which a command can begin.
 func (t Tables) kinds() []string {
 	all := []string{"storm"}
-	for _, on := range t.targets() {
+	for _, on := range t.Targets() {
 		all = append(all, string(on))
 	}
 	return all

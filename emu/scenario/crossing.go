@@ -64,7 +64,7 @@ func (r *Site) Senders(yield func(*Sender) bool) {
 }
 
 // Item returns the item of the flow, or of the workload.
-func (s *Sender) Item() Item { return Item{s.Of.View, s.Of.Node} }
+func (s *Sender) Item() Item { return s.Of.Item }
 
 // Forth visits the steps that frames may take, in all states of the routes and with any choice
 // among equal paths, some more than once. Each step comes with the node that it leaves.

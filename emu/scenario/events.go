@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"fabemu/emu/base/spelling"
-	"fabemu/emu/scenario/yaml"
 	"fabemu/switchd"
 	"fabemu/wire/unit"
 )
@@ -15,50 +13,27 @@ import (
 // EveryLink stands for all links in a fault.
 const EveryLink = "*"
 
-// Entering enters the events of a file into a scenario.
+// Entering enters events into a scenario.
 type Entering struct {
-	*yaml.File
 	*Site
-	// leaves reports whether an event is left out because a --set ends the run before it. Without a
-	// --set it refuses the event, with a message about its instant and the end of the run.
-	leaves  func(n *yaml.Node, at unit.Duration, name, message string) bool
 	entered []entered                   // for each event
 	dogs    map[string]switchd.Watchdog // the watchdogs of switches after events so far
 }
 
-// NewEntering returns what enters the events of the file of a site.
-func NewEntering(s *Site, leaves func(n *yaml.Node, at unit.Duration, name, message string) bool) Entering {
-	return Entering{File: s.File, Site: s, leaves: leaves}
-}
+// NewEntering returns what enters events into the scenario of a site.
+func NewEntering(s *Site) Entering { return Entering{Site: s} }
 
-// Enter checks an event and enters it, or the events that it stands for. Known is true if there is
-// no mistake in the fabric and in the duration of the run: without it only what the event itself
-// has is checked.
-func (r *Entering) Enter(n *yaml.Node, v yaml.View, known bool) {
-	v.Of = r.Tables.Section("events") // an item of faults also has a name
-	e := yaml.Build[Event](v)
-	late := r.leaves(n, e.At, e.Link+e.Endpoint+e.Switch, "the event is at %v, but %s")
-	row, ok := r.checkChange(n)
-	if !ok || late {
-		return
-	}
-	of := r.Tables.acts.Find(row.Key)
-	before := len(r.Mistakes)
-	if r.CheckValues(v, of); len(r.Mistakes) > before {
-		return
-	}
-	if !known {
-		return
-	}
-	e.Act = params(v, of, nil).(Act)
-	x := &entered{r, n, -1, &e}
+// Enter checks an event of an item and enters it, or the events that it stands for. The nodes and
+// the links are right, and so is the duration of the run.
+func (r *Entering) Enter(item Item, e Event, found *Problems) {
+	x := &entered{r, item, -1, found, &e}
 	x.checkFrom()
 	e.Act.check(x)
 	if e.Link != EveryLink {
 		r.enter(x)
 		return
 	}
-	if !row.Every {
+	if row := e.Act.Row(); !row.Every {
 		var all []string
 		for _, a := range r.Tables.rows {
 			if a.Row().Every {
@@ -66,7 +41,7 @@ func (r *Entering) Enter(n *yaml.Node, v yaml.View, known bool) {
 			}
 		}
 		last := len(all) - 1
-		r.Add(n.Get("link").Spot, `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
+		x.refuse("link", `"*" means all links and is for %s and %s only: name one link`, strings.Join(all[:last], ", "), all[last])
 		return
 	}
 	for i := range r.Links {
@@ -82,7 +57,7 @@ func (r *Entering) enter(x *entered) {
 		all = []Event{*x.Event}
 	}
 	for _, e := range all {
-		r.entered = append(r.entered, entered{r, x.node, len(r.Events), nil})
+		r.entered = append(r.entered, entered{r, x.item, len(r.Events), nil, nil})
 		r.Events = append(r.Events, e)
 	}
 }
@@ -90,7 +65,8 @@ func (r *Entering) enter(x *entered) {
 // Fit completes the events, by time, and refuses those that do not fit the fabric.
 func (r *Entering) Fit() {
 	for i := range r.entered {
-		r.entered[i].Event = &r.Events[r.entered[i].event]
+		x := &r.entered[i]
+		x.Event, x.found = &r.Events[x.event], &r.Found
 	}
 	slices.SortStableFunc(r.entered, func(a, b entered) int { return cmp.Compare(a.At, b.At) })
 	for i := range r.entered {
@@ -104,7 +80,11 @@ func (r *Entering) Fit() {
 // checkFrom refuses an end that the link does not have.
 func (x *entered) checkFrom() {
 	l, one := rowOf(x.Links, func(l *Link) bool { return l.Name == x.Link })
-	switch from := yaml.Get[string](x.fields(), "from"); {
+	from := ""
+	if g := x.item.given("from"); g != nil {
+		from, _ = g.Value.(string)
+	}
+	switch {
 	case from == "":
 	case !one:
 		x.refuse("from", "from names an end of one link, but this fault is on all links: leave from out")
@@ -113,45 +93,10 @@ func (x *entered) checkFrom() {
 	}
 }
 
-// checkChange returns the row of what an event does, and whether that is one change of one object,
-// with the further keys of that change.
-func (r *Entering) checkChange(n *yaml.Node) (of Row, ok bool) {
+// Possible lists the acts by their objects.
+func (t Tables) Possible() string {
 	var all []string
-	var act Act
-	for _, a := range r.Tables.rows {
-		if row := a.Row(); n.Get(row.Key) != nil {
-			all, of, act = append(all, row.Key), row, a
-		}
-	}
-	others := slices.ContainsFunc(r.Tables.targets(), func(on Target) bool { return on != of.On && n.Get(string(on)) != nil })
-	before := len(r.Mistakes)
-	switch {
-	case len(all) == 0:
-		r.Add(n.Spot,
-			"this event changes nothing: give one of %s", r.Tables.possible())
-	case len(all) > 1:
-		r.Add(n.Spot, "%s are given: an event changes one thing; for two changes give two events at the same time",
-			strings.Join(all, " and "))
-	case n.Get(string(of.On)) == nil || others:
-		article := "a"
-		if of.On == OnEndpoint {
-			article = "an"
-		}
-		r.Add(n.Spot, "%s changes %s %s: name that, and nothing else", of.Key, article, of.On)
-	default:
-		for _, e := range n.Entries {
-			if having := r.Tables.acts.having[e.Key]; having != nil && !slices.Contains(having, of.Key) {
-				r.Add(e.Value.Spot, "%s is a detail of %s, not of %s%s", e.Key, spelling.Several(having), of.Key, act.instead(e.Key, e.Value.Text))
-			}
-		}
-	}
-	return of, len(r.Mistakes) == before
-}
-
-// possible lists the changes by their objects.
-func (t Tables) possible() string {
-	var all []string
-	for _, on := range t.targets() {
+	for _, on := range t.Targets() {
 		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(t.actsOn(on), ", "), on))
 	}
 	return strings.Join(all, ", ")

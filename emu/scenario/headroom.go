@@ -87,7 +87,7 @@ func (r *Site) memory(s *Switch, m *NodeRef) *losslessBuffer {
 	if !s.Memory.PerPort {
 		called = fmt.Sprintf("the part of an input, %v over %d ports", s.Memory, ports)
 	}
-	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, item: r.node(m), room: room, called: called,
+	return &losslessBuffer{node: s.Name, kind: "switch", owner: m, item: m.Item, room: room, called: called,
 		factor: s.Headroom, inputs: r.inputs(m, s.Name, uint8(s.Lossless))}
 }
 
@@ -203,7 +203,7 @@ func (r *Site) SetAdapters() {
 		if r.FamilyOf(e.Name) != wire.Ethernet {
 			continue
 		}
-		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, item: r.node(m), room: e.Ingress, key: "ingress",
+		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, item: m.Item, room: e.Ingress, key: "ingress",
 			called: fmt.Sprintf("its ingress, %v", e.Ingress), high: &e.High, low: &e.Low, factor: 1}
 		if e.Ingress == 0 {
 			a.room = math.MaxInt64 / 4

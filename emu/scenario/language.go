@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fabemu/emu/base/spelling"
-	"fabemu/emu/scenario/yaml"
 	"fabemu/node/traffic"
 	"fabemu/wire/param"
 )
@@ -72,16 +71,18 @@ func (t Tables) forms() param.Forms {
 	return forms
 }
 
-// Own returns the parameters of an object with what it has chosen: of its scheme, or of its act.
-func (t Tables) Own(of *param.Struct, n, root *yaml.Node) *param.Struct {
+// Own returns the parameters of an object with what it has chosen: of its scheme, or of its act;
+// nil if that is unknown. Has reports whether it has a key. Chosen returns the word for its choice
+// from a table; empty if it has none.
+func (t Tables) Own(of *param.Struct, has func(key string) bool, chosen func(from *Table) string) *param.Struct {
 	if of == t.Section("events") || of == t.Section("faults") {
-		return t.ownOfEvent(of, n)
+		return t.ownOfEvent(of, has)
 	}
 	c := t.chosen[of]
 	if c == nil {
 		return nil
 	}
-	own := c.own(n, root)
+	own := c.chosen(chosen(c))
 	if own == nil {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"fabemu/emu/scenario/yaml"
 	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -95,16 +94,16 @@ type choice struct {
 
 // A Table has the choices of one place of a scenario.
 type Table struct {
-	By, old string // the key that names the choice, and its name in earlier versions
+	By, old string   // the key that names the choice, and its name in earlier versions
+	Usual   []string // the path of the object where all others have their choice from
 	choices []choice
-	usual   []string            // the path of the object where all others have their choice from
 	keys    []string            // the parameters of all choices, in their order
 	having  map[string][]string // by key, the choices with that parameter
 }
 
 // newTable returns a table without choices.
 func newTable(by string, usual ...string) *Table {
-	return &Table{By: by, usual: usual, having: map[string][]string{}}
+	return &Table{By: by, Usual: usual, having: map[string][]string{}}
 }
 
 // add adds a choice.
@@ -125,20 +124,9 @@ func (t *Table) Find(name string) *param.Struct {
 	return c.params
 }
 
-// own returns the parameters of the choice of an object, or of the object where it has its choice
-// from; nil if that is unknown.
-func (t *Table) own(n, root *yaml.Node) *param.Struct {
-	for _, key := range t.usual {
-		root = root.Get(key)
-	}
-	by := n.Get(t.By)
-	if by == nil {
-		by = root.Get(t.By)
-	}
-	if by == nil || by.Kind != yaml.Scalar {
-		return nil
-	}
-	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == by.Text || slices.Contains(c.also, by.Text) })
+// chosen returns the parameters of the choice that a word names; nil if there is none.
+func (t *Table) chosen(word string) *param.Struct {
+	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == word || slices.Contains(c.also, word) })
 	return c.params
 }
 
@@ -239,67 +227,4 @@ func (t *Table) parameter(key string) param.Param {
 		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", depending on the scheme", ""
 	}
 	return f.Stated()
-}
-
-// PrioritiesOf returns the priorities in a list, and others without it.
-func PrioritiesOf(v yaml.View, key string, others Priorities) (p Priorities) {
-	classes := v.List(key)
-	if classes == nil {
-		return others
-	}
-	for _, n := range classes.Items {
-		if class, ok := n.Value.(int64); ok {
-			p |= 1 << class
-		}
-	}
-	return p
-}
-
-// params returns the parameters of a choice. It leaves out values that the choice cannot have:
-// checkChoices reports them.
-func params(v yaml.View, of *param.Struct, finish func(pointer any)) any {
-	return of.Build(func(p *param.Param) any {
-		n := v.Node(p.Key)
-		switch {
-		case p.Kind == param.Object:
-			if sub := v.Sub(p.Key); sub.Present() {
-				return params(sub, p.Object, nil)
-			}
-		case n != nil && p.Kind == param.List:
-			return PrioritiesOf(v, p.Key, 0)
-		case n != nil:
-			if value, err := p.Read(n.Text); err == nil {
-				return value
-			}
-		}
-		return nil
-	}, func(pointer any) {
-		param.Complete(v.Given)(pointer)
-		if finish != nil {
-			finish(pointer)
-		}
-	})
-}
-
-// Chosen returns the choice that an object within another names, and its parameters; nil if it has
-// none.
-func (t *Table) Chosen(v yaml.View, key string, finish func(pointer any)) (name string, made any) {
-	v = v.Sub(key)
-	name = yaml.Get[string](v, t.By)
-	if of := t.Find(name); of != nil {
-		made = params(v, of, finish)
-	}
-	return name, made
-}
-
-// CheckValues reports values that parameters cannot have.
-func (r *Site) CheckValues(v yaml.View, of *param.Struct) {
-	for i := range of.Params {
-		p := &of.Params[i]
-		if n := v.Node(p.Key); n != nil && p.Kind.Single() {
-			if _, err := p.Read(n.Text); err != nil {
-				r.File.Add(n.Spot, "%v", err)
-			}
-		}
-	}
 }

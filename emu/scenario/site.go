@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"fabemu/emu/scenario/paths"
-	"fabemu/emu/scenario/place"
-	"fabemu/emu/scenario/yaml"
-	"fabemu/wire/param"
 	"fabemu/wire/unit"
 )
 
@@ -25,10 +22,10 @@ type Site struct {
 	Paths     *PathTable
 	Shortened bool        // a --set of model.duration leaves flows out
 	Derived   []Threshold // watermarks that were computed
-	File      *yaml.File  // where the values are given
 	Found     Problems    // what computing has found to be wrong
 	Doubts    Problems    // what it has found to be probably not intended
 
+	Top             Item // the whole file: its sections that are no lists
 	Tables          Tables
 	Nodes           map[string]*NodeRef
 	SwitchNodes     []*NodeRef    // for each switch
@@ -39,82 +36,28 @@ type Site struct {
 	crossed         [][2]crossing // for each link, from its A and from its B
 }
 
-// Mention is where a file or a --set gives a value of a scenario. A value under defaults, or of an
-// item that stands for several objects, has one mention for all of them.
-type Mention struct {
-	Path  string // in the file, such as "links[3].buffer"; empty: the value is not given
-	BySet bool   // a --set gives it
-	Usual bool   // it is the built-in default, written out
-}
-
-// Given reports whether the file or a --set has the value.
-func (m Mention) Given() bool { return m.Path != "" }
-
-// Item is an object of a scenario as its file gives it, with the defaults of its kind. Two items
-// are equal if they are the same part of the file.
-type Item struct {
-	view yaml.View
-	at   *yaml.Node
-}
-
-// Path returns the path of the item in the file.
-func (i Item) Path() string { return i.at.Path }
-
-// Fields returns the fields that the item can have.
-func (i Item) Fields() *param.Struct { return i.view.Of }
-
-// Mention returns the mention of a field.
-func (i Item) Mention(key string) Mention {
-	n := i.view.Node(key)
-	if n == nil {
-		return Mention{}
-	}
-	usual := i.view.Of.Find(key).Usual()
-	return Mention{n.Path, n.At.Set != nil, usual != nil && usual == n.Value}
-}
-
-// Where returns the path of the first of some fields that is given, or else of the item.
-func (i Item) Where(keys ...string) string {
-	for _, key := range keys {
-		if from := i.Mention(key); from.Given() {
-			return from.Path
-		}
-	}
-	return i.Path()
-}
-
-// In returns an object in the item, such as the control of a flow.
-func (i Item) In(key string) Item { return Item{i.view.Sub(key), i.at} }
-
 // Head returns a section of the scenario that is no list, such as wall.
-func (s *Site) Head(key string) Item {
-	v := yaml.View{Of: s.Tables.Language().Object, Chain: [2]*yaml.Node{s.File.Root}}
-	return Item{v.Sub(key), s.File.Root}
-}
+func (s *Site) Head(key string) Item { return s.Top.In(key) }
 
 // Link returns the item of a link.
-func (s *Site) Link(i int) Item { return Item{s.LinkOrigins[i].View, s.LinkOrigins[i].Node} }
+func (s *Site) Link(i int) Item { return s.LinkOrigins[i].Item }
 
 // Flow returns the item of a flow; of one that stands for a workload that of the workload.
-func (s *Site) Flow(i int) Item { return Item{s.FlowOrigins[i].View, s.FlowOrigins[i].Node} }
+func (s *Site) Flow(i int) Item { return s.FlowOrigins[i].Item }
 
 // Workload returns the item of a workload.
-func (s *Site) Workload(i int) Item {
-	return Item{s.WorkloadOrigins[i].View, s.WorkloadOrigins[i].Node}
-}
+func (s *Site) Workload(i int) Item { return s.WorkloadOrigins[i].Item }
 
 // Switch returns the item of a switch.
-func (s *Site) Switch(i int) Item { return s.node(s.SwitchNodes[i]) }
+func (s *Site) Switch(i int) Item { return s.SwitchNodes[i].Item }
 
 // Endpoint returns the item of an endpoint.
-func (s *Site) Endpoint(i int) Item { return s.node(s.EndpointNodes[i]) }
-
-func (s *Site) node(m *NodeRef) Item { return Item{m.View, m.View.Chain[0]} }
+func (s *Site) Endpoint(i int) Item { return s.EndpointNodes[i].Item }
 
 // Choices returns what an object such as a marking can choose: the key of the choice, and in their
 // order the further keys, each with the choices that have it.
 func (s *Site) Choices(of Item) (by string, keys []string, having map[string][]string) {
-	t := s.Tables.chosen[of.view.Of]
+	t := s.Tables.chosen[of.of]
 	return t.By, t.keys, t.having
 }
 
@@ -167,26 +110,15 @@ func (s *Scenario) UnderManager() []Warning {
 
 // NodeRef is a switch or an endpoint of the file.
 type NodeRef struct {
-	place.Spot
+	Item
 	Name     string
 	IsSwitch bool
-	Index    int           // in s.Switches or s.Endpoints
-	Links    []int         // links that end here
-	LinkAt   []place.Place // of each of them
-	View     yaml.View     // its fields
+	Index    int   // in s.Switches or s.Endpoints
+	Links    []int // links that end here
 }
 
-// Kind returns the kind of a node with its article.
-func (m *NodeRef) Kind() string {
-	if m.IsSwitch {
-		return "a switch"
-	}
-	return "an endpoint"
-}
-
-// Origin has the source of the values of a link or a flow.
+// Origin is where a link, a flow or a workload is from.
 type Origin struct {
-	*yaml.Node // the item of the list
-	View       yaml.View
-	Index      int // in s.Links or s.Flows; of a workload the first flow that stands for it
+	Item
+	Index int // in s.Links or s.Flows; of a workload the first flow that stands for it
 }

@@ -23,7 +23,7 @@ wire             unit | agenda, param, link | . | retry, fault | trace | port
 node             rp, tcp, traffic, schedule, selective, spray | .
 switchd          cp | .
 emu/base         errs, files, spelling, terminal | document
-emu/scenario     paths, schema, builtin, place, pattern | yaml | . | sets, rules | resolve | generate, lint
+emu/scenario     paths, schema, builtin, place, pattern | yaml, . | sets, rules | resolve | generate, lint
 emu/fabric       . | draw
 emu/host         ., netns | doctor, fleet
 emu/run          mode, lookahead, deadlock, pace, feedback, guest/offload | measured, drive, program | assemble | carrier, guest | process, guest/netstack

@@ -18,7 +18,7 @@ func linkOf(v yaml.View) scenario.Link {
 		return l
 	}
 	l.CBFC = yaml.Build[scenario.CBFC](sub)
-	l.CBFC.Carry = scenario.PrioritiesOf(sub, "lossless", scenario.AllPriorities)
+	l.CBFC.Carry = prioritiesOf(sub, "lossless", scenario.AllPriorities)
 	l.CBFC.Lossless = uint8(l.CBFC.Carry)
 	for class := range l.CBFC.Channels {
 		l.CBFC.Channels[class] = l.CBFC.First + uint8(class)
@@ -33,7 +33,7 @@ func switchOf(name string, v yaml.View, t scenario.Tables) scenario.Switch {
 	if s.Kind == scenario.InputBuffered {
 		return s
 	}
-	s.Lossless = scenario.PrioritiesOf(v, "lossless", s.Lossless)
+	s.Lossless = prioritiesOf(v, "lossless", s.Lossless)
 	if sub := v.Sub("watchdog"); sub.Present() {
 		s.Watchdog = yaml.Build[switchd.Watchdog](sub)
 	}
@@ -47,8 +47,8 @@ func switchOf(name string, v yaml.View, t scenario.Tables) scenario.Switch {
 func flowOf(name string, v yaml.View, t scenario.Tables) scenario.Flow {
 	f := yaml.Build[scenario.Flow](v)
 	f.Name = name
-	f.Control.Algorithm, f.Control.Params = t.Algorithms.Chosen(v, "control", nil)
-	f.Transport.Kind, f.Transport.Params = t.Transports.Chosen(v, "transport", nil)
+	f.Control.Algorithm, f.Control.Params = chosen(t.Algorithms, v, "control", nil)
+	f.Transport.Kind, f.Transport.Params = chosen(t.Transports, v, "transport", nil)
 	if f.Group == "" {
 		f.Group = name
 	}
@@ -60,7 +60,7 @@ func retryOf(v yaml.View) (r scenario.Retry) {
 	sub := v.Sub("retry")
 	if sub.Present() {
 		r = yaml.Build[scenario.Retry](sub)
-		r.Unprotected = scenario.PrioritiesOf(sub, "unprotected", 0)
+		r.Unprotected = prioritiesOf(sub, "unprotected", 0)
 		r.Eligible = uint8(^r.Unprotected)
 	}
 	return r
@@ -93,7 +93,7 @@ func dscpOf(v yaml.View) (all scenario.DSCP) {
 
 // markingOf returns the marking of a switch with these fields.
 func markingOf(v yaml.View, t scenario.Tables) (m scenario.Marking) {
-	m.Scheme, m.Params = t.Points.Chosen(v, "marking", func(pointer any) {
+	m.Scheme, m.Params = chosen(t.Points, v, "marking", func(pointer any) {
 		if c, ok := pointer.(cp.SwitchFitter); ok {
 			c.FitSwitch(scenario.Crossbar(yaml.Get[string](v, "crossbar")) == scenario.SingleOutput,
 				yaml.Get[unit.Size](v, "output-limit"), v.Sub("marking").Given)

@@ -24,10 +24,10 @@ func (r *resolver) findPaths() {
 	}
 	for i := range r.Own {
 		if k := r.Key(i); stray[k.Dst] {
-			r.checkArrival(&r.s.Flows[i], r.FlowOrigins[i], k.Src, k.Dst)
+			r.checkArrival(&r.s.Flows[i], r.flowOrigins[i], k.Src, k.Dst)
 		}
 	}
-	for w, of := range each(r.s.Workloads, r.WorkloadOrigins) {
+	for w, of := range each(r.s.Workloads, r.workloadOrigins) {
 		r.checkMembers(w, of)
 	}
 	r.routed = len(r.Mistakes) == before
@@ -37,7 +37,7 @@ func (r *resolver) findPaths() {
 	r.crossed = true
 	for _, lost := range r.Cross() {
 		s := &r.s.Switches[lost.At]
-		r.Add(r.Nodes[s.Name].View.Sub("marking").Node("scheme").Spot,
+		r.Add(r.nodes[s.Name].View.Sub("marking").Node("scheme").Spot,
 			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 			s.Name, r.NodeName(lost.To), lost.Flow)
 	}
@@ -45,7 +45,7 @@ func (r *resolver) findPaths() {
 
 // checkArrival reports a flow with frames that never arrive, with any choice among equal paths: the
 // choice depends on the seed.
-func (r *resolver) checkArrival(f *scenario.Flow, of scenario.Origin, src, dst int) (arrives bool) {
+func (r *resolver) checkArrival(f *scenario.Flow, of origin, src, dst int) (arrives bool) {
 	at, err := r.Paths.Stray([]int{src}, dst)
 	switch to := cmp.Or(of.Get("to"), of.Get("over")); {
 	case err == scenario.ErrRound && r.Paths.Shared():
@@ -60,7 +60,7 @@ func (r *resolver) checkArrival(f *scenario.Flow, of scenario.Origin, src, dst i
 
 // checkMembers reports the first two members of a workload of which one's frames never reach the
 // other.
-func (r *resolver) checkMembers(w *scenario.Workload, of scenario.Origin) {
+func (r *resolver) checkMembers(w *scenario.Workload, of origin) {
 	members := r.MembersOf(w)
 	roots := r.Roots(members)
 	stray := slices.DeleteFunc(slices.Clone(roots), func(root int) bool {

@@ -8,7 +8,7 @@ import (
 // adaptEndpoints clears the fields of endpoints on InfiniBand that only an adapter of Ethernet
 // has: all but a rate of service.
 func (r *resolver) adaptEndpoints() {
-	for e := range each(r.s.Endpoints, r.EndpointNodes) {
+	for e := range each(r.s.Endpoints, r.endpointNodes) {
 		if r.FamilyOf(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (scenario.Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != scenario.Unlimited {
@@ -21,23 +21,23 @@ func (r *resolver) adaptEndpoints() {
 // checkFamilies refuses a link whose ends do not support its flow control, and a switch whose
 // links have different ones.
 func (r *resolver) checkFamilies() {
-	for s, m := range each(r.s.Switches, r.SwitchNodes) {
+	for s, m := range each(r.s.Switches, r.switchNodes) {
 		if s.Kind != scenario.OutputQueued {
 			continue
 		}
 		for k, i := range m.Links {
 			l, first := &r.s.Links[i], &r.s.Links[m.Links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.Add(m.LinkAt[k].Of(r.LinkOrigins[i].Path),
+				r.Add(m.LinkAt[k].Of(r.linkOrigins[i].Path),
 					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
 					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
 			}
 		}
 	}
-	for l, of := range each(r.s.Links, r.LinkOrigins) {
+	for l, of := range each(r.s.Links, r.linkOrigins) {
 		for _, name := range []string{l.A, l.B} {
-			m, credit := r.Nodes[name], l.Family() == wire.InfiniBand
+			m, credit := r.nodes[name], l.Family() == wire.InfiniBand
 			if !m.IsSwitch || credit == (r.s.Switches[m.Index].Kind == scenario.InputBuffered) {
 				continue
 			}

@@ -82,7 +82,7 @@ func (r *resolver) checkWindow() {
 			end, n, w, maxWindows)
 	}
 	for _, f := range r.s.Flows {
-		for _, i := range r.Nodes[f.From].Links {
+		for _, i := range r.nodes[f.From].Links {
 			l := r.s.Links[i]
 			if t := l.Rate.Serialise(r.Length(&f)); t > w {
 				r.Add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",

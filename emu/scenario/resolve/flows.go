@@ -28,7 +28,7 @@ func (r *resolver) resolveFlows() {
 		base := flowOf(yaml.Get[string](v, "name"), v, r.Tables)
 		r.readSizes(&base.Size, v)
 		r.readProgram(&base.Control, v)
-		r.expandFlow(base, scenario.Origin{Node: n, View: v}, r.offerOf(&base, v, n), linked)
+		r.expandFlow(base, r.originOf("flows", n, v), r.offerOf(&base, v, n), linked)
 	}
 	if n := len(r.s.Flows); n > maxFlows {
 		r.Add(r.Root.Get("flows").Spot, "there are %d flows: queue pair numbers of 24 bits are enough for %d", n, maxFlows)
@@ -109,7 +109,7 @@ func (m *member) suffix(from, to pattern.Names, uniform bool) (s string) {
 }
 
 // expandFlow makes a flow for each member of the ranges of an item.
-func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer, linked bool) {
+func (r *resolver) expandFlow(base scenario.Flow, of origin, o offer, linked bool) {
 	toAt := of.Get("to")
 	from, to := of.Get("from").Value.(pattern.Names), toAt.Value.(pattern.Names)
 	uniform := base.Spread == scenario.Uniform
@@ -149,7 +149,8 @@ func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer, l
 		if m.turn < running {
 			of.Index = len(r.s.Flows)
 			r.s.Flows = append(r.s.Flows, f)
-			r.FlowOrigins = append(r.FlowOrigins, of)
+			r.flowOrigins = append(r.flowOrigins, of)
+			r.FlowOrigins = append(r.FlowOrigins, of.origin())
 		}
 	}
 	switch later := turns - running; {
@@ -161,7 +162,7 @@ func (r *resolver) expandFlow(base scenario.Flow, of scenario.Origin, o offer, l
 }
 
 // adaptFlow fills in the values that depend on the sender's link.
-func (r *resolver) adaptFlow(f *scenario.Flow, of scenario.Origin, o offer) {
+func (r *resolver) adaptFlow(f *scenario.Flow, of origin, o offer) {
 	v := of.View
 	f.Rate = o.rate
 	line := r.LineRate(f)
@@ -175,7 +176,7 @@ func (r *resolver) adaptFlow(f *scenario.Flow, of scenario.Origin, o offer) {
 
 // adaptSending fills in how a flow sends as it depends on the sender's link, and refuses values
 // that the family of the link does not have.
-func (r *resolver) adaptSending(f *scenario.Flow, of scenario.Origin) {
+func (r *resolver) adaptSending(f *scenario.Flow, of origin) {
 	v := of.View
 	family := r.FamilyOf(f.From)
 	r.adaptTransport(f, v, family)
@@ -311,7 +312,7 @@ func (r *resolver) transportsOf(family wire.Family) string {
 }
 
 // checkTraffic refuses traffic that its line or its packets do not allow.
-func (r *resolver) checkTraffic(f *scenario.Flow, of scenario.Origin, line unit.Rate) {
+func (r *resolver) checkTraffic(f *scenario.Flow, of origin, line unit.Rate) {
 	refuse := func(key, format string, args ...any) {
 		r.Add(of.View.Spot(key, of.Field(key)), format, args...)
 	}
@@ -332,7 +333,7 @@ func (r *resolver) checkTraffic(f *scenario.Flow, of scenario.Origin, line unit.
 // checkStart returns the number of members of a flow that start before the end of the run: all,
 // unless a --set shortens the run. If a member starts after the flow's stop, or without a --set
 // after the end, it refuses the flow.
-func (r *resolver) checkStart(f scenario.Flow, of scenario.Origin, start scenario.StartAt, members int) (running int, right bool) {
+func (r *resolver) checkStart(f scenario.Flow, of origin, start scenario.StartAt, members int) (running int, right bool) {
 	v := of.View
 	at := v.Spot("start", of.Spot)
 	end, but := r.s.Model.Duration, r.runEnds()
@@ -380,14 +381,14 @@ func (r *resolver) jitter(f scenario.Flow, v yaml.View, line unit.Rate) unit.Dur
 // checkGroups refuses names of two flows, or of a group and a flow or a link.
 func (r *resolver) checkGroups() {
 	isFlow := make(map[string]bool, len(r.s.Flows))
-	for f, of := range each(r.s.Flows, r.FlowOrigins) {
+	for f, of := range each(r.s.Flows, r.flowOrigins) {
 		if isFlow[f.Name] {
 			r.Add(of.Field("name"), "duplicate name %q among the flows", f.Name)
 		}
 		isFlow[f.Name] = true
 	}
 	shared := map[[2]string]*scenario.Flow{} // the first of those that share their traffic, by group and endpoint
-	for f, of := range each(r.s.Flows, r.FlowOrigins) {
+	for f, of := range each(r.s.Flows, r.flowOrigins) {
 		if source := [2]string{f.Group, f.From}; f.Spread == scenario.Uniform {
 			first := cmp.Or(shared[source], f)
 			shared[source] = first

@@ -17,7 +17,7 @@ import (
 // guests.
 func (r *resolver) addressGuests() {
 	given, hardware := map[netip.Addr]string{}, map[scenario.MAC]string{}
-	for e := range each(r.s.Endpoints, r.EndpointNodes) {
+	for e := range each(r.s.Endpoints, r.endpointNodes) {
 		r.checkPlace(e)
 		if m := e.Guest.MAC; m.MAC != 0 {
 			if other, taken := hardware[m]; taken {
@@ -40,7 +40,7 @@ func (r *resolver) addressGuests() {
 		}
 	}
 	next := scenario.Address{Prefix: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, 1}), 16)}
-	for e := range each(r.s.Endpoints, r.EndpointNodes) {
+	for e := range each(r.s.Endpoints, r.endpointNodes) {
 		if g := &e.Guest; g.Kind != "" && !g.Address.IsValid() {
 			for given[next.Addr()] != "" {
 				next = next.Next()
@@ -54,7 +54,7 @@ func (r *resolver) addressGuests() {
 // checkPlace refuses fields of a guest that contradict its place.
 func (r *resolver) checkPlace(e *scenario.Endpoint) {
 	g := &e.Guest
-	v := r.Nodes[e.Name].View.Sub("guest")
+	v := r.nodes[e.Name].View.Sub("guest")
 	refuse := func(key, format string, args ...any) {
 		if n := v.Node(key); n != nil {
 			r.Add(n.Spot, "guest %s "+format, append([]any{e.Name}, args...)...)
@@ -95,7 +95,7 @@ func (r *resolver) checkPlace(e *scenario.Endpoint) {
 
 // guestSpot returns the spot of a key of a guest, or else of the guest.
 func (r *resolver) guestSpot(endpoint, key string) place.Spot {
-	m := r.Nodes[endpoint]
+	m := r.nodes[endpoint]
 	sub := m.View.Sub("guest")
 	if n := cmp.Or(sub.Chain[:]...); n != nil {
 		return sub.Spot(key, n.Spot)
@@ -136,7 +136,7 @@ func (r *resolver) checkGuests() {
 	first := map[queue]*scenario.Flow{}
 	tightest := map[string]int{}    // by guest, the index of the flow with the least room, plus one
 	frames, packets := false, false // whether guests send frames of Ethernet, packets of IP
-	for f, of := range each(r.s.Flows, r.FlowOrigins) {
+	for f, of := range each(r.s.Flows, r.flowOrigins) {
 		kinds := [...]scenario.GuestKind{r.GuestKindOf(f.From), r.GuestKindOf(f.To)}
 		if kinds[0] == "" || kinds[1] == "" {
 			continue
@@ -172,7 +172,7 @@ func (r *resolver) checkGuests() {
 			"guest %s has a TAP device, for Ethernet, and guest %s sends IP packets: guests that send to each other need devices of the same kind",
 			tap, r.firstGuest(false))
 	}
-	for e := range each(r.s.Endpoints, r.EndpointNodes) {
+	for e := range each(r.s.Endpoints, r.endpointNodes) {
 		if e.Guest.Kind != "" {
 			r.adaptGuest(e, tightest[e.Name]-1)
 		}
@@ -191,7 +191,7 @@ func (r *resolver) adaptGuest(e *scenario.Endpoint, flow int) {
 		g.MTU = cmp.Or(g.MTU, usualMTU)
 		return
 	}
-	f, of := &r.s.Flows[flow], r.FlowOrigins[flow]
+	f, of := &r.s.Flows[flow], r.flowOrigins[flow]
 	switch room := r.guestRoom(f, g.Kind); {
 	case room < leastMTU:
 		r.Add(of.Spot,

@@ -18,7 +18,7 @@ func (r *resolver) resolveLanes() {
 		}
 		for _, key := range []string{"from", "over"} {
 			name := yaml.Get[string](v, key)
-			if name != "" && !slices.ContainsFunc(r.Nodes[rule.At].Links, func(i int) bool { return r.s.Links[i].Name == name }) {
+			if name != "" && !slices.ContainsFunc(r.nodes[rule.At].Links, func(i int) bool { return r.s.Links[i].Name == name }) {
 				r.Add(n.Get(key).Spot, "link %s does not end at %s", name, rule.At)
 			}
 		}
@@ -27,7 +27,7 @@ func (r *resolver) resolveLanes() {
 			r.Add(n.Spot, "a rule without effect: give lanes, or vlarb-high and vlarb-low")
 		case rule.From != "" && rule.Arbitrates():
 			r.Add(n.Get("from").Spot, "arbitration is among frames from all links: remove from, or give lanes only")
-		case rule.From != "" && !r.Nodes[rule.At].IsSwitch:
+		case rule.From != "" && !r.nodes[rule.At].IsSwitch:
 			r.Add(n.Get("from").Spot, "%s is an endpoint, which forwards nothing: remove from", rule.At)
 		}
 		r.s.LaneRules = append(r.s.LaneRules, rule)
@@ -36,7 +36,7 @@ func (r *resolver) resolveLanes() {
 
 // adaptServiceLevels refuses service levels on Ethernet. On InfiniBand the CCTI of a flow is of its
 // service level, unless its control has another one.
-func (r *resolver) adaptServiceLevels(f *scenario.Flow, of scenario.Origin) {
+func (r *resolver) adaptServiceLevels(f *scenario.Flow, of origin) {
 	if r.FamilyOf(f.From) == wire.InfiniBand {
 		if _, ok := f.Control.Params.(rp.CCAParams); ok && !of.View.Sub("control").Given("sl") {
 			f.SetCCTILevel(f.SL)

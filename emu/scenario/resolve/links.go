@@ -20,7 +20,7 @@ func (r *resolver) connect() {
 		if !ok {
 			continue
 		}
-		link, of := linkOf(v), scenario.Origin{Node: n, View: v}
+		link, of := linkOf(v), r.originOf("links", n, v)
 		link.Retry = retryOf(v)
 		for _, ends := range joint.Ends() {
 			link.A, link.B = ends[0], ends[1]
@@ -39,8 +39,8 @@ func (r *resolver) connect() {
 }
 
 // addLink enters a link, unless something like it is there.
-func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml.Node) {
-	a, b := r.Nodes[link.A], r.Nodes[link.B]
+func (r *resolver) addLink(link scenario.Link, of origin, between *yaml.Node) {
+	a, b := r.nodes[link.A], r.nodes[link.B]
 	if a == nil || b == nil {
 		r.fabricLost = true
 		return
@@ -62,24 +62,25 @@ func (r *resolver) addLink(link scenario.Link, of scenario.Origin, between *yaml
 		joins := other.A == link.B && other.B == link.A || other.A == link.A && other.B == link.B
 		if joins && (link.Name == own || other.Name == other.A+" - "+other.B) {
 			r.Add(at, "%s and %s are linked twice; the first link is given%s. If you want two, give each a name",
-				link.A, link.B, place.InLine(r.LinkOrigins[i].At))
+				link.A, link.B, place.InLine(r.linkOrigins[i].At))
 			r.fabricLost = true
 			return
 		}
 	}
-	for _, m := range [2]*scenario.NodeRef{a, b} {
+	for _, m := range [2]*node{a, b} {
 		m.Links = append(m.Links, len(r.s.Links))
 		m.LinkAt = append(m.LinkAt, between.At)
 	}
 	of.Index = len(r.s.Links)
 	r.s.Links = append(r.s.Links, link)
-	r.LinkOrigins = append(r.LinkOrigins, of)
+	r.linkOrigins = append(r.linkOrigins, of)
+	r.LinkOrigins = append(r.LinkOrigins, of.origin())
 }
 
 // checkRates reports the links without a rate, once.
 func (r *resolver) checkRates() {
 	var missing []*yaml.Node
-	for l, of := range each(r.s.Links, r.LinkOrigins) {
+	for l, of := range each(r.s.Links, r.linkOrigins) {
 		if l.Rate == 0 && r.rightItem("links", of.Node) && !slices.Contains(missing, of.Node) {
 			missing = append(missing, of.Node)
 		}
@@ -109,7 +110,7 @@ func (r *resolver) resolveRoutes() {
 		if route.Since > 0 && r.s.Routing.Recompute > 0 {
 			r.Add(n.Get("since").Spot, "since and routing.recompute exclude each other: with since, the file says when routes change")
 		}
-		if !slices.ContainsFunc(r.Nodes[route.At].Links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
+		if !slices.ContainsFunc(r.nodes[route.At].Links, func(i int) bool { return r.s.Links[i].Name == route.Over }) {
 			r.Add(n.Get("over").Spot, "link %s does not end at %s", route.Over, route.At)
 		}
 		for name := range to.Value.(pattern.Names).All() {

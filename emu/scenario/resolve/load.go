@@ -74,7 +74,7 @@ func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resol
 	empty := scenario.Scenario{Schemes: o.schemes}
 	t := empty.Tables()
 	top := t.Language()
-	if !r.Begin(root, t) {
+	if !r.Begin(root, grammar{t}) {
 		return nil, r.Err()
 	}
 	if o.short {
@@ -90,9 +90,10 @@ func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resol
 		return nil, r.Err()
 	}
 	r.Read(root, top)
-	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{}}
-	res.Site = &scenario.Site{Scenario: &res.s, File: r, Tables: t, Nodes: map[string]*scenario.NodeRef{}}
-	res.events = scenario.NewEntering(res.Site, res.leaves)
+	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{},
+		nodes: map[string]*node{}, behind: map[string]*scenario.Given{}}
+	res.Site = &scenario.Site{Scenario: &res.s, Tables: t, Top: headsOf(root, t), Nodes: map[string]*scenario.NodeRef{}}
+	res.events = scenario.NewEntering(res.Site)
 	res.read()
 	if err := r.Err(); err != nil {
 		return nil, err

@@ -62,8 +62,9 @@ func (r *resolver) declareSwitches() {
 				r.fabricLost = true
 				continue
 			}
-			m := scenario.NodeRef{Spot: e.At.Of(e.Value.Path), IsSwitch: true, View: r.itemView("switches", e.Value)}
-			r.SwitchNodes = r.declare(r.SwitchNodes, m, p)
+			v := r.itemView("switches", e.Value)
+			m := node{Spot: e.At.Of(e.Value.Path), View: v}
+			r.switchNodes = r.declare(r.switchNodes, m, scenario.NodeRef{Item: r.itemOf("switches", e.Value, v), IsSwitch: true}, p)
 		}
 	}
 }
@@ -76,24 +77,30 @@ func (r *resolver) declareEndpoints() {
 			r.fabricLost = true
 			continue
 		}
-		m := scenario.NodeRef{Spot: name.At.Of(n.Path), View: v}
-		r.EndpointNodes = r.declare(r.EndpointNodes, m, names)
+		m := node{Spot: name.At.Of(n.Path), View: v}
+		r.endpointNodes = r.declare(r.endpointNodes, m, scenario.NodeRef{Item: r.itemOf("endpoints", n, v)}, names)
 	}
-	if total := len(r.Nodes); total > int(wire.MaxLID) {
+	if total := len(r.nodes); total > int(wire.MaxLID) {
 		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
 	}
 }
 
 // declare adds the nodes of an item to all of their kind.
-func (r *resolver) declare(all []*scenario.NodeRef, item scenario.NodeRef, p pattern.Names) []*scenario.NodeRef {
+func (r *resolver) declare(all []*node, item node, as scenario.NodeRef, p pattern.Names) []*node {
 	for name := range p.All() {
-		if first := r.Nodes[name]; first != nil {
-			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.Kind(), place.InLine(first.At))
+		if first := r.nodes[name]; first != nil {
+			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.kind(), place.InLine(first.At))
 			continue
 		}
-		m := item
-		m.Name, m.Index = name, len(all)
-		r.Nodes[name] = &m
+		m, ref := item, as
+		ref.Name, ref.Index = name, len(all)
+		m.NodeRef = &ref
+		r.nodes[name], r.Nodes[name] = &m, &ref
+		if ref.IsSwitch {
+			r.SwitchNodes = append(r.SwitchNodes, &ref)
+		} else {
+			r.EndpointNodes = append(r.EndpointNodes, &ref)
+		}
 		all = append(all, &m)
 	}
 	return all
@@ -202,13 +209,13 @@ func (r *resolver) refer(n *yaml.Node, kind string) {
 func (r *resolver) known(at place.Spot, p pattern.Names, kind string) {
 	missing, first := 0, ""
 	for name := range p.All() {
-		m := r.Nodes[name]
+		m := r.nodes[name]
 		switch {
 		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
 			kind != "link" && m != nil && m.IsSwitch == (kind == "switch"):
 			continue
 		case m != nil:
-			r.Add(at, "%s is %s: expected the name of %s", name, m.Kind(), map[string]string{
+			r.Add(at, "%s is %s: expected the name of %s", name, m.kind(), map[string]string{
 				"endpoint": "an endpoint", "switch": "a switch", "link": "a link"}[kind])
 			return
 		case missing == 0:
@@ -236,12 +243,12 @@ func (r *resolver) named(kind string) (names []string) {
 		return slices.Sorted(maps.Keys(r.linkNames))
 	}
 	if kind != "endpoint" {
-		for _, m := range r.SwitchNodes {
+		for _, m := range r.switchNodes {
 			names = append(names, m.Name)
 		}
 	}
 	if kind != "switch" {
-		for _, m := range r.EndpointNodes {
+		for _, m := range r.endpointNodes {
 			names = append(names, m.Name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // buildNodes builds the switches and the endpoints.
 func (r *resolver) buildNodes() {
-	for _, m := range r.SwitchNodes {
+	for _, m := range r.switchNodes {
 		r.s.Switches = append(r.s.Switches, switchOf(m.Name, m.View, r.Tables))
 	}
 	for n, v := range r.all("endpoints") {
@@ -19,7 +19,7 @@ func (r *resolver) buildNodes() {
 			continue
 		}
 		for name := range names.All() {
-			if r.Nodes[name].View.Chain[0] == n { // else another has the name
+			if r.nodes[name].View.Chain[0] == n { // else another has the name
 				e.Name = name
 				r.s.Endpoints = append(r.s.Endpoints, e)
 			}
@@ -33,16 +33,16 @@ func (r *resolver) checkEnds() {
 	if r.fabricLost {
 		return
 	}
-	for e, m := range each(r.s.Endpoints, r.EndpointNodes) {
+	for e, m := range each(r.s.Endpoints, r.endpointNodes) {
 		switch {
 		case len(m.Links) == 0:
 			r.Add(m.Spot, "endpoint %s has no link: it needs one", e.Name)
 		case len(m.Links) > 1:
-			r.Add(m.LinkAt[1].Of(r.LinkOrigins[m.Links[1]].Path),
+			r.Add(m.LinkAt[1].Of(r.linkOrigins[m.Links[1]].Path),
 				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, place.InLine(m.LinkAt[0]))
 		}
 	}
-	for s, m := range each(r.s.Switches, r.SwitchNodes) {
+	for s, m := range each(r.s.Switches, r.switchNodes) {
 		if len(m.Links) == 0 {
 			r.Add(m.Spot, "switch %s has no link", s.Name)
 		}

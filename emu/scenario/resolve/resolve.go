@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"iter"
-	"strings"
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/place"
@@ -19,6 +18,11 @@ type resolver struct {
 	metrics MetricChecker // nil: metrics are not checked
 
 	linkNames map[string]*yaml.Node
+	nodes     map[string]*node
+	// For each switch, endpoint, link, flow and workload.
+	switchNodes, endpointNodes                []*node
+	linkOrigins, flowOrigins, workloadOrigins []origin
+	behind                                    map[string]*scenario.Given // the defaults of each kind
 	// Objects are left out, since a mistake leaves open what they are.
 	fabricLost, trafficLost bool
 	routed                  bool             // all frames have paths
@@ -77,12 +81,7 @@ func (r *resolver) resolveHead() {
 func (r *resolver) resolveTraffic() {
 	r.resolveFlows()
 	r.resolveWorkloads()
-	known := r.linked() && r.timed()
-	for _, section := range strings.Fields(eventSections) {
-		for n, v := range r.items(section) {
-			r.events.Enter(n, v, known)
-		}
-	}
+	r.resolveEvents()
 	r.resolvePrograms()
 	r.resolveExpect()
 	if r.linked() && r.sound(trafficSections) {
@@ -159,6 +158,22 @@ func (r *resolver) itemView(section string, item *yaml.Node) yaml.View {
 		v.Chain[1] = r.Root.Get("defaults").Get(kind)
 	}
 	return v
+}
+
+// itemOf returns an item of a list or map as the model has it.
+func (r *resolver) itemOf(section string, n *yaml.Node, v yaml.View) scenario.Item {
+	kind := kinds[section]
+	behind, known := r.behind[kind]
+	if !known && kind != "" {
+		behind = given(v.Chain[1])
+		r.behind[kind] = behind
+	}
+	return scenario.NewItem(v.Of, n.Path, given(n), behind)
+}
+
+// originOf returns the origin of an item of a list.
+func (r *resolver) originOf(section string, n *yaml.Node, v yaml.View) origin {
+	return origin{Node: n, View: v, item: r.itemOf(section, n, v)}
 }
 
 // each returns the resolved objects of a kind, each with the source of its values.

@@ -49,7 +49,7 @@ func (r *resolver) placed(problems []scenario.Problem) iter.Seq2[place.Spot, sce
 			}
 		}
 		r.Root.Locate(spots)
-		for _, m := range slices.Concat(r.SwitchNodes, r.EndpointNodes) {
+		for _, m := range slices.Concat(r.switchNodes, r.endpointNodes) {
 			spots[m.Spot.Path] = m.Spot
 		}
 		for _, p := range problems {

@@ -17,7 +17,7 @@ import (
 
 // checkCounting refuses arrivals of which none would count. They begin at start and may end at
 // stop; 0: at the end.
-func (r *resolver) checkCounting(what string, of scenario.Origin, start, stop, warmUp, drain unit.Duration) {
+func (r *resolver) checkCounting(what string, of origin, start, stop, warmUp, drain unit.Duration) {
 	if !r.timed() {
 		return
 	}
@@ -40,14 +40,15 @@ func (r *resolver) resolveWorkloads() {
 		name, over := n.Get("name"), n.Get("over")
 		w := yaml.Build[scenario.Workload](v)
 		w.Name, w.Over = name.Text, strings.TrimSpace(over.Value.(pattern.Names).Text)
-		w.Control.Algorithm, w.Control.Params = r.Tables.Algorithms.Chosen(v, "control", nil)
-		w.Transport.Kind, w.Transport.Params = r.Tables.Transports.Chosen(v, "transport", nil)
-		of := scenario.Origin{Node: n, View: v}
+		w.Control.Algorithm, w.Control.Params = chosen(r.Tables.Algorithms, v, "control", nil)
+		w.Transport.Kind, w.Transport.Params = chosen(r.Tables.Transports, v, "transport", nil)
+		of := r.originOf("workload", n, v)
 		r.readSizes(&w.Size, v)
 		r.readProgram(&w.Control, v)
 		if r.checkWorkload(&w, of, name, over) {
 			r.s.Workloads = append(r.s.Workloads, w)
-			r.WorkloadOrigins = append(r.WorkloadOrigins, of)
+			r.workloadOrigins = append(r.workloadOrigins, of)
+			r.WorkloadOrigins = append(r.WorkloadOrigins, of.origin())
 		} else {
 			r.trafficLost = true
 		}
@@ -56,7 +57,7 @@ func (r *resolver) resolveWorkloads() {
 
 // checkWorkload refuses a workload that cannot run, and fills in the values that depend on the
 // links of its endpoints.
-func (r *resolver) checkWorkload(w *scenario.Workload, of scenario.Origin, name, over *yaml.Node) bool {
+func (r *resolver) checkWorkload(w *scenario.Workload, of origin, name, over *yaml.Node) bool {
 	taken := func(f *scenario.Flow) bool { return f.Name == w.Name || f.Group == w.Name }
 	switch {
 	case slices.ContainsFunc(r.s.Flows, func(f scenario.Flow) bool { return taken(&f) }), r.linkNames[w.Name] != nil,
@@ -103,7 +104,7 @@ func (r *resolver) checkWorkload(w *scenario.Workload, of scenario.Origin, name,
 }
 
 // listed refuses a table of transfers that cannot be read.
-func (r *resolver) listed(w *scenario.Workload, of scenario.Origin) bool {
+func (r *resolver) listed(w *scenario.Workload, of origin) bool {
 	w.Transfers = r.beside(w.Transfers, of.Get("transfers"))
 	if _, err := w.Listed(); err != nil {
 		r.Add(of.View.Spot("transfers", of.Spot), "workload %s: %v", w.Name, unread(err))
@@ -118,7 +119,7 @@ func (r *resolver) listed(w *scenario.Workload, of scenario.Origin) bool {
 }
 
 // ranked refuses ranks whose program cannot run.
-func (r *resolver) ranked(w *scenario.Workload, of scenario.Origin) bool {
+func (r *resolver) ranked(w *scenario.Workload, of origin) bool {
 	if w.Open = w.Range().Size() - 1; w.Open > mostPeers {
 		r.Add(of.View.Spot("over", of.Spot), "workload %s: %d endpoints: at most %d can be ranks", w.Name, w.Open+1, mostPeers+1)
 		return false
@@ -168,7 +169,7 @@ const standIns = 64
 // checks of flows apply to workloads too. withdraw removes these flows.
 func (r *resolver) standIn() {
 	r.Own = len(r.s.Flows)
-	for i, of := range r.WorkloadOrigins {
+	for i, of := range r.workloadOrigins {
 		w := &r.s.Workloads[i]
 		names := w.Members()
 		r.WorkloadOrigins[i].Index = len(r.s.Flows)
@@ -177,14 +178,16 @@ func (r *resolver) standIn() {
 			for k := 1; k < len(names); k += step {
 				of.Index = len(r.s.Flows)
 				r.s.Flows = append(r.s.Flows, w.Template(from, names[(n+k)%len(names)]))
-				r.FlowOrigins = append(r.FlowOrigins, of)
+				r.flowOrigins = append(r.flowOrigins, of)
+				r.FlowOrigins = append(r.FlowOrigins, of.origin())
 			}
 		}
 	}
 }
 
 func (r *resolver) withdraw() {
-	r.s.Flows, r.FlowOrigins = r.s.Flows[:r.Own:r.Own], r.FlowOrigins[:r.Own:r.Own]
+	r.s.Flows, r.flowOrigins = r.s.Flows[:r.Own:r.Own], r.flowOrigins[:r.Own:r.Own]
+	r.FlowOrigins = r.FlowOrigins[:r.Own:r.Own]
 }
 
 // mostAtOnce is how many transfers may begin at one instant where each takes memory or time before
@@ -194,7 +197,7 @@ const mostAtOnce = 4_000_000
 // checkAtOnce refuses more transfers than can begin at one instant.
 func (r *resolver) checkAtOnce() {
 	all := 0.
-	add := func(count, times int, of scenario.Origin, what string) {
+	add := func(count, times int, of origin, what string) {
 		before := all
 		if all += float64(count) * float64(times); count > 1 && before <= mostAtOnce && all > mostAtOnce {
 			r.Add(of.View.Spot("count", of.Spot), "%s: %.0f flows would start at one instant, and at most %d can: give a lower count, or a load",
@@ -202,14 +205,14 @@ func (r *resolver) checkAtOnce() {
 		}
 	}
 	senders := map[[2]string]bool{}
-	for i, of := range r.FlowOrigins[:len(r.s.Flows)] {
+	for i, of := range r.flowOrigins[:len(r.s.Flows)] {
 		f := &r.s.Flows[i]
 		if key := [2]string{f.Group, f.From}; f.Traffic == traffic.Transfers && f.Rate == 0 && !(f.Spread == scenario.Uniform && senders[key]) {
 			senders[key] = true
 			add(f.Count, 1, of, "flow "+f.Name)
 		}
 	}
-	for i, of := range r.WorkloadOrigins {
+	for i, of := range r.workloadOrigins {
 		w := &r.s.Workloads[i]
 		switch n := w.Range().Size(); {
 		case w.Load > 0 || w.Ranked() || w.Transfers != "" || w.Pattern != traffic.Incast:
@@ -223,7 +226,7 @@ func (r *resolver) checkAtOnce() {
 func (r *resolver) checkRanges() {
 	for i, q := range r.s.Ranges() {
 		if w := &r.s.Workloads[i]; q.Each < uint32(w.Open) {
-			r.Add(r.WorkloadOrigins[i].View.Spot("open", r.WorkloadOrigins[i].Spot),
+			r.Add(r.workloadOrigins[i].View.Spot("open", r.workloadOrigins[i].Spot),
 				"workload %s has %d queue pairs for each of its %d endpoints, and sends %d flows at a time: queue pair numbers have 24 bits",
 				w.Name, q.Each, len(w.Members()), w.Open)
 		}
