@@ -13,14 +13,15 @@ import (
 // EveryLink stands for all links in a fault.
 const EveryLink = "*"
 
-// Entering enters events into a scenario.
+// Entering enters the events of a scenario.
 type Entering struct {
 	*Site
+	all     []Event
 	entered []entered                   // for each event
 	dogs    map[string]switchd.Watchdog // the watchdogs of switches after events so far
 }
 
-// NewEntering returns what enters events into the scenario of a site.
+// NewEntering returns what enters events of a fabric, without its traffic.
 func NewEntering(s *Site) Entering { return Entering{Site: s} }
 
 // Enter checks an event of an item and enters it, or the events that it stands for. The nodes and
@@ -57,16 +58,21 @@ func (r *Entering) enter(x *entered) {
 		all = []Event{*x.Event}
 	}
 	for _, e := range all {
-		r.entered = append(r.entered, entered{r, x.item, len(r.Events), nil, nil})
-		r.Events = append(r.Events, e)
+		r.entered = append(r.entered, entered{r, x.item, len(r.all), nil, nil})
+		r.all = append(r.all, e)
 	}
 }
 
-// Fit completes the events, by time, and refuses those that do not fit the fabric.
-func (r *Entering) Fit() {
+// All returns the events that were entered.
+func (r *Entering) All() []Event { return r.all }
+
+// Fit completes the events in the scenario of a site, by time, and refuses those that do not fit
+// the fabric.
+func (r *Entering) Fit(s *Site) {
+	r.Site = s
 	for i := range r.entered {
 		x := &r.entered[i]
-		x.Event, x.found = &r.Events[x.event], &r.Found
+		x.Event, x.found = &s.Events[x.event], &r.Found
 	}
 	slices.SortStableFunc(r.entered, func(a, b entered) int { return cmp.Compare(a.At, b.At) })
 	for i := range r.entered {

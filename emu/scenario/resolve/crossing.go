@@ -7,11 +7,19 @@ import (
 	"fabemu/emu/scenario"
 )
 
-// findPaths finds the paths, and records the frames that may cross each link. It reports flows
-// and workloads with frames that never arrive.
-func (r *resolver) findPaths() {
+// routing finds the paths of a scenario with all of its traffic.
+type routing struct {
+	*source
+	*names
+	*scenario.Site
+	flows, workloads []origin
+}
+
+// findPaths finds the paths, and reports flows and workloads with frames that never arrive. It
+// reports whether all arrive.
+func (r *routing) findPaths() (routed bool) {
 	before := len(r.Mistakes)
-	r.Paths = scenario.PathTableOf(&r.s)
+	r.Paths = scenario.PathTableOf(r.Scenario)
 	sources := map[int][]int{} // by destination
 	for i := range r.Own {
 		k := r.Key(i)
@@ -24,19 +32,19 @@ func (r *resolver) findPaths() {
 	}
 	for i := range r.Own {
 		if k := r.Key(i); stray[k.Dst] {
-			r.checkArrival(&r.s.Flows[i], r.flowOrigins[i], k.Src, k.Dst)
+			r.checkArrival(&r.Flows[i], r.flows[i], k.Src, k.Dst)
 		}
 	}
-	for w, of := range each(r.s.Workloads, r.workloadOrigins) {
+	for w, of := range each(r.Workloads, r.workloads) {
 		r.checkMembers(w, of)
 	}
-	r.routed = len(r.Mistakes) == before
-	if !r.sound(trafficSections) || !r.timed() || !r.right("model.framing") || !r.right("model.dscp") {
-		return
-	}
-	r.crossed = true
+	return len(r.Mistakes) == before
+}
+
+// cross records the frames that may cross each link, and reports notifications that never arrive.
+func (r *routing) cross() {
 	for _, lost := range r.Cross() {
-		s := &r.s.Switches[lost.At]
+		s := &r.Switches[lost.At]
 		r.Add(r.nodes[s.Name].View.Sub("marking").Node("scheme").Spot,
 			"switch %s cannot notify %s, the source of flow %s: its frames never arrive, because the routes go round",
 			s.Name, r.NodeName(lost.To), lost.Flow)
@@ -45,7 +53,7 @@ func (r *resolver) findPaths() {
 
 // checkArrival reports a flow with frames that never arrive, with any choice among equal paths: the
 // choice depends on the seed.
-func (r *resolver) checkArrival(f *scenario.Flow, of origin, src, dst int) (arrives bool) {
+func (r *routing) checkArrival(f *scenario.Flow, of origin, src, dst int) (arrives bool) {
 	at, err := r.Paths.Stray([]int{src}, dst)
 	switch to := cmp.Or(of.Get("to"), of.Get("over")); {
 	case err == scenario.ErrRound && r.Paths.Shared():
@@ -60,7 +68,7 @@ func (r *resolver) checkArrival(f *scenario.Flow, of origin, src, dst int) (arri
 
 // checkMembers reports the first two members of a workload of which one's frames never reach the
 // other.
-func (r *resolver) checkMembers(w *scenario.Workload, of origin) {
+func (r *routing) checkMembers(w *scenario.Workload, of origin) {
 	members := r.MembersOf(w)
 	roots := r.Roots(members)
 	stray := slices.DeleteFunc(slices.Clone(roots), func(root int) bool {

@@ -8,20 +8,22 @@
 //
 // # Stages
 //
-// Load works in stages, and reads the whole file once. A stage leaves out what relies on a mistake
-// (sound.go): a problem that only follows from another one is none. So a flow with a wrong value is
-// not checked further, the paths are found only in a fabric whose nodes and links are right, and
-// nothing is said about the end of the run if its duration cannot be read. The stages are:
+// Load works in stages (stages.go), and reads the whole file once. A stage is a function of the
+// file, and of what stages before it have made. It leaves out what relies on a mistake (sound.go):
+// a problem that only follows from another one is none. So a flow with a wrong value is not checked
+// further, the paths are found only in a fabric whose nodes and links are right, and nothing is
+// said about the end of the run if its duration cannot be read. The stages are:
 //
-//   - syntax, values and names of keys (package yaml), and choices (schemes.go)
-//   - names that are used twice or do not exist (names.go)
-//   - links: links, routes and rates (links.go)
-//   - nodes: the number and the kind of their links, and guests (nodes.go, ethernet.go, guests.go)
-//   - traffic: flows, workloads, events, programs and checks (flows.go, workload.go,
-//     scenario.Entering, programs.go, expect.go)
-//   - paths: the frames that cross each link (crossing.go, scenario.Site)
+//   - syntax, values and names of keys (package yaml), and choices (schemes.go): a source
+//   - names that are used twice or do not exist (names.go): names
+//   - the head: model, wall, routing, the measuring window (head.go), and the span of the run
+//   - links: nodes, links, routes, lanes and rates (links.go, nodes.go, lanes.go, ethernet.go,
+//     addresses.go): a fabric
+//   - traffic: flows, workloads, events, programs and checks (flows.go, workload.go, events.go,
+//     programs.go, expect.go), and guests (guests.go): a scenario.Site
+//   - paths: the frames that cross each link (crossing.go)
 //   - fit: what follows from the fabric as a whole, and what does not fit (fit.go; package rules)
-//   - metrics: what is measured (expect.go)
+//   - metrics: what is measured (metrics.go)
 //
 // A linter follows, which reads the scenario and its fabric as a scenario.Site.
 //

@@ -7,8 +7,8 @@ import (
 
 // adaptEndpoints clears the fields of endpoints on InfiniBand that only an adapter of Ethernet
 // has: all but a rate of service.
-func (r *resolver) adaptEndpoints() {
-	for e := range each(r.s.Endpoints, r.endpointNodes) {
+func (r *fabric) adaptEndpoints() {
+	for e := range each(r.Endpoints, r.EndpointNodes) {
 		if r.FamilyOf(e.Name) == wire.InfiniBand {
 			limited := *e
 			if *e = (scenario.Endpoint{Name: e.Name, Guest: e.Guest}); limited.Service != scenario.Unlimited {
@@ -20,25 +20,25 @@ func (r *resolver) adaptEndpoints() {
 
 // checkFamilies refuses a link whose ends do not support its flow control, and a switch whose
 // links have different ones.
-func (r *resolver) checkFamilies() {
-	for s, m := range each(r.s.Switches, r.switchNodes) {
+func (r *fabric) checkFamilies() {
+	for s, m := range each(r.Switches, r.SwitchNodes) {
 		if s.Kind != scenario.OutputQueued {
 			continue
 		}
-		for k, i := range m.Links {
-			l, first := &r.s.Links[i], &r.s.Links[m.Links[0]]
+		for _, i := range m.Links {
+			l, first := &r.Links[i], &r.Links[m.Links[0]]
 			if l.FlowControl != first.FlowControl && l.Family() == wire.Ethernet && first.Family() == wire.Ethernet {
-				r.Add(m.LinkAt[k].Of(r.linkOrigins[i].Path),
+				r.Add(r.joined(i).Of(r.origins[i].Path),
 					"link %s has flow-control: %s, and link %s at the same switch has %s: all links of switch %s have the same",
 					l.Name, l.FlowControl, first.Name, first.FlowControl, s.Name)
 				break
 			}
 		}
 	}
-	for l, of := range each(r.s.Links, r.linkOrigins) {
+	for l, of := range each(r.Links, r.origins) {
 		for _, name := range []string{l.A, l.B} {
 			m, credit := r.nodes[name], l.Family() == wire.InfiniBand
-			if !m.IsSwitch || credit == (r.s.Switches[m.Index].Kind == scenario.InputBuffered) {
+			if !m.IsSwitch || credit == (r.Switches[m.Index].Kind == scenario.InputBuffered) {
 				continue
 			}
 			supports := "input-buffered, which supports credit only: make it output-queued"

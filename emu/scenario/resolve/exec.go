@@ -9,13 +9,13 @@ import (
 
 // readProgram makes the path of the program of an algorithm absolute, and refuses one that cannot
 // be started. It does not start it.
-func (r *resolver) readProgram(c *scenario.Control, v yaml.View) {
+func readProgram(r *source, c *scenario.Control, v yaml.View) {
 	p, ok := c.Params.(rp.ExecParams)
 	if !ok || p.Program == "" {
 		return
 	}
 	n := v.Sub("control").Node("program")
-	path := r.beside(string(p.Program), n)
+	path := beside(r, string(p.Program), n)
 	if err := files.Runs(path); err != nil {
 		r.Add(n.Spot, "program %s: %v", p.Program, unread(err))
 	}

@@ -4,56 +4,55 @@ import (
 	"cmp"
 	"math"
 
+	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/rules"
 	"fabemu/wire/unit"
 )
 
 // fit computes what follows from the fabric as a whole, and reports parts that do not fit together.
-func (r *resolver) fit() {
+// Crossed is true if the frames that cross each link are known.
+func fit(r *source, of *fabric, site *scenario.Site, events *events, crossed bool) {
 	known, changes := rules.Known(0), r.timed() && r.sound(eventSections)
 	add := func(part rules.Known, right bool) {
 		if right {
 			known |= part
 		}
 	}
-	add(rules.Links, r.linked())
-	add(rules.Frames, r.crossed)
+	add(rules.Links, of.linked())
+	add(rules.Frames, crossed)
 	add(rules.Changes, changes)
 	add(rules.Flows, r.sound("flows"))
 	add(rules.Routing, r.sound("routing"))
-	if r.crossed && changes {
-		r.CompleteRetries()
-		r.SetMemories()
-		r.SetAdapters()
-		r.events.Fit()
+	if crossed && changes {
+		site.CompleteRetries()
+		site.SetMemories()
+		site.SetAdapters()
+		events.Fit(site)
 	}
-	r.report(r.Found.List)
-	for at, p := range r.placed(r.Doubts.List) {
+	report(r, of.names, site.Found.List)
+	for at, p := range placed(r, of.names, site.Doubts.List) {
 		r.Warn(at, "%s", p.Text)
 	}
-	r.report(rules.Check(r.Site, known))
+	report(r, of.names, rules.Check(site, known))
 }
 
 // checkRun reports a duration or a window that does not fit the run.
-func (r *resolver) checkRun() {
-	if r.timed() && r.right("wall.dilation") {
-		r.checkDilation()
+func checkRun(of *fabric, site *scenario.Site, run span) {
+	if run.timed() && run.right("wall.dilation") {
+		checkDilation(run, site.Wall.Dilation)
 	}
-	if !r.linked() || !r.sound("flows") {
-		return
-	}
-	if r.timed() && r.right("measure.window") {
-		r.checkWindow()
+	if of.linked() && run.sound("flows") && run.timed() && run.right("measure.window") {
+		checkWindow(run, site)
 	}
 }
 
 // checkDilation refuses a run that takes too long.
-func (r *resolver) checkDilation() {
+func checkDilation(r span, dilation int64) {
 	n := r.top().Sub("wall").Node("dilation")
-	if ns := int64(r.s.Model.Duration/unit.Nanosecond) + 1; r.s.Wall.Dilation > math.MaxInt64/2/ns {
+	if ns := int64(r.end/unit.Nanosecond) + 1; dilation > math.MaxInt64/2/ns {
 		r.Add(cmp.Or(n, r.Root.Get("model"), r.Root).At.Of("wall.dilation"),
 			"%v of model time %d times slower is more wall time than a clock can count",
-			r.s.Model.Duration, r.s.Wall.Dilation)
+			r.end, dilation)
 	}
 }
 
@@ -62,29 +61,29 @@ func (r *resolver) checkDilation() {
 const maxWindows = 512 << 10
 
 // checkWindow refuses a measuring window longer than the run, or shorter than a packet.
-func (r *resolver) checkWindow() {
+func checkWindow(r span, s *scenario.Site) {
 	measure := r.top().Sub("measure")
 	n := measure.Node("window")
 	if n == nil {
-		r.s.Measure.Window = r.s.UsualWindow()
+		s.Measure.Window = s.UsualWindow()
 	}
-	w, end := r.s.Measure.Window, r.s.Model.Duration
+	w, end := s.Measure.Window, r.end
 	at := cmp.Or(n, r.Root.Get("model"), r.Root).At.Of("measure.window")
 	if n == nil && r.cut.Set != nil {
 		at.At = r.cut
 	}
 	if w > end {
-		r.Add(at, "the window of %v does not fit: %s", w, r.runEnds())
+		r.Add(at, "the window of %v does not fit: %s", w, r.ends())
 	}
 	if n := int64(end / w); w > 0 && n > maxWindows {
 		r.Add(at,
 			"%v of model time are %d windows of %v, and at most %d can be kept: choose a shorter model.duration, or a wider window",
 			end, n, w, maxWindows)
 	}
-	for _, f := range r.s.Flows {
-		for _, i := range r.nodes[f.From].Links {
-			l := r.s.Links[i]
-			if t := l.Rate.Serialise(r.Length(&f)); t > w {
+	for _, f := range s.Flows {
+		for _, i := range s.Nodes[f.From].Links {
+			l := s.Links[i]
+			if t := l.Rate.Serialise(s.Length(&f)); t > w {
 				r.Add(at, "the window of %v is shorter than one packet of flow %s, which takes %v on link %s",
 					w, f.Name, t, l.Name)
 				return

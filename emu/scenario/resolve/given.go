@@ -2,7 +2,6 @@ package resolve
 
 import (
 	"fabemu/emu/scenario"
-	"fabemu/emu/scenario/place"
 	"fabemu/emu/scenario/yaml"
 	"fabemu/wire/param"
 )
@@ -38,29 +37,10 @@ func headsOf(root *yaml.Node, t scenario.Tables) scenario.Item {
 	return scenario.NewItem(t.Language().Object, root.Path, &top, nil)
 }
 
-// node is a switch or an endpoint of the file.
-type node struct {
-	*scenario.NodeRef
-	place.Spot
-	LinkAt []place.Place // of each of its links
-	View   yaml.View     // its fields
-}
-
-// kind returns the kind of a node with its article.
-func (m *node) kind() string {
-	if m.IsSwitch {
-		return "a switch"
-	}
-	return "an endpoint"
-}
-
 // origin has the source of the values of a link, a flow or a workload.
 type origin struct {
 	*yaml.Node // the item of the list
 	View       yaml.View
-	Index      int // in the links or flows of the scenario; of a workload the first flow that stands for it
+	Index      int // in the links or flows of the scenario
 	item       scenario.Item
 }
-
-// origin returns the origin as the model has it.
-func (o *origin) origin() scenario.Origin { return scenario.Origin{Item: o.item, Index: o.Index} }

@@ -1,9 +1,7 @@
 package resolve
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"fabemu/emu/scenario"
@@ -18,6 +16,10 @@ const LanguageVersion = 1
 // malformed, or names an object that does not exist. Package emu/metrics has one.
 type MetricChecker func(expr string, s *scenario.Scenario) error
 
+// Linter returns what is right in a scenario, but probably not intended. Package
+// emu/scenario/lint has one.
+type Linter func(*scenario.Site) []scenario.Problem
+
 // Option changes the behaviour of Load.
 type Option func(*options)
 
@@ -26,6 +28,14 @@ type options struct {
 	short   bool
 	schemes *scenario.Schemes // nil: BuiltIn
 	lint    Linter            // nil: there are no warnings but those of Load itself
+}
+
+// WithSchemes has Load choose from other tables than BuiltIn.
+func WithSchemes(s scenario.Schemes) Option { return func(o *options) { o.schemes = &s } }
+
+// Lint has Load warn of what a linter finds.
+func Lint(check Linter) Option {
+	return func(o *options) { o.lint = check }
 }
 
 // CheckMetrics has Load check the metrics under expect if nodes, links and flows are right. An
@@ -56,7 +66,7 @@ func Load(name string, src []byte, sets []scenario.Set, opts ...Option) (*scenar
 	if root.Get("short") != nil && !o.short && len(sets) == 0 {
 		short = root.Clone()
 	}
-	res, err := load(r, root, sets, o)
+	s, err := load(r, root, sets, o)
 	if short != nil {
 		o.short, o.lint = true, nil
 		f := yaml.NewFile(r.Name, string(src))
@@ -66,11 +76,11 @@ func Load(name string, src []byte, sets []scenario.Set, opts ...Option) (*scenar
 	if err != nil {
 		return nil, err
 	}
-	return res.scenario(), nil
+	return s, nil
 }
 
-// load resolves a parsed tree, which it changes. The scenario is in the resolver.
-func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resolver, error) {
+// load reads the scenario of a parsed tree, which it changes.
+func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*scenario.Scenario, error) {
 	empty := scenario.Scenario{Schemes: o.schemes}
 	t := empty.Tables()
 	top := t.Language()
@@ -90,27 +100,16 @@ func load(r *yaml.File, root *yaml.Node, sets []scenario.Set, o options) (*resol
 		return nil, r.Err()
 	}
 	r.Read(root, top)
-	res := &resolver{File: r, s: empty, metrics: o.metrics, linkNames: map[string]*yaml.Node{},
-		nodes: map[string]*node{}, behind: map[string]*scenario.Given{}}
-	res.Site = &scenario.Site{Scenario: &res.s, Tables: t, Top: headsOf(root, t), Nodes: map[string]*scenario.NodeRef{}}
-	res.events = scenario.NewEntering(res.Site)
-	res.read()
+	s, found := resolve(&source{File: r, language: t, behind: map[string]*scenario.Given{}}, empty, o)
 	if err := r.Err(); err != nil {
 		return nil, err
-	}
-	s := &res.s
-	if o.lint != nil {
-		res.lint(o.lint)
 	}
 	for _, w := range r.Sorted() {
 		s.Warnings = append(s.Warnings, scenario.Warning(w))
 	}
-	s.Keep(scenario.Findings{Paths: res.Paths, Programs: res.programs, Manageable: res.manageable,
-		Derived: slices.SortedFunc(slices.Values(res.Derived), func(a, b scenario.Threshold) int {
-			return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Bytes, b.Bytes))
-		})})
+	s.Keep(found)
 	s.HasShort = root.Get("short") != nil && !o.short
-	return res, nil
+	return s, nil
 }
 
 // newer reports a file in a newer version of the language, in which every other mistake could be
@@ -127,11 +126,4 @@ func newer(r *yaml.File, root *yaml.Node) bool {
 	r.Add(n.Spot, "the file is in version %d of the language, and this program reads version %d: use a newer fabemu",
 		version, LanguageVersion)
 	return true
-}
-
-// scenario returns a copy of the resolved scenario. A pointer into the resolver would keep the
-// whole file in memory.
-func (r *resolver) scenario() *scenario.Scenario {
-	s := r.s
-	return &s
 }

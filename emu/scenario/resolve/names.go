@@ -12,30 +12,64 @@ import (
 )
 
 // once reports items of lists that have the same name or number. Values may be wrong.
-func (r *resolver) once() {
-	r.checkOnce(r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
-	r.checkOnce(r.Root.Get("faults"), "name", "duplicate name %q: a fault has it already%s")
-	r.checkOnce(r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
-	r.checkOnce(r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
+func once(r *source) {
+	checkOnce(r.File, r.Root.Get("flows"), "name", "duplicate name %q: a flow has it already%s")
+	checkOnce(r.File, r.Root.Get("faults"), "name", "duplicate name %q: a fault has it already%s")
+	checkOnce(r.File, r.Root.Get("expect"), "id", "duplicate id %q: a check has it already%s")
+	checkOnce(r.File, r.top().Sub("model").List("dscp"), "dscp", "the DSCP %s has a priority already%s")
 	for _, v := range r.all("switches") {
-		r.checkOnce(v.List("ets"), "priority", "priority %s has a weight already%s")
+		checkOnce(r.File, v.List("ets"), "priority", "priority %s has a weight already%s")
 	}
 }
 
-// names declares the switches, endpoints and links of the file, and reports names that are used
+// node is a switch or an endpoint of the file.
+type node struct {
+	place.Spot
+	Name     string
+	IsSwitch bool
+	Index    int       // among the switches, or the endpoints
+	View     yaml.View // its fields
+	item     scenario.Item
+}
+
+// kind returns the kind of a node with its article.
+func (m *node) kind() string {
+	if m.IsSwitch {
+		return "a switch"
+	}
+	return "an endpoint"
+}
+
+// names are the nodes and the links that a file declares.
+type names struct {
+	nodes               map[string]*node
+	switches, endpoints []*node
+	links               map[string]*yaml.Node // the item of each
+	lost                bool                  // a name could not be read, or items are missing
+	fewer               bool                  // flows or workloads are missing, right or not
+}
+
+// naming declares names.
+type naming struct {
+	*source
+	names
+}
+
+// declare returns the switches, endpoints and links of the file, and reports names that are used
 // twice or do not exist. Any value may be wrong: a name that could not be read is lost, and then no
 // other is said not to exist.
-func (r *resolver) names() {
+func declare(src *source) *names {
+	r := &naming{src, names{nodes: map[string]*node{}, links: map[string]*yaml.Node{}}}
 	for _, section := range []string{"switches", "endpoints", "links"} {
-		r.fabricLost = r.fabricLost || !r.whole(section)
+		r.lost = r.lost || !r.whole(section)
 	}
-	r.trafficLost = !r.whole("flows") || !r.whole("workload")
+	r.fewer = !r.whole("flows") || !r.whole("workload")
 	r.declareSwitches()
 	r.declareEndpoints()
 	r.declareLinks()
 	r.declareFlows()
 	for n := range r.all("links") {
-		if j, ok := r.jointOf(n); ok {
+		if j, ok := jointOf(r.source, n); ok {
 			r.known(r.Inside(n.Get("between"), j.AAt), j.A, "node")
 			r.known(r.Inside(n.Get("between"), j.BAt), j.B, "node")
 		}
@@ -52,33 +86,34 @@ func (r *resolver) names() {
 			r.refer(n.Get(ref.key), ref.kind)
 		}
 	}
+	return &r.names
 }
 
-func (r *resolver) declareSwitches() {
+func (r *naming) declareSwitches() {
 	if n := r.Root.Get("switches"); n != nil {
 		for _, e := range n.Entries {
 			p, err := pattern.Parse(e.Key)
 			if err != nil {
-				r.fabricLost = true
+				r.lost = true
 				continue
 			}
 			v := r.itemView("switches", e.Value)
-			m := node{Spot: e.At.Of(e.Value.Path), View: v}
-			r.switchNodes = r.declare(r.switchNodes, m, scenario.NodeRef{Item: r.itemOf("switches", e.Value, v), IsSwitch: true}, p)
+			m := node{Spot: e.At.Of(e.Value.Path), IsSwitch: true, View: v, item: r.itemOf("switches", e.Value, v)}
+			r.switches = r.declare(r.switches, m, p)
 		}
 	}
 }
 
-func (r *resolver) declareEndpoints() {
+func (r *naming) declareEndpoints() {
 	for n, v := range r.all("endpoints") {
 		name := n.Get("name")
 		names, ok := namesIn(name)
 		if !ok {
-			r.fabricLost = true
+			r.lost = true
 			continue
 		}
-		m := node{Spot: name.At.Of(n.Path), View: v}
-		r.endpointNodes = r.declare(r.endpointNodes, m, scenario.NodeRef{Item: r.itemOf("endpoints", n, v)}, names)
+		m := node{Spot: name.At.Of(n.Path), View: v, item: r.itemOf("endpoints", n, v)}
+		r.endpoints = r.declare(r.endpoints, m, names)
 	}
 	if total := len(r.nodes); total > int(wire.MaxLID) {
 		r.Add(r.Root.Get("endpoints").Spot, "there are %d nodes: a subnet has addresses (LIDs) for %d", total, wire.MaxLID)
@@ -86,58 +121,52 @@ func (r *resolver) declareEndpoints() {
 }
 
 // declare adds the nodes of an item to all of their kind.
-func (r *resolver) declare(all []*node, item node, as scenario.NodeRef, p pattern.Names) []*node {
+func (r *naming) declare(all []*node, item node, p pattern.Names) []*node {
 	for name := range p.All() {
 		if first := r.nodes[name]; first != nil {
 			r.Add(item.Spot, "duplicate name %q: %s has it already%s", name, first.kind(), place.InLine(first.At))
 			continue
 		}
-		m, ref := item, as
-		ref.Name, ref.Index = name, len(all)
-		m.NodeRef = &ref
-		r.nodes[name], r.Nodes[name] = &m, &ref
-		if ref.IsSwitch {
-			r.SwitchNodes = append(r.SwitchNodes, &ref)
-		} else {
-			r.EndpointNodes = append(r.EndpointNodes, &ref)
-		}
+		m := item
+		m.Name, m.Index = name, len(all)
+		r.nodes[name] = &m
 		all = append(all, &m)
 	}
 	return all
 }
 
-func (r *resolver) declareLinks() {
+func (r *naming) declareLinks() {
 	for n, v := range r.all("links") {
 		between, named := n.Get("between"), v.Node("name")
-		j, ok := r.jointOf(n)
+		j, ok := jointOf(r.source, n)
 		if !ok {
-			r.fabricLost = true
+			r.lost = true
 			continue
 		}
 		ends := j.Ends()
 		switch {
 		case named == nil:
 			for _, e := range ends {
-				r.linkNames[e[0]+" - "+e[1]] = n
+				r.links[e[0]+" - "+e[1]] = n
 			}
 			continue
 		case j.A.Ranged || j.B.Ranged:
 			r.Add(named.Spot, "%s makes %d links, and they cannot all have the name %q: leave the name out, or give the links one by one",
 				between.Text, len(ends), named.Text)
-		case r.linkNames[named.Text] != nil:
-			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, place.InLine(r.linkNames[named.Text].At))
+		case r.links[named.Text] != nil:
+			r.Add(named.Spot, "duplicate name %q: a link has it already%s", named.Text, place.InLine(r.links[named.Text].At))
 		}
-		r.linkNames[named.Text] = n
+		r.links[named.Text] = n
 	}
 }
 
-func (r *resolver) declareFlows() {
+func (r *naming) declareFlows() {
 	for n := range r.all("flows") {
 		name := n.Get("name")
 		if name == nil {
 			continue
 		}
-		if link := r.linkNames[name.Text]; link != nil {
+		if link := r.links[name.Text]; link != nil {
 			r.Add(name.Spot, "duplicate name %q: a link has it already%s, and metrics could not distinguish the two",
 				name.Text, place.InLine(link.At))
 		}
@@ -161,7 +190,7 @@ func namesIn(n *yaml.Node) (names pattern.Names, ok bool) {
 }
 
 // jointOf returns the ends of an item of links, unless they or its name could not be read.
-func (r *resolver) jointOf(n *yaml.Node) (ends pattern.Joint, ok bool) {
+func jointOf(r *source, n *yaml.Node) (ends pattern.Joint, ok bool) {
 	if name := n.Get("name"); name == nil && r.Lacks(n.Path, "name") || name != nil && name.Value == nil {
 		return ends, false
 	}
@@ -173,7 +202,7 @@ func (r *resolver) jointOf(n *yaml.Node) (ends pattern.Joint, ok bool) {
 
 // checkOnce reports items of a list with the same value of a key. The message has the value and the
 // place of the first item.
-func (r *resolver) checkOnce(list *yaml.Node, key, message string) {
+func checkOnce(r *yaml.File, list *yaml.Node, key, message string) {
 	seen := map[string]place.Place{}
 	if list == nil {
 		return
@@ -190,7 +219,7 @@ func (r *resolver) checkOnce(list *yaml.Node, key, message string) {
 
 // refer reports a value, a name or a range of names, unless there is an object of a kind for each
 // name.
-func (r *resolver) refer(n *yaml.Node, kind string) {
+func (r *naming) refer(n *yaml.Node, kind string) {
 	if n == nil {
 		return
 	}
@@ -206,12 +235,12 @@ func (r *resolver) refer(n *yaml.Node, kind string) {
 
 // known reports names for which there is no object of a kind: a node, a switch, an endpoint or a
 // link.
-func (r *resolver) known(at place.Spot, p pattern.Names, kind string) {
+func (r *naming) known(at place.Spot, p pattern.Names, kind string) {
 	missing, first := 0, ""
 	for name := range p.All() {
 		m := r.nodes[name]
 		switch {
-		case kind == "link" && r.linkNames[name] != nil, kind == "node" && m != nil,
+		case kind == "link" && r.links[name] != nil, kind == "node" && m != nil,
 			kind != "link" && m != nil && m.IsSwitch == (kind == "switch"):
 			continue
 		case m != nil:
@@ -225,7 +254,7 @@ func (r *resolver) known(at place.Spot, p pattern.Names, kind string) {
 	}
 	switch {
 	case missing == 0:
-	case r.fabricLost: // it may be the name that could not be read
+	case r.lost: // it may be the name that could not be read
 	case missing == 1 && p.Ranged:
 		r.Add(at, "there is no %s named %q, one of %s", kind, first, p.Text)
 	case missing == 1:
@@ -238,17 +267,17 @@ func (r *resolver) known(at place.Spot, p pattern.Names, kind string) {
 }
 
 // named returns the names of all objects of a kind.
-func (r *resolver) named(kind string) (names []string) {
+func (r *naming) named(kind string) (names []string) {
 	if kind == "link" {
-		return slices.Sorted(maps.Keys(r.linkNames))
+		return slices.Sorted(maps.Keys(r.links))
 	}
 	if kind != "endpoint" {
-		for _, m := range r.switchNodes {
+		for _, m := range r.switches {
 			names = append(names, m.Name)
 		}
 	}
 	if kind != "switch" {
-		for _, m := range r.endpointNodes {
+		for _, m := range r.endpoints {
 			names = append(names, m.Name)
 		}
 	}

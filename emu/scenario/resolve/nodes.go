@@ -7,9 +7,13 @@ import (
 )
 
 // buildNodes builds the switches and the endpoints.
-func (r *resolver) buildNodes() {
-	for _, m := range r.switchNodes {
-		r.s.Switches = append(r.s.Switches, switchOf(m.Name, m.View, r.Tables))
+func (r *fabric) buildNodes() {
+	for _, m := range r.switches {
+		r.Switches = append(r.Switches, switchOf(m.Name, m.View, r.language))
+		r.SwitchNodes = append(r.SwitchNodes, r.enter(m))
+	}
+	for _, m := range r.endpoints {
+		r.EndpointNodes = append(r.EndpointNodes, r.enter(m))
 	}
 	for n, v := range r.all("endpoints") {
 		e := yaml.Build[scenario.Endpoint](v)
@@ -21,36 +25,43 @@ func (r *resolver) buildNodes() {
 		for name := range names.All() {
 			if r.nodes[name].View.Chain[0] == n { // else another has the name
 				e.Name = name
-				r.s.Endpoints = append(r.s.Endpoints, e)
+				r.Endpoints = append(r.Endpoints, e)
 			}
 			e.Guest.Address, e.Guest.IPv6 = e.Guest.Address.Next(), e.Guest.IPv6.Next()
 		}
 	}
 }
 
+// enter enters a node into the scenario.
+func (r *fabric) enter(m *node) *scenario.NodeRef {
+	ref := &scenario.NodeRef{Item: m.item, Name: m.Name, IsSwitch: m.IsSwitch, Index: m.Index}
+	r.Nodes[m.Name] = ref
+	return ref
+}
+
+// joined returns the place of the ends of a link.
+func (r *fabric) joined(link int) place.Place { return r.origins[link].Get("between").At }
+
 // checkEnds reports endpoints that have not exactly one link, and switches that have none.
-func (r *resolver) checkEnds() {
-	if r.fabricLost {
-		return
-	}
-	for e, m := range each(r.s.Endpoints, r.endpointNodes) {
+func (r *fabric) checkEnds() {
+	for e, m := range each(r.Endpoints, r.EndpointNodes) {
 		switch {
 		case len(m.Links) == 0:
-			r.Add(m.Spot, "endpoint %s has no link: it needs one", e.Name)
+			r.Add(r.nodes[e.Name].Spot, "endpoint %s has no link: it needs one", e.Name)
 		case len(m.Links) > 1:
-			r.Add(m.LinkAt[1].Of(r.linkOrigins[m.Links[1]].Path),
-				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, place.InLine(m.LinkAt[0]))
+			r.Add(r.joined(m.Links[1]).Of(r.origins[m.Links[1]].Path),
+				"endpoint %s has a second link; its first is given%s, and an endpoint has one", e.Name, place.InLine(r.joined(m.Links[0])))
 		}
 	}
-	for s, m := range each(r.s.Switches, r.switchNodes) {
+	for s, m := range each(r.Switches, r.SwitchNodes) {
 		if len(m.Links) == 0 {
-			r.Add(m.Spot, "switch %s has no link", s.Name)
+			r.Add(r.nodes[s.Name].Spot, "switch %s has no link", s.Name)
 		}
 	}
 }
 
 // checkNodes reports nodes that do not fit their links, and gives guests their addresses.
-func (r *resolver) checkNodes() {
+func (r *fabric) checkNodes() {
 	r.checkFamilies()
 	r.adaptEndpoints()
 	r.addressGuests()

@@ -9,31 +9,38 @@ import (
 	"fabemu/emu/scenario/yaml"
 )
 
-// resolvePrograms makes a program for each guest of an item.
-func (r *resolver) resolvePrograms() {
+// programs are the programs that run in guests.
+type programs struct {
+	all  []scenario.Program
+	at   []scenario.Error // for each of them, the place of its command
+	left []string         // those that start after the end of the run
+}
+
+// makePrograms makes a program for each guest of an item.
+func makePrograms(r *fabric, run span) (out programs) {
 	names := map[string]place.Place{}
 	count := map[string]int{}
-	for n, v := range r.items("programs") {
+	for n, v := range r.items("programs", new(bool)) {
 		p := yaml.Build[scenario.Program](v)
-		if r.leaves(n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
+		if run.leaves(&out.left, n, p.At, "program "+p.Name, "the program starts at %v, but %s") {
 			continue
 		}
-		run, on := n.Get("run"), n.Get("on")
+		command, on := n.Get("run"), n.Get("on")
 		if p.Run == "" {
-			r.Add(run.Spot, "the command is empty")
+			r.Add(command.Spot, "the command is empty")
 		}
 		guests := on.Value.(pattern.Names)
 		for _, guest := range guests.List() {
 			each := p
 			each.On = guest
-			kind, known := r.GuestKindOf(guest), !r.fabricLost && r.sound("endpoints")
+			kind, known := r.GuestKindOf(guest), !r.lost && r.sound("endpoints")
 			if known && kind == "" {
 				r.Add(on.Spot, "%s is not a guest: programs run in guests; give the endpoint guest: tun", guest)
 				break
 			}
 			if known && kind == scenario.Netstack {
-				if err := r.checkSending(guest, p.Run); err != nil {
-					r.Add(run.Spot, "%v", err)
+				if err := checkSending(r.Site, guest, p.Run); err != nil {
+					r.Add(command.Spot, "%v", err)
 					break
 				}
 			}
@@ -49,14 +56,15 @@ func (r *resolver) resolvePrograms() {
 				break
 			}
 			names[each.Name] = n.At
-			r.programs = append(r.programs, r.Entry(run.Spot, ""))
-			r.s.Programs = append(r.s.Programs, each)
+			out.at = append(out.at, r.Entry(command.Spot, ""))
+			out.all = append(out.all, each)
 		}
 	}
+	return out
 }
 
 // checkSending refuses a command that a guest of kind netstack cannot run.
-func (r *resolver) checkSending(guest, run string) error {
+func checkSending(r *scenario.Site, guest, run string) error {
 	s, err := scenario.ReadSending(run)
 	if err != nil {
 		return fmt.Errorf("guest %s is a stack in this program: %w", guest, err)

@@ -8,34 +8,31 @@ import (
 	"fabemu/wire/param"
 )
 
-// WithSchemes has Load choose from other tables than BuiltIn.
-func WithSchemes(s scenario.Schemes) Option { return func(o *options) { o.schemes = &s } }
-
 // checkChoices reports values that another algorithm, scheme or transport may have, but not the
 // chosen one.
-func (r *resolver) checkChoices() {
+func checkChoices(r *source) {
 	for _, c := range []struct {
 		section, key string
 		of           *scenario.Table
 	}{
-		{"switches", "marking", r.Tables.Points},
-		{"flows", "control", r.Tables.Algorithms}, {"flows", "transport", r.Tables.Transports},
-		{"workload", "control", r.Tables.Algorithms}, {"workload", "transport", r.Tables.Transports},
+		{"switches", "marking", r.language.Points},
+		{"flows", "control", r.language.Algorithms}, {"flows", "transport", r.language.Transports},
+		{"workload", "control", r.language.Algorithms}, {"workload", "transport", r.language.Transports},
 	} {
 		for _, v := range r.all(c.section) {
-			r.checkParams(v.Sub(c.key), c.of)
+			checkParams(r, v.Sub(c.key), c.of)
 		}
 	}
 }
 
 // checkParams reports values that the chosen one of a table cannot have.
-func (r *resolver) checkParams(v yaml.View, t *scenario.Table) {
+func checkParams(r *source, v yaml.View, t *scenario.Table) {
 	by := cmp.Or(v.Chain[0].Get(t.By), v.Chain[1].Get(t.By))
 	of := t.Find(yaml.Get[string](v, t.By))
 	if of == nil || by != nil && by.Value == nil { // there is no choice, or it was wrong
 		return
 	}
-	r.checkValues(v, of)
+	checkValues(r.File, v, of)
 }
 
 // prioritiesOf returns the priorities in a list, and others without it.
@@ -90,7 +87,7 @@ func chosen(t *scenario.Table, v yaml.View, key string, finish func(pointer any)
 }
 
 // checkValues reports values that parameters cannot have.
-func (r *resolver) checkValues(v yaml.View, of *param.Struct) {
+func checkValues(r *yaml.File, v yaml.View, of *param.Struct) {
 	for i := range of.Params {
 		p := &of.Params[i]
 		if n := v.Node(p.Key); n != nil && p.Kind.Single() {
@@ -99,21 +96,4 @@ func (r *resolver) checkValues(v yaml.View, of *param.Struct) {
 			}
 		}
 	}
-}
-
-// grammar is the language as a tree is read against it.
-type grammar struct{ scenario.Tables }
-
-// Own implements yaml.Grammar.
-func (g grammar) Own(of *param.Struct, n, root *yaml.Node) *param.Struct {
-	return g.Tables.Own(of, func(key string) bool { return n.Get(key) != nil }, func(from *scenario.Table) string {
-		usual := root
-		for _, key := range from.Usual {
-			usual = usual.Get(key)
-		}
-		if by := cmp.Or(n.Get(from.By), usual.Get(from.By)); by != nil && by.Kind == yaml.Scalar {
-			return by.Text
-		}
-		return ""
-	})
 }

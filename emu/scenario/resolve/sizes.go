@@ -15,12 +15,12 @@ import (
 )
 
 // readSizes replaces the name of a file by the distribution in it.
-func (r *resolver) readSizes(s *scenario.Sizes, v yaml.View) {
+func readSizes(r *source, s *scenario.Sizes, v yaml.View) {
 	if !s.IsFile() {
 		return
 	}
 	n := v.Node("size")
-	got, shares, err := sizesIn(r.beside(s.Text, n))
+	got, shares, err := sizesIn(beside(r, s.Text, n))
 	switch {
 	case err != nil:
 		r.Add(n.Spot, "%s: %v", s.Text, unread(err))
@@ -33,7 +33,7 @@ func (r *resolver) readSizes(s *scenario.Sizes, v yaml.View) {
 
 // beside returns the absolute path of a file that a value names: relative to the folder of the
 // scenario, or for a value of a --set to the folder of the caller.
-func (r *resolver) beside(name string, n *yaml.Node) string {
+func beside(r *source, name string, n *yaml.Node) string {
 	if !filepath.IsAbs(name) && n.At.Set == nil {
 		name = filepath.Join(filepath.Dir(filepath.FromSlash(r.Name)), name)
 	}

@@ -20,7 +20,7 @@ const (
 )
 
 // sound reports whether no mistake was found in sections, with the defaults of their items.
-func (r *resolver) sound(sections string) bool {
+func (r *source) sound(sections string) bool {
 	if len(r.Mistakes) == 0 {
 		return true
 	}
@@ -34,7 +34,7 @@ func (r *resolver) sound(sections string) bool {
 
 // right reports whether no mistake was found in the value at a path. A value that is not there is
 // right unless an object on the way to it has a mistake: an unknown key may have meant it.
-func (r *resolver) right(path string) bool {
+func (r *source) right(path string) bool {
 	if len(r.Mistakes) == 0 {
 		return true
 	}
@@ -50,7 +50,7 @@ func (r *resolver) right(path string) bool {
 }
 
 // rightItem reports whether no mistake was found in an item of a section, or in its defaults.
-func (r *resolver) rightItem(section string, n *yaml.Node) bool {
+func (r *source) rightItem(section string, n *yaml.Node) bool {
 	if len(r.Mistakes) == 0 {
 		return true
 	}
@@ -59,13 +59,10 @@ func (r *resolver) rightItem(section string, n *yaml.Node) bool {
 }
 
 // whole reports whether a section has all items that it was meant to have, right or not.
-func (r *resolver) whole(section string) bool {
+func (r *source) whole(section string) bool {
 	n := r.Root.Get(section)
 	return r.right(section) || n != nil && !r.WrongAt(n.Path)
 }
 
 // timed reports whether the duration of the run is known.
-func (r *resolver) timed() bool { return r.right("model.duration") }
-
-// linked reports whether the fabric is known: its nodes, and the links between them.
-func (r *resolver) linked() bool { return !r.fabricLost && r.sound(fabricSections) }
+func (r *source) timed() bool { return r.right("model.duration") }
