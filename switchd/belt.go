@@ -28,7 +28,6 @@ type belt struct {
 // planned is a frame whose departure is planned.
 type planned struct {
 	joins, begins, ends unit.Time // when it joins the queue, and is on the link
-	due                 unit.Time // at the peer
 	tail                unit.Time // when all of it has arrived
 	length              int32
 	input               port.ID
@@ -90,23 +89,22 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 	if b.some() {
 		s.settleOutput(out, now)
 	}
-	idle, before := pt.Transmitter().Free(), pt.Transmitter().Due()
+	idle := pt.Transmitter().Free()
 	if b.some() {
 		last := b.at(b.last - 1)
 		if f.Lane != b.lane || last.joins > joins || last.joins == joins && int(last.input) > p || f.Telemetry() != wire.NoTelemetry {
 			s.takeBack(now, out)
 			return 0, false
 		}
-		idle, before = last.ends, last.due
+		idle = last.ends
 	} else if o.early > 0 || o.waits|o.kept != 0 || !s.belts.takes[out] || s.dog != nil || f.Telemetry() != wire.NoTelemetry || !pt.Plain(now, f.Lane) {
 		return 0, false
 	}
 	b.lane = f.Lane
 	begins := max(joins, idle)
 	ends, due := pt.Transmitter().Plan(begins, a.Length)
-	due = max(due, before)
 	x := b.add() // filled field by field, as a slot is
-	x.joins, x.begins, x.ends, x.due, x.tail = joins, begins, ends, due, tail
+	x.joins, x.begins, x.ends, x.tail = joins, begins, ends, tail
 	x.length, x.input, x.kind = int32(a.Length), port.ID(p), f.Kind
 	x.data = f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0
 	depart(&s.belts.inputs[p], departure{ends, int32(a.Length), port.ID(out), f.Lane})
@@ -258,7 +256,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 		}
 		b.first++
 		o.sent += unit.Size(x.length)
-		s.ports[p].Transmitter().Began(x.ends, x.due)
+		s.ports[p].Transmitter().Began(x.ends)
 		if c.Start(x.begins, x.kind, x.data, uint32(x.length)); o.block[b.lane] != waits {
 			s.keep(x.begins, b.lane, waits, o, c)
 		}

@@ -106,18 +106,17 @@ func (l *Transmitter) SetRate(r unit.Rate) { l.medium = l.medium.at(r) }
 // Serialise returns how long a frame of length n occupies the link.
 func (l *Transmitter) Serialise(n unit.Size) unit.Duration { return l.medium.of(n).duration }
 
-// Due returns when the peer may act on the last frame.
-func (l *Transmitter) Due() unit.Time { return l.due }
-
 // Plan returns when a frame with data of length n that begins at an instant has left, and when the
-// peer may act on it, if the frame ahead of it lets it.
+// peer may act on it. On a link that has never had a fault this is after the peer may act on the
+// frame ahead of it: at the latest one propagation after that has left, and so before this one's
+// header can have arrived.
 func (l *Transmitter) Plan(begins unit.Time, n unit.Size) (ends, due unit.Time) {
 	k := l.medium.of(n)
 	return begins.Add(k.duration), begins.Add(k.read)
 }
 
 // Began notes that a planned frame has begun: the line is busy until it has left.
-func (l *Transmitter) Began(ends, due unit.Time) { l.free, l.due = ends, due }
+func (l *Transmitter) Began(ends unit.Time) { l.free = ends }
 
 // start sends a frame from the instant t until end. The peer may act on it at t plus after, but
 // never before it may act on the frame sent ahead of it, because a flow control packet that
