@@ -64,12 +64,13 @@ func queuedFabric(seed uint64) string {
 		memory += " per port"
 	}
 	sharing := pick("partitioned", "partitioned", "pooled")
-	if control != "none" && sharing == "pooled" && below(4) == 0 { // watermarks that follow the free memory
+	alpha := control != "none" && sharing == "pooled" && below(4) == 0
+	if alpha { // watermarks that follow the free memory
 		memory = "600KB per port"
 		sharing += ", alpha: " + pick("0.125", "1", "8")
 	}
 	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s%s}", memory, sharing,
-		pick("store-and-forward, forwarding-delay: "+pick("500ns", "1ns", "3us"), "cut-through, forwarding-delay: "+pick("500ns", "3us")), pick("", "", "", "", "", "", "", ", marking: {scheme: ecn, min: 30KB, max: 60KB}"))
+		pick("store-and-forward, forwarding-delay: "+pick("500ns", "1ns", "3us"), "cut-through, forwarding-delay: "+pick("500ns", "3us")), pick("", "", "", ", marking: {scheme: ecn, min: 30KB, max: 60KB}", ", marking: {scheme: ecn, min: 3KB, max: 3KB, at: enqueue}", ", marking: {scheme: ecn, min: 8KB, max: 100KB, cell: 208B}"))
 	line("  endpoint: {service: %s, ingress: 300KB}", pick("unlimited", "unlimited", "2Gb/s", "15Gb/s"))
 	line("switches:")
 	for i := range switches {
@@ -122,9 +123,12 @@ func queuedFabric(seed uint64) string {
 		case 5:
 			fmt.Fprintf(&events, "  - {link: %s, %s, %s}\n", l, pick("loss: 0.1", "corruption: 0.3", "delay: 30us, jitter: 3us"), lasts)
 		case 6:
+			if alpha { // no input has a part of its own
+				continue
+			}
 			fmt.Fprintf(&events, "  - {link: %s, buffer: 0.%d, %s}\n", l, 4+below(6), lasts)
 		case 7:
-			if control != "none" {
+			if control != "none" && !alpha {
 				fmt.Fprintf(&events, "  - {at: %s, switch: S%d, high: %dKB, low: %dKB}\n", us(0, over), s, 4+below(60), 1+below(3))
 			}
 		case 8:
