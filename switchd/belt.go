@@ -1,6 +1,9 @@
 package switchd
 
 import (
+	"math"
+
+	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -23,6 +26,8 @@ type belt struct {
 	ring[planned]        // those that have not begun to leave
 	joined        uint32 // those from here on have not joined the queue
 	lane          uint8
+	bytes         unit.Size // of them, as congestion points count
+	most          unit.Size // of these: a longer queue may mark
 }
 
 // planned is a frame whose departure is planned.
@@ -50,15 +55,17 @@ type belts struct {
 	outputs []belt
 	inputs  []ring[departure] // in the order of their instants
 	counts  []trace.Counts    // of the ports
+	quiet   cp.Quiet          // the congestion points; nil: there are none
 }
 
 // Plan implements drive.Passer. A switch does not plan whose events are wanted, each at its
 // instant, and one that does something to its frames when they leave, or must know the queues of
-// all outputs when one arrives: that has congestion points, credits, a limit of its outputs,
-// weights, or chooses among paths by their queues, and one whose watermarks depend on what all of
-// them hold.
+// all outputs when one arrives: that has congestion points that are not quiet while a queue is
+// short, credits, a limit of its outputs, weights, or chooses among paths by their queues, and one
+// whose watermarks depend on what all of them hold.
 func (s *OutputQueued) Plan(lines port.Lines) bool {
-	if s.points.some || len(s.channels) > 0 || s.memory.pool != nil || s.arrivals || s.order.strict < port.Priorities {
+	quiet, _ := s.marking.Marker.(cp.Quiet)
+	if s.points.some && (quiet == nil || s.notifier != nil || s.dropper != nil) || len(s.channels) > 0 || s.memory.pool != nil || s.arrivals || s.order.strict < port.Priorities {
 		return false
 	}
 	counts := s.rec.Counts(s.settle)
@@ -66,7 +73,7 @@ func (s *OutputQueued) Plan(lines port.Lines) bool {
 		return false
 	}
 	n := len(s.ports)
-	s.belts = &belts{lines: lines, takes: make([]bool, n), outputs: make([]belt, n), inputs: make([]ring[departure], n), counts: counts}
+	s.belts = &belts{lines: lines, takes: make([]bool, n), outputs: make([]belt, n), inputs: make([]ring[departure], n), counts: counts, quiet: quiet}
 	for p := range n {
 		s.belts.takes[p] = lines.Takes(port.ID(p))
 	}
@@ -99,6 +106,13 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 		idle = last.ends
 	} else if o.early > 0 || o.waits|o.kept != 0 || !s.belts.takes[out] || s.dog != nil || f.Telemetry() != wire.NoTelemetry || !pt.Plain(now, f.Lane) {
 		return 0, false
+	} else {
+		b.most = s.unmarked(pt.Transmitter().Rate())
+	}
+	if b.bytes += s.counted(a.Length); b.bytes > b.most {
+		b.bytes -= s.counted(a.Length)
+		s.takeBack(now, out)
+		return 0, false
 	}
 	b.lane = f.Lane
 	begins := max(joins, idle)
@@ -113,6 +127,25 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 	}
 	a.Head, a.Tail, a.Preamble = begins, ends, 0
 	return due, true
+}
+
+// unmarked returns how many bytes may wait for an output of a rate without any mark.
+func (s *OutputQueued) unmarked(rate unit.Rate) unit.Size {
+	switch {
+	case s.belts.quiet == nil:
+		return math.MaxInt64
+	case s.reported:
+		return 0
+	}
+	return s.belts.quiet.Quiet(rate)
+}
+
+// counted returns the length of a frame as congestion points count it.
+func (s *OutputQueued) counted(n unit.Size) unit.Size {
+	if s.cell > 0 {
+		return unit.Size(cp.CellsOf(n, s.cell)) * s.cell
+	}
+	return n
 }
 
 // depart records when the memory of a frame will be free.
@@ -158,6 +191,7 @@ func (s *OutputQueued) Back(id port.ID, f *wire.Frame) {
 	p := int(id)
 	b, o := &s.belts.outputs[p], &s.outputs[p]
 	x, waits := b.at(b.first), b.first != b.joined
+	b.bytes -= s.counted(unit.Size(x.length))
 	if b.first++; !waits {
 		b.joined++
 	}
@@ -169,6 +203,10 @@ func (s *OutputQueued) Back(id port.ID, f *wire.Frame) {
 	if waits {
 		s.slots.push(&o.queue[f.Lane].fifo, slot, sl)
 		o.waits |= 1 << f.Lane
+		if s.points.some {
+			o.queue[f.Lane].frames++
+			o.queue[f.Lane].cells += s.cells(sl)
+		}
 		return
 	}
 	o.early++
@@ -255,6 +293,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 			continue
 		}
 		b.first++
+		b.bytes -= s.counted(unit.Size(x.length))
 		o.sent += unit.Size(x.length)
 		s.ports[p].Transmitter().Began(x.ends)
 		if c.Start(x.begins, x.kind, x.data, uint32(x.length)); o.block[b.lane] != waits {

@@ -8,6 +8,7 @@ import (
 	"fabemu/switchd"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
+	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -18,11 +19,12 @@ import (
 // ledger counts for the ports of a switch, in a single bin.
 type ledger struct {
 	counts []trace.Counts
+	marks  []*trace.Reasons
 	behind []func(unit.Time)
 }
 
 func newLedger(ports int, control port.FlowControl) *ledger {
-	l := &ledger{counts: make([]trace.Counts, ports)}
+	l := &ledger{counts: make([]trace.Counts, ports), marks: make([]*trace.Reasons, ports)}
 	for i := range l.counts {
 		l.counts[i].Kept = new([trace.Causes - trace.FirstKept]int64)
 		l.counts[i].Block, l.counts[i].Lanes = trace.Idle, 255
@@ -34,8 +36,10 @@ func newLedger(ports int, control port.FlowControl) *ledger {
 	return l
 }
 
-func (l *ledger) Record(*trace.Event)         {}
-func (l *ledger) Own(int32) *trace.Own        { return &trace.Own{Ports: l.counts} }
+func (l *ledger) Record(*trace.Event) {}
+func (l *ledger) Own(int32) *trace.Own {
+	return &trace.Own{Ports: l.counts, Reasons: l.marks, Latest: new(trace.Latest)}
+}
 func (l *ledger) Bin() (from, to unit.Time)   { return 0, unit.Never }
 func (l *ledger) Advance(unit.Time)           {}
 func (l *ledger) Settle(node func(unit.Time)) { l.behind = append(l.behind, node) }
@@ -70,9 +74,9 @@ type step struct {
 
 // play lets the steps happen to a switch, one that plans or one that does not, until an instant. It
 // returns what has left, what was counted, and how many frames were planned.
-func play(t *testing.T, c switchd.OutputQueuedConfig, plan bool, steps []step, end unit.Time) (left links, counts []trace.Counts, planned int) {
+func play(t *testing.T, c switchd.OutputQueuedConfig, plan bool, steps []step, end unit.Time) (left links, counter *ledger, planned int) {
 	t.Helper()
-	left, counter := make(links, len(c.Ports)), newLedger(len(c.Ports), c.Ports[0].FlowControl)
+	left, counter = make(links, len(c.Ports)), newLedger(len(c.Ports), c.Ports[0].FlowControl)
 	events := trace.NewBatch(trace.MaxBatch, counter)
 	events.Count(counter, trace.Flows{})
 	sw, err := switchd.NewOutputQueued(c, events)
@@ -112,7 +116,7 @@ func play(t *testing.T, c switchd.OutputQueuedConfig, plan bool, steps []step, e
 	for p := range left { // without what has only been planned
 		left[p] = slices.DeleteFunc(left[p], func(x leaving) bool { return x.Head >= end })
 	}
-	return left, counter.counts, planned
+	return left, counter, planned
 }
 
 // script draws what happens to a switch: frames of few sizes at instants that often fall together,
@@ -155,7 +159,7 @@ func script(r *unit.Random, c *switchd.OutputQueuedConfig, lanes []uint8) (steps
 	for range below(2) * below(6) {
 		at, p := unit.Time(below(60_000))*ns, port.ID(below(len(c.Ports)))
 		change := []port.Change{port.RateChange{Rate: tenGig / 4}, port.RateChange{Rate: tenGig}, port.LinkDown{}, port.Deadlock{},
-			port.WatermarksChange{High: 9000, Low: 3000}, port.BufferChange{Left: port.BufferConfig{Room: 8000, High: 5000, Low: 3000}}, port.Restart{}}[below(7)]
+			port.WatermarksChange{High: 9000, Low: 3000}, port.CongestionReported{}, port.CongestionMeasured{}, port.BufferChange{Left: port.BufferConfig{Room: 8000, High: 5000, Low: 3000}}, port.Restart{}}[below(9)]
 		steps = append(steps, step{at: at, port: p, change: change})
 		switch change.(type) {
 		case port.LinkDown:
@@ -184,8 +188,8 @@ func script(r *unit.Random, c *switchd.OutputQueuedConfig, lanes []uint8) (steps
 // A switch that plans sends each frame at the instants at which one does that acts at each of them,
 // and counts the same.
 func TestPlanningChangesNothing(t *testing.T) {
-	all, planned := 0, 0
-	for seed := range uint64(300) {
+	all, planned, marked := 0, 0, 0
+	for seed := range uint64(400) {
 		r := unit.NewRandom(seed, 1)
 		below := func(n int) int { return int(r.Below(uint64(n))) }
 		c := outputQueued(3 + below(3))
@@ -201,32 +205,89 @@ func TestPlanningChangesNothing(t *testing.T) {
 			c.Ports[p].Rate = []unit.Rate{tenGig, tenGig, tenGig, tenGig / 4, 2 * tenGig}[below(5)]
 		}
 		steps := script(r, &c, [][]uint8{{0}, {0}, {3}, {0, 3}, {1, 5, 7}}[below(5)])
+		marking := func() cp.Maker { return nil }
+		if below(3) == 0 {
+			e := cp.ECNParams{Min: []unit.Size{0, 4000, 4000, 9000, 9000}[below(5)], MaxP: 0.3, At: []string{cp.AtEnqueue, cp.AtDequeue}[below(2)], Cell: []unit.Size{0, 2000}[below(2)]}
+			e.Max = e.Min * unit.Size(1+below(2))
+			if below(4) == 0 {
+				e.Per = tenGig / 2
+			}
+			marking = func() cp.Maker { return ecn(e) } // one draws as the other
+		}
 		const end = 150 * 1000 * ns
+		c.Points = marking()
 		want, counts, _ := play(t, c, false, steps, end)
+		c.Points = marking()
 		got, same, n := play(t, c, true, steps, end)
 		for p := range want {
 			all += len(want[p])
+			for i := range want[p] {
+				if want[p][i].Frame.FECN {
+					marked++
+				}
+			}
 		}
 		planned += n
 		what := fmt.Sprintf("seed %d, %v, cut-through %v, pooled %v", seed, control, c.CutThrough, c.Pooled)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: other frames leave: (-acting +planning)\n%s", what, d)
-		} else if d := cmp.Diff(counts, same, cmp.AllowUnexported(trace.Counts{})); d != "" {
+		} else if d := cmp.Diff(counts.counts, same.counts, cmp.AllowUnexported(trace.Counts{})) + cmp.Diff(counts.marks, same.marks); d != "" {
 			t.Errorf("%s: other counts: (-acting +planning)\n%s", what, d)
 		}
 		if t.Failed() {
 			return
 		}
 	}
-	t.Logf("%d frames left, %d were planned", all, planned)
-	if 3*planned < all || planned == all {
+	t.Logf("%d frames left, %d of them marked, %d were planned", all, marked, planned)
+	if 3*planned < all || planned == all || 50*marked < all {
 		t.Error("that shows little")
+	}
+}
+
+// An output that has marked plans again once its queue is empty: of each burst as many frames.
+func TestPlansAgainAfterMarks(t *testing.T) {
+	c := outputQueued(3)
+	c.Points = ecn(cp.ECNParams{Min: 4000, Max: 4000, MaxP: 1, At: cp.AtDequeue})
+	const each = 12 // of two inputs
+	bursts := func(n int) (planned, marked int) {
+		var steps []step
+		for i := range n {
+			head := unit.Time(i) * 3 * each * t1500
+			for range each {
+				for in := range port.ID(2) {
+					f := ether(uint32(in), 2, 0)
+					tail := head.Add(tenGig.Serialise(wire.PaperFraming.Length(&f)))
+					steps = append(steps, step{at: tail.Add(c.Ports[in].Propagation), port: in, frame: f, head: head, tail: tail})
+					if in == 1 {
+						head = tail
+					}
+				}
+			}
+		}
+		left, _, planned := play(t, c, true, steps, unit.Time(n+1)*3*each*t1500)
+		for _, x := range left[2] {
+			if x.Frame.FECN {
+				marked++
+			}
+		}
+		if got, want := len(left[2]), 2*each*n; got != want {
+			t.Fatalf("%d frames left, want %d", got, want)
+		}
+		return planned, marked
+	}
+	planned, marked := bursts(1)
+	if planned == 0 || marked == 0 {
+		t.Errorf("of a burst, %d were planned and %d marked", planned, marked)
+	}
+	if p, m := bursts(10); p != 10*planned || m != 10*marked {
+		t.Errorf("of ten bursts, %d were planned and %d marked; of one, %d and %d", p, m, planned, marked)
 	}
 }
 
 // Departures are planned where they can be known.
 func TestWhichSwitchesPlan(t *testing.T) {
-	ecn := ecn(cp.ECNParams{Min: 1000, Max: 1000, MaxP: 1})
+	ecn, red := ecn(cp.ECNParams{Min: 1000, Max: 1000, MaxP: 1, At: cp.AtDequeue}), param.Defaults(cp.REDParams{})
+	red.Min, red.Max, red.ECN = unit.Room{Packets: 1}, unit.Room{Packets: 20}, true
 	for _, c := range []struct {
 		what string
 		set  func(*switchd.OutputQueuedConfig)
@@ -238,7 +299,11 @@ func TestWhichSwitchesPlan(t *testing.T) {
 		{"frames at random", func(c *switchd.OutputQueuedConfig) { c.Balance.Balance = switchd.RandomPackets }, true},
 		{"no flow control", func(c *switchd.OutputQueuedConfig) { c.High, c.Low = 0, 0; ports(c, port.NoFlowControl) }, true},
 		{"PFC", func(c *switchd.OutputQueuedConfig) { c.Lossless = 8; ports(c, port.PriorityPauseFrames) }, true},
-		{"marks", func(c *switchd.OutputQueuedConfig) { c.Points = ecn }, false},
+		{"marks in long queues", func(c *switchd.OutputQueuedConfig) { c.Points = ecn }, true},
+		{"marks by an average", func(c *switchd.OutputQueuedConfig) { c.Points = points(red) }, false},
+		{"notifications", func(c *switchd.OutputQueuedConfig) {
+			c.Points = points(cp.QCNParams{Qeq: 3000, Weight: 1, SampleBase: 10000, Jitter: 15, Priority: 6})
+		}, false},
 		{"weights", func(c *switchd.OutputQueuedConfig) { c.ETS = switchd.Weights{1, 3} }, false},
 		{"a limit of outputs", func(c *switchd.OutputQueuedConfig) {
 			c.High, c.Low, c.OutputLimit = 0, 0, 5000

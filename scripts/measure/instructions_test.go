@@ -118,6 +118,7 @@ func TestFiguresInstructions(t *testing.T) {
 		more     []string
 	}{
 		{"dumbbell", "peers/dumbbell.yaml", 10, nil},
+		{"marks", "peers/dumbbell.yaml", 5, []string{"--set", "defaults.switch.marking.scheme=ecn", "--set", "defaults.switch.marking.preset=dctcp"}},
 		{"events", "peers/dumbbell.yaml", 2, []string{"--events=binary"}},
 		{"infiniband", "peers/dumbbell-ib.yaml", 5, nil},
 		{"incast", "peers/incast.yaml", 10, nil},

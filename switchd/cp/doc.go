@@ -26,7 +26,8 @@
 // A Point is made as a Marker, a Notifier or a Dropper; Point.Sees chooses buffers of inputs or
 // queues of outputs. The rest is optional. A Marker at a switch with input buffers may delay credit
 // (Marking.Starve), and report how long outputs were congested (Marking.Congested). It sees that
-// switch through the interface Switch. A struct of parameters may be
+// switch through the interface Switch. A Marker that is Quiet while queues are short lets a switch
+// plan departures. A struct of parameters may be
 //
 //   - a Traited: Traits declare notifications, counting in cells, levels and probabilities of
 //     marking, and whether a Dropper spares frames that must not be lost

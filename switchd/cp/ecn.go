@@ -137,6 +137,12 @@ func (e *ECN) Dequeue(_ unit.Time, f *wire.Frame, q Queue) trace.Reason {
 	return trace.NoReason
 }
 
+// Quiet returns min. A frame is not marked by its own length.
+func (e *ECN) Quiet(rate unit.Rate) unit.Size {
+	least, _ := e.c.line(rate)
+	return least
+}
+
 // Reset does nothing: there is no state.
 func (*ECN) Reset() {}
 

@@ -96,6 +96,15 @@ type Marker interface {
 	Reset()
 }
 
+// A Quiet Marker does nothing while a queue is short. A switch may work out at once what becomes of
+// the frames of such a queue, and show them to it neither when they join nor when they leave.
+type Quiet interface {
+	Marker
+	// Quiet returns the length of a queue, as it counts it, up to which the Marker does nothing at
+	// an output of a rate: it marks no frame, draws no number, and remembers nothing.
+	Quiet(rate unit.Rate) unit.Size
+}
+
 // Marking is a Marker, and what it does in addition at a switch with input buffers; the functions
 // may be nil.
 type Marking struct {
