@@ -121,6 +121,9 @@ type Traits struct {
 // Traited is a struct of parameters of an algorithm with Traits.
 type Traited interface{ Traits() Traits }
 
+// Tripped is a struct of parameters that may need Site.Trip.
+type Tripped interface{ NeedsTrip() bool }
+
 // TraitsOf returns the traits of an algorithm with these parameters.
 func TraitsOf(params any) Traits {
 	if t, ok := params.(Traited); ok {
@@ -153,7 +156,7 @@ type Doubt struct{ Key, Why string }
 // Algorithms returns the table of algorithms.
 func Algorithms() []Algorithm {
 	return []Algorithm{fixedAlgorithm(), lipdAlgorithm(), fimdAlgorithm(), aimdAlgorithm(), qcnAlgorithm(), bcnAlgorithm(), e2cmAlgorithm(), dcqcnAlgorithm(), dcqcnWindowAlgorithm(), ccaAlgorithm(),
-		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm()}
+		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm(), nsccAlgorithm()}
 }
 
 // row completes a row of the table by the function that makes the algorithm of its parameters. A

@@ -8,3 +8,4 @@ func NewHPCC(p HPCCParams, s Site) (*HPCC, error)           { return checked(p, 
 func NewLIPD(p LIPDParams, s Site) (*LIPD, error)           { return checked(p, s, newLIPD) }
 func NewSwift(p SwiftParams, s Site) (*Swift, error)        { return checked(p, s, newSwift) }
 func NewTimely(p TimelyParams, s Site) (*Timely, error)     { return checked(p, s, newTimely) }
+func NewNSCC(p NSCCParams, s Site) (*NSCC, error)           { return checked(p, s, newNSCC) }

@@ -67,6 +67,7 @@ func Some(f *fabric.Fabric, schemes Schemes, events *trace.Batch, here func(node
 // builder turns a fabric that is laid out into nodes that run.
 type builder struct {
 	scenario   *scenario.Scenario
+	trips      map[unit.Size]unit.Duration // the longest round trip, by the length of a packet
 	fabric     *fabric.Fabric
 	schemes    Schemes
 	framing    wire.Framing
@@ -91,7 +92,7 @@ func newBuilder(f *fabric.Fabric, schemes Schemes, events *trace.Batch) *builder
 	return &builder{
 		scenario: f.Scenario, fabric: f, schemes: schemes, framing: f.Framing(), largest: f.Largest(), events: events,
 		outs: make([]outbox, 1), work: f.Workloads(), lists: map[int][][]traffic.Arrival{},
-		goals: map[int]*schedule.Goal{}, acksAsData: f.Scenario.AcksAsData(), loses: f.Scenario.Loses(),
+		goals: map[int]*schedule.Goal{}, trips: map[unit.Size]unit.Duration{}, acksAsData: f.Scenario.AcksAsData(), loses: f.Scenario.Loses(),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fabemu/emu/run/drive"
 	"fabemu/emu/run/measured"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/sets"
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
@@ -177,7 +178,14 @@ func (b *builder) answer(f *fabric.Flow, line unit.Rate, beside map[string]rp.An
 // site returns the site of an algorithm.
 func (b *builder) site(f *fabric.Flow, line unit.Rate, stream uint64) rp.Site {
 	frame := b.fabric.Frame(f)
-	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	site := rp.Site{Line: line, Length: b.framing.Length(&frame), Payload: unit.Size(frame.Payload),
+		Random: unit.NewRandom(b.scenario.Model.Seed, stream)}
+	if t, ok := f.Control.Params.(rp.Tripped); ok && t.NeedsTrip() {
+		if site.Trip, ok = b.trips[site.Length]; !ok {
+			site.Trip = sets.Trip(b.scenario, site.Length, b.framing.Length(&wire.Frame{Kind: wire.Ack, Family: frame.Family}))
+			b.trips[site.Length] = site.Trip
+		}
+	}
 	if f.Path != nil && b.scenario.Algorithm(f.Flow).Feedback == rp.Delays { // the paths of a long chain are long together
 		for range f.Path.Rest.All() {
 			site.Hops++

@@ -34,7 +34,24 @@ const mostEdges = 64
 
 // Of measures the fabric of a scenario. It returns false if no path crosses a switch.
 func Of(s *scenario.Scenario) (Place, bool) {
-	m := newChart(s)
+	packet := unit.Size(0)
+	for i := range s.Flows {
+		packet = max(packet, s.Flows[i].Packet)
+	}
+	for i := range s.Workloads {
+		packet = max(packet, s.Workloads[i].Packet)
+	}
+	p := of(s, packet+packetOverhead, ackBytes)
+	return p, p.Switches > 0
+}
+
+// Trip returns the longest round trip in the fabric of a scenario, of a packet and an ACK of these
+// lengths on the link, without queues; 0: no path crosses a switch.
+func Trip(s *scenario.Scenario, packet, ack unit.Size) unit.Duration { return of(s, packet, ack).Trip }
+
+// of measures the fabric of a scenario with packets and ACKs of these lengths on the link.
+func of(s *scenario.Scenario, packet, ack unit.Size) Place {
+	m := newChart(s, packet, ack)
 	p := Place{Workload: len(s.Workloads) > 0, Rate: m.rate}
 	step := max(1, (len(m.edges)+mostEdges-2)/mostEdges)
 	for i := 0; i < len(m.edges); i += step {
@@ -46,7 +63,7 @@ func Of(s *scenario.Scenario) (Place, bool) {
 	if p.Switches > 1 {
 		p.PerSwitch = (p.Trip - p.OneSwitch) / unit.Duration(p.Switches-1)
 	}
-	return p, p.Switches > 0
+	return p
 }
 
 // chart is a fabric for the measurement of round trips.
@@ -65,23 +82,16 @@ type line struct {
 	trip unit.Duration
 }
 
-func newChart(s *scenario.Scenario) *chart {
+func newChart(s *scenario.Scenario, packet, ack unit.Size) *chart {
 	n := len(s.Switches)
 	m := &chart{delay: make([]unit.Duration, n), near: make([]unit.Duration, n), ends: make([]int, n), next: make([][]line, n)}
 	number := make(map[string]int, n)
 	for i := range s.Switches {
 		number[s.Switches[i].Name], m.delay[i] = i, 2*s.Switches[i].ForwardingDelay
 	}
-	packet := unit.Size(0)
-	for i := range s.Flows {
-		packet = max(packet, s.Flows[i].Packet)
-	}
-	for i := range s.Workloads {
-		packet = max(packet, s.Workloads[i].Packet)
-	}
 	for i := range s.Links {
 		l := &s.Links[i]
-		trip := 2*l.Propagation + l.Rate.Serialise(packet+packetOverhead) + l.Rate.Serialise(ackBytes)
+		trip := 2*l.Propagation + l.Rate.Serialise(packet) + l.Rate.Serialise(ack)
 		a, inA := number[l.A]
 		b, inB := number[l.B]
 		switch {
