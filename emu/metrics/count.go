@@ -252,7 +252,7 @@ func (c *Collector) countOfFlow(i int, e *trace.Event) {
 		c.failures = append(c.failures, Failure{Flow: i, Work: -1, QP: e.Flow, Src: flow.Src, Dst: flow.Dst,
 			At: e.At, Reason: e.Reason(), Packets: e.B})
 	case trace.Disorder:
-		x.disorder.add(e)
+		c.disordered(e)
 	case trace.Window, trace.RoundTrip, trace.Retransmit, trace.Timeout, trace.Refuse:
 		if c.ofStreams > 0 {
 			c.tcp(i, e)

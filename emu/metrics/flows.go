@@ -49,7 +49,8 @@ func (c *flowCounts) begin(f *fabric.Fabric, columns int, patience unit.Duration
 	for i := range c.flows {
 		c.flows[i].Block, c.flows[i].Seen, c.flows[i].Again = trace.Idle, 1<<trace.Idle, f.Flows[i].Timeout > 0 || f.Flows[i].Transport.Acks()
 		c.flows[i].Any = f.Flows[i].Transport.AnyOrder()
-		c.lives[i] = life{active: make([]Interval, 0, 1), limited: unit.Never, targeted: unit.Never}
+		c.lives[i] = life{active: make([]Interval, 0, 1), limited: unit.Never, targeted: unit.Never,
+			selective: f.Flows[i].Transport.Selective()}
 	}
 	return columns + len(f.Flows)*flowColumns
 }
@@ -113,7 +114,8 @@ type life struct {
 	limited, targeted unit.Time // when the first limit and the first target were reported
 	windowed          unit.Time // tcpWindowHeld is counted up to here
 	lost              lost
-	disorder          disorder
+	worst             worst // of the packets since the last edge that came ahead of their turn
+	selective         bool  // such packets are accepted
 }
 
 // Interval is a span of model time: From <= t < To.

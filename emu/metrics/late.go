@@ -19,6 +19,10 @@ type copied struct {
 // late counts an event whose bin is closed: it adds to the rows since then the difference that
 // the event makes to the counters at each edge.
 func (c *Collector) late(e *trace.Event) {
+	if e.Kind == trace.Disorder {
+		c.disordered(e)
+		return
+	}
 	before := c.copies(e)
 	c.add(e)
 	after := c.copies(e)

@@ -8,8 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts. They are
-// behind the counters of all flows, in fabrics that have such flows.
+// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts, and has others in the
+// places of some (disorder.go). They are behind the counters of all flows, in fabrics that have such
+// flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
 	tcpRetransmits        // segments that were retransmitted
@@ -65,7 +66,9 @@ func (c *Collector) tcp(i int, e *trace.Event) {
 	switch e.Kind {
 	case trace.Window:
 		c.lives[i].holdWindow(now, e.At)
-		now[tcpWindow], now[tcpThreshold] = e.A, max(e.B, 0)
+		if now[tcpWindow] = e.A; c.isStream(i) {
+			now[tcpThreshold] = max(e.B, 0)
+		}
 	case trace.RoundTrip:
 		now[tcpTrips]++
 		now[tcpTripTime] += e.A
@@ -94,12 +97,17 @@ func (x *life) settleStream(f *trace.Flow, now []int64, t unit.Time) {
 		f.InOrder = 0
 	}
 	x.holdWindow(now, t)
+	if x.selective {
+		now[flowWorst], x.worst = x.worst.number(), worst{}
+	}
 }
 
 // holdWindow counts the window and the threshold of a flow up to t.
 func (x *life) holdWindow(now []int64, t unit.Time) {
 	now[tcpWindowHeld] += product(now[tcpWindow], t.Sub(x.windowed), rateShift)
-	now[tcpThresholdHeld] += product(now[tcpThreshold], t.Sub(x.windowed), rateShift)
+	if !x.selective {
+		now[tcpThresholdHeld] += product(now[tcpThreshold], t.Sub(x.windowed), rateShift)
+	}
 	x.windowed = t
 }
 

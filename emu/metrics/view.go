@@ -71,6 +71,7 @@ func (m *Mirror) Update(at unit.Time) {
 		y.active = append(y.active[:known], x.active[known:]...)
 		y.ended, y.limited, y.targeted, y.logged = x.ended, x.limited, x.targeted, x.logged
 		y.columns, y.settled, y.windowed = x.columns, x.settled, x.windowed
+		y.worst, y.selective = x.worst, x.selective
 		y.acks, y.failed, y.lost = x.acks, x.failed, x.lost.copy(y.lost)
 	}
 	d.edges, d.silences, d.violations, d.failures = c.edges, c.silences, c.violations, c.failures // what they have does not change

@@ -21,6 +21,9 @@ const (
 	workWaiting        // transfers that wait for a source, now
 	workDrops          // its frames that were discarded on the path
 	workAgain          // packets that were retransmitted
+	workEarly          // as flowEarly
+	workKept           // as flowKept
+	workWorst          // as flowWorst
 	workColumns
 )
 
@@ -69,7 +72,7 @@ type workload struct {
 	from    unit.Time // arrivals before, in the warm-up, do not count
 	counted counted
 
-	disorder disorder
+	worst worst // of the packets since the last edge that came ahead of their turn
 }
 
 // counted are the transfers of a workload that count, and the payload of those that have ended.
@@ -82,7 +85,7 @@ func copyWorks(to, from []workload) []workload {
 	}
 	for k := range from {
 		to[k] = workload{workload: from[k].workload, ended: from[k].ended.copy(to[k].ended), rounds: append(to[k].rounds[:0], from[k].rounds...),
-			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), came: from[k].came, from: from[k].from, counted: from[k].counted, disorder: from[k].disorder}
+			waits: from[k].waits, opened: from[k].unfinished(to[k].opened[:0]), came: from[k].came, from: from[k].from, counted: from[k].counted, worst: from[k].worst}
 	}
 	return to
 }
@@ -95,6 +98,7 @@ func (c *workCounts) settle(b *bins) {
 		now[workFrames] += came.Frames
 		now[workMarked] += came.Marked
 		*came = trace.Arrivals{}
+		now[workWorst], c.works[k].worst = c.works[k].worst.number(), worst{}
 	}
 }
 
@@ -137,7 +141,7 @@ func (c *Collector) countTransfer(e *trace.Event) {
 			now[workDrops]++
 		}
 	case trace.Disorder:
-		w.disorder.add(e)
+		c.disordered(e)
 	case trace.Retransmit, trace.Timeout:
 		n, stream := e.B, w.workload.Flow.Transport.Streams()
 		switch {
