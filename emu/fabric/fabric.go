@@ -107,6 +107,10 @@ func (f *Fabric) Groups() (groups []Group) {
 func (f *Fabric) DataLinks() (links []Hop) {
 	carries := make([][2]bool, len(f.Wires))
 	for i := range f.Flows {
+		if w := &f.Flows[i]; f.Spreads(w) {
+			f.spread([]int{w.Src}, []int{w.Dst}, carries)
+			continue
+		}
 		for _, path := range append([]*Path{f.Flows[i].Path}, f.Flows[i].Later...) {
 			for _, h := range path.All() {
 				carries[h.Wire][h.From] = true
@@ -114,7 +118,7 @@ func (f *Fabric) DataLinks() (links []Hop) {
 		}
 	}
 	for _, p := range f.Workloads() {
-		f.spread(p, carries)
+		f.spread(p.Members, p.Members, carries)
 	}
 	for w := range carries {
 		for from, yes := range carries[w] {
@@ -173,12 +177,12 @@ func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	return -1, 0
 }
 
-// spread notes the directions of wires that the transfers of a workload can cross, now or after the
-// routes have changed, with any choice among equal paths.
-func (f *Fabric) spread(p *Workload, carries [][2]bool) {
+// spread notes the directions of wires that frames from some nodes to others can cross, now or after
+// the routes have changed, with any choice among equal paths.
+func (f *Fabric) spread(from, to []int, carries [][2]bool) {
 	for _, e := range f.Paths.Epochs {
-		for _, dst := range p.Members {
-			f.Paths.Flood(e.State, p.Members, dst, func(at int, s paths.Step) {
+		for _, dst := range to {
+			f.Paths.Flood(e.State, from, dst, func(at int, s paths.Step) {
 				carries[s.Link][f.Wires[s.Link].side(at)] = true
 			})
 		}

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
@@ -29,11 +30,22 @@ func (c *Collector) fair(rates func(paths [][]int, room []float64) []float64, fl
 		}
 		return k
 	}
-	paths := make([][]int, len(active))
+	paths, several := make([][]int, len(active)), map[string]int{}
 	for n, i := range active {
 		f := &c.fabric.Flows[i]
-		for _, h := range f.Path.All() {
-			paths[n] = append(paths[n], share([2]int{h.Wire, h.From}, c.capacity(h.Wire, from, to)))
+		for _, level := range c.fabric.Levels(f) { // equal links are one, with the sum of their capacities
+			id, sum := [2]int{level[0].Wire, level[0].From}, 0.0
+			for _, h := range level {
+				sum += c.capacity(h.Wire, from, to)
+			}
+			if len(level) > 1 {
+				key := fmt.Sprint(level)
+				if _, known := several[key]; !known {
+					several[key] = len(several)
+				}
+				id = [2]int{-1, several[key]}
+			}
+			paths[n] = append(paths[n], share(id, sum))
 		}
 		if rate, limited := serviceOf(c.scenario, f.To, from, to); limited {
 			paths[n] = append(paths[n], share([2]int{f.Dst, -1}, rate))

@@ -447,7 +447,7 @@ var table = []*Figure{
 		Columns: []Column{{Head: "out of order", Rare: true}},
 		Meaning: "packets that came ahead of their turn, where the receiver accepts them",
 		over:    earlyPackets,
-		read:    ofDisorder(earlyPackets), JSON: "out_of_order",
+		read:    ofDisorder(earlyPackets), JSON: "out_of_order", Live: "early",
 		Prometheus: []Exposed{{Name: "fabemu_flow_out_of_order_packets", Where: At.disorders}}},
 	{Of: Flow, Name: "out-of-order.distance", Unit: count("packets"), Kind: Distribution, None: "no flow accepts packets out of order",
 		Columns: []Column{{Head: "by at most", Rare: true}},

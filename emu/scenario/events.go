@@ -180,6 +180,11 @@ func (s *Scenario) ByPacket() bool {
 	return s.Routing.Paths == ECMP && s.Routing.Balance != switchd.Hash || s.Sprays()
 }
 
+// Spreads reports whether packets of a flow with a transport may take several paths at a time.
+func (s *Scenario) Spreads(t Transport) bool {
+	return s.Routing.Paths == ECMP && (s.Routing.Balance != switchd.Hash || t.Sprays())
+}
+
 // Rerouted reports whether the scenario says that routes or lanes change, or that the frames of a
 // flow take several paths.
 func (s *Scenario) Rerouted() bool {

@@ -184,8 +184,12 @@ func (r *results) conclude(m *Moment) {
 		if !(m.Rate[i] > 0) && m.Stop[path[0]] == Goes {
 			continue // it does not send
 		}
-		for k, l := range path[1:] {
-			next[path[k]] = append(next[path[k]], l)
+		for k, l := range path {
+			for _, after := range path[k+1:] {
+				if c.Lines[l].To == c.Lines[after].From {
+					next[l] = append(next[l], after)
+				}
+			}
 		}
 	}
 	stopped := func(l int) bool { return m.Stop[l] == NoCredit || m.Stop[l] == Paused }

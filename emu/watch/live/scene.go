@@ -36,6 +36,7 @@ type Scene struct {
 	Lines  []Line         `json:"lines"`
 	Flows  []Flow         `json:"flows"`
 	Works  []Work         `json:"works,omitempty"`
+	Equal  []Equal        `json:"equal,omitempty"`
 	Checks []Check        `json:"checks"`
 	Events []report.Event `json:"events"` // changes that the scenario has
 
@@ -70,7 +71,14 @@ type Flow struct {
 	From      string `json:"from"`
 	To        string `json:"to"`
 	Algorithm string `json:"algorithm"`
-	Path      []int  `json:"path"` // lines
+	Path      []int  `json:"path"`              // lines
+	Several   bool   `json:"several,omitempty"` // its packets take several paths at a time, of these lines
+}
+
+// Equal is the equal outputs of a switch, among which frames are divided.
+type Equal struct {
+	Node  string `json:"node"`
+	Lines []int  `json:"lines"`
 }
 
 // Work is a workload.
@@ -201,11 +209,25 @@ func NewScene(s *scenario.Scenario, f *fabric.Fabric) *Scene {
 	for i := range f.Flows {
 		w := &f.Flows[i]
 		flow := Flow{Name: w.Name, Group: w.Group, From: w.From, To: w.To, Algorithm: w.Control.Algorithm}
-		for _, h := range w.Path.All() {
-			flow.Path = append(flow.Path, c.index[h])
+		for _, level := range f.Levels(w) {
+			flow.Several = flow.Several || len(level) > 1
+			for _, h := range level {
+				flow.Path = append(flow.Path, c.index[h])
+			}
 		}
 		c.Flows = append(c.Flows, flow)
 		c.InBytes = c.InBytes || w.Family == wire.Ethernet
+	}
+	for _, choice := range f.Choices() {
+		e := Equal{Node: f.Nodes[choice.Node].Name}
+		for _, h := range choice.Hops {
+			if i, crossed := c.index[h]; crossed {
+				e.Lines = append(e.Lines, i)
+			}
+		}
+		if len(e.Lines) > 1 {
+			c.Equal = append(c.Equal, e)
+		}
 	}
 	for i := range s.Workloads {
 		c.Works = append(c.Works, Work{s.Workloads[i].Name, s.Workloads[i].Collective != ""})

@@ -244,6 +244,8 @@ function followedLines() {
   if (known(followed.line)) return {any: false, lines: new Set(known(followed.lane) ? scene.lanes[followed.lane].lines : [followed.line])};
   return {any: false, lines: new Set(), node: followed.node};
 }
+// equalOf is the lines of the equal outputs of a switch, the first groups of many.
+const equalOf = n => { let room = 32; return (scene.equal || []).filter(e => n.nodes.includes(e.node) && (room -= e.lines.length) >= 0).map(e => e.lines); };
 const link = (text, what) => el("button", {class: "link", type: "button", onclick: () => follow(what)}, text);
 const names = list => el("div", {class: "links"}, ...list.slice(0, 24).flatMap((x, i) => i ? [" ", x] : [x]), list.length > 24 ? "and " + (list.length - 24) + " more" : null);
 
@@ -256,7 +258,7 @@ function renderFollowed() {
   const said = el("p", {class: "said", role: "alert", id: "said"});
   if (known(followed.flow)) {
     const f = scene.flows[followed.flow];
-    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.algorithm === "none" ? "without control" : "under " + f.algorithm}. Its path:`), names(f.path.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
+    box.append(el("h3", {}, f.name), rows, el("p", {class: "hint"}, `From ${f.from} to ${f.to}, ${f.algorithm === "none" ? "without control" : "under " + f.algorithm}. ${f.several ? "Its packets take several paths, over" : "Its path:"}`), names(f.path.map(k => link(scene.lines[k].name, {line: k, lane: scene.lines[k].lane}))));
     rows.dataset.kind = "flow";
   } else if (known(followed.line)) {
     const l = scene.lines[followed.line];
@@ -274,6 +276,10 @@ function renderFollowed() {
     if (n.nodes.length > 1) box.append(el("p", {class: "hint"}, count(n.nodes.length, "endpoint") + ". The knobs act on " + name + "."));
     const flows = scene.flows.flatMap((f, i) => n.nodes.includes(f.from) || n.nodes.includes(f.to) ? [link(f.name, {flow: i})] : []);
     if (!n.switch && flows.length) box.append(names(flows));
+    if (equalOf(n).length) {
+      box.append(el("p", {class: "hint"}, "Equal outputs, and what each carries of their data:"), rows);
+      rows.dataset.kind = "node";
+    }
     if (n.switch) knobs.append(field("Restart, away for", name + "-restart", "100us", v => ({switch: name, restart: v})));
     else {
       knobs.append(field("Takes in", name + "-service", "8Gb/s", v => ({endpoint: name, service: v})), knob("All of it", {endpoint: name, service: "unlimited"}),
@@ -313,9 +319,14 @@ function updateFollowed(m) {
     const held = m.held[k], holds = v => scene.in_bytes ? bytes(v) : known(v) ? digits(v) + " blocks" : "–";
     list = [["Used", share(m.used[k]) + " of " + rate(l.rate)], ["Now", STOP[m.stop[k]] || "goes"], ["Stopped lately", share(m.stopped[k])], ["Queue", bytes(m.queue[k])], ["Buffer at " + l.to, holds(held) + (l.room ? " of " + holds(l.room) : "")]];
   } else if (rows.dataset.kind === "flow") {
-    const k = followed.flow;
-    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.feedback[k]) ? String(m.feedback[k]) : "–"], ["Out of order", m.figures && m.figures.ahead && m.figures.ahead[k] ? "by up to " + m.figures.ahead[k] + " packets" : "–"]];
+    const k = followed.flow, of = key => m.figures && m.figures[key] ? m.figures[key][k] : null;
+    list = [["Rate", rate(m.rate[k])], ["Limit", rate(m.limit[k])], ["Target", rate(m.target[k])], ["Feedback lately", known(m.feedback[k]) ? String(m.feedback[k]) : "–"], ["Out of order lately", known(of("early")) ? count(of("early"), "packet") : "–"], ["Farthest ahead", of("ahead") ? count(of("ahead"), "packet") : "–"]];
     list = list.filter(r => r[1] !== "–");
+  } else if (rows.dataset.kind === "node") {
+    list = equalOf(scene.nodes[followed.node]).flatMap(lines => {
+      const carried = lines.map(k => (m.used[k] || 0) * scene.lines[k].rate), all = carried.reduce((a, b) => a + b, 0);
+      return lines.map((k, i) => [scene.lines[k].name, all > 0 ? share(carried[i] / all) : "–"]);
+    });
   }
   while (rows.rows.length > list.length) rows.deleteRow(-1);
   list.forEach(([head, value], i) => {
