@@ -177,8 +177,8 @@ func Transfer(workloads []*Workload, qp uint32) (workload, source int) {
 	return -1, 0
 }
 
-// spread notes the directions of wires that frames from some nodes to others can cross, now or after
-// the routes have changed, with any choice among equal paths.
+// spread notes the directions of wires that frames from some nodes to others can cross, now or
+// after the routes have changed, with any choice among equal paths.
 func (f *Fabric) spread(from, to []int, carries [][2]bool) {
 	for _, e := range f.Paths.Epochs {
 		for _, dst := range to {

@@ -8,8 +8,8 @@ import (
 )
 
 // Spreads reports whether packets of a flow take several paths at a time, where there are equal
-// ones: switches, or its source, choose for each packet, or for a few. Then Flow.Path is only one of
-// those paths.
+// ones: switches, or its source, choose for each packet, or for a few. Then Flow.Path is only one
+// of those paths.
 func (f *Fabric) Spreads(w *Flow) bool { return f.Scenario != nil && f.Scenario.Spreads(w.Transport) }
 
 // Levels returns the hops that packets of a flow may take at the start of the run, with any choice

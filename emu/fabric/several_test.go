@@ -10,8 +10,8 @@ import (
 	"fabemu/emu/fabric"
 )
 
-// several is a fabric with two flows: over two spines, of which one has two links to a leaf, and within a
-// leaf.
+// several is a fabric with two flows: over two spines, of which one has two links to a leaf, and
+// within a leaf.
 const several = `
 name: several
 model: {duration: 1ms}

@@ -8,9 +8,9 @@ import (
 	"fabemu/wire/unit"
 )
 
-// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts, and has others in the
-// places of some (disorder.go). They are behind the counters of all flows, in fabrics that have such
-// flows.
+// The counters of a flow with TCP. RoCEv2 uses tcpRetransmits and tcpTimeouts, and has others in
+// the places of some (disorder.go). They are behind the counters of all flows, in fabrics that have
+// such flows.
 const (
 	tcpInOrder     = iota // bytes of payload that were delivered in order
 	tcpRetransmits        // segments that were retransmitted

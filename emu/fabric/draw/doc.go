@@ -8,7 +8,9 @@
 // each endpoint at its switch. Where all switches have endpoints, those that
 // receive are below their switch and the others above. Along a link run coloured
 // strands, one for each group of flows and direction. The common properties of most
-// links are listed once, in the caption; a link with a name, or that differs, has a label.
+// links are listed once, in the caption; a link with a name, or that differs, has a label. Equal
+// outputs of a switch have their [Loads], as labels and colours: the flows that the hash gives
+// each, or what each has carried in a run.
 //
 // # Limitations
 //

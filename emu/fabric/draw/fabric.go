@@ -26,6 +26,7 @@ type picture struct {
 	ranks    int     // of switches; 1 when all of them have endpoints
 	gap      float64 // between strands, in pixels
 	nodeOf   []int   // of each node
+	loads    *Loads  // nil: the drawing has none
 }
 
 // node is a switch, an endpoint, or a pile of endpoints that are alike.
@@ -45,6 +46,7 @@ type edge struct {
 	a, b    int   // nodes
 	links   []int // wires; of a pile there are several
 	label   string
+	over    float64 // the load of an equal output, of which an even share is 1; not a number if it is none
 	strands []strand
 
 	ax, ay, bx, by float64 // where it meets its nodes
@@ -91,8 +93,8 @@ func (p properties) room() string {
 func named(l *scenario.Link) bool { return l.Name != l.A+" - "+l.B }
 
 // newPicture finds the parts of the drawing.
-func newPicture(s *scenario.Scenario, f *fabric.Fabric) *picture {
-	p := &picture{scenario: s, fabric: f, groups: f.Groups(), gap: gap}
+func newPicture(s *scenario.Scenario, f *fabric.Fabric, l *Loads) *picture {
+	p := &picture{scenario: s, fabric: f, groups: f.Groups(), gap: gap, loads: l}
 	count := map[properties]int{}
 	for i := range p.fabric.Wires {
 		q := propertiesOf(p.fabric.Wires[i].Link)
@@ -235,9 +237,17 @@ func (p *picture) findEdges() {
 			p.edges = append(p.edges, e)
 		}
 	}
+	for i := range p.edges {
+		e := &p.edges[i]
+		words, over := p.loadOf(e)
+		if e.over = over; words != "" && e.label != "" {
+			words = ", " + words
+		}
+		e.label += words
+	}
 	for g := range p.groups {
 		for _, k := range p.groups[g].Flows {
-			for _, h := range f.Flows[k].Path.All() {
+			for _, h := range slices.Concat(f.Levels(&f.Flows[k])...) {
 				e := &p.edges[edgeOf[h.Wire]]
 				ends := f.Wires[h.Wire].Ends
 				st := strand{group: g, forward: nodeOf[ends[h.From].Node] == e.a,

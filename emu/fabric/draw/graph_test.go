@@ -90,7 +90,7 @@ func sources(t testing.TB) map[string][]byte {
 func TestLayout(t *testing.T) {
 	for name, src := range sources(t) {
 		s, f := open(t, src)
-		p := newPicture(s, f)
+		p := newPicture(s, f, FlowLoads(f))
 		width, height := p.layout()
 		seen := make([]int, len(f.Nodes))
 		byRow := map[float64][]*node{}
@@ -166,7 +166,7 @@ flows: [{name: f, from: "h[1-2]", to: "h[3-4]"}]
 `)
 	for name, src := range all {
 		s, f := open(t, src)
-		p := newPicture(s, f)
+		p := newPicture(s, f, FlowLoads(f))
 		p.layout()
 		boxes := p.labelBoxes()
 		if name == "crossing" && len(boxes) != 8 {
@@ -194,7 +194,7 @@ func TestSVG(t *testing.T) {
 	for name, src := range sources(t) {
 		s, f := open(t, src)
 		var first, second bytes.Buffer
-		if err := errors.Join(SVG(&first, s, f), SVG(&second, s, f)); err != nil {
+		if err := errors.Join(SVG(&first, s, f, FlowLoads(f)), SVG(&second, s, f, FlowLoads(f))); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -239,9 +239,9 @@ func TestGolden(t *testing.T) {
 	}
 	for name, src := range map[string][]byte{"fig3b": fig3b, "odd": []byte(odd)} {
 		s, f := open(t, src)
-		for ext, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
+		for ext, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric, *Loads) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
 			var got bytes.Buffer
-			if err := draw(&got, s, f); err != nil {
+			if err := draw(&got, s, f, FlowLoads(f)); err != nil {
 				t.Fatal(err)
 			}
 			golden.File(t, "testdata/"+name+"."+ext, got.Bytes())
@@ -262,7 +262,7 @@ func TestPicturesInDocs(t *testing.T) {
 	for file, src := range map[string][]byte{"examples/incast.svg": incast, "papers/hpl2002-fabric.svg": hpl2002} {
 		s, f := open(t, src)
 		var got bytes.Buffer
-		if err := SVG(&got, s, f); err != nil {
+		if err := SVG(&got, s, f, FlowLoads(f)); err != nil {
 			t.Fatal(err)
 		}
 		golden.File(t, "../../../docs/"+file, got.Bytes())
@@ -365,7 +365,7 @@ events:
 		if l := f.Wires[i].Link; l.Name == "trunk" {
 			want = "trunk"
 		}
-		if got := newPicture(s, f).common.label(f.Wires[i].Link); got != want {
+		if got := newPicture(s, f, FlowLoads(f)).common.label(f.Wires[i].Link); got != want {
 			t.Errorf("label %q, want %q", got, want)
 		}
 		slow := *f.Wires[i].Link
@@ -374,9 +374,9 @@ events:
 			t.Errorf("label %q at half the rate, want %q", got, want)
 		}
 	}
-	for form, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
+	for form, draw := range map[string]func(io.Writer, *scenario.Scenario, *fabric.Fabric, *Loads) error{"svg": SVG, "dot": DOT, "mmd": Mermaid} {
 		var got bytes.Buffer
-		if err := draw(&got, s, f); err != nil {
+		if err := draw(&got, s, f, FlowLoads(f)); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"1ms: link trunk: loss of 0.01", "2ms: link trunk", "and 1 more change"} {

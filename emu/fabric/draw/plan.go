@@ -49,7 +49,7 @@ const laneGap = 12.0
 // NewPlan lays a scenario out. A pile has lanes in the directions in which any of its
 // links is crossed, now or after the routes have changed.
 func NewPlan(s *scenario.Scenario, f *fabric.Fabric) *Plan {
-	p := newPicture(s, f)
+	p := newPicture(s, f, nil)
 	p.gap = laneGap
 	crossed := map[fabric.Hop]bool{}
 	for _, h := range f.DataLinks() {

@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -25,9 +26,10 @@ type svg struct {
 
 func (s *svg) line(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }
 
-// SVG draws a scenario, laid out as f.
-func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
-	p := newPicture(s, f)
+// SVG draws a scenario, laid out as f. Links that are equal outputs have their loads, if there are
+// some.
+func SVG(w io.Writer, s *scenario.Scenario, f *fabric.Fabric, l *Loads) error {
+	p := newPicture(s, f, l)
 	width, height := p.layout()
 	legend := p.legend()
 	head := 70.0
@@ -108,6 +110,7 @@ func (p *picture) words() string {
 	for i := range p.groups {
 		parts = append(parts, "Flows "+p.groups[i].Name+": "+p.describe(&p.groups[i]))
 	}
+	parts = append(parts, p.loads.lines()...)
 	if c := p.changes(); c != nil {
 		parts = append(parts, "Changes: "+strings.Join(c, "; "))
 	}
@@ -133,7 +136,7 @@ func (p *picture) legend() []string {
 	if more := len(p.groups) - mostLegend; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d groups more, in the same colours again", more))
 	}
-	for _, c := range p.changes() {
+	for _, c := range slices.Concat(p.loads.lines(), p.changes()) {
 		lines = append(lines, html.EscapeString(c))
 	}
 	return lines
@@ -194,8 +197,12 @@ func (c curve) at(t float64) (x, y, degrees float64) {
 func (p *picture) drawLink(out *svg, i int) {
 	e := &p.edges[i]
 	link := p.fabric.Wires[e.links[0]].Link
-	out.line(`<path d="%s" fill="none" stroke="#d9dfe5" stroke-width="%.1f"><title>%s: %s</title></path>`,
-		p.curve(i, 0).path(), p.thickness(i)+3, html.EscapeString(link.Name),
+	wider := 3.0
+	if !math.IsNaN(e.over) {
+		wider = 7
+	}
+	out.line(`<path d="%s" fill="none" stroke="%s" stroke-width="%.1f"><title>%s: %s</title></path>`,
+		p.curve(i, 0).path(), loadColour(e.over), p.thickness(i)+wider, html.EscapeString(link.Name),
 		html.EscapeString(propertiesOf(link).String()))
 }
 

@@ -3,6 +3,8 @@ package draw
 import (
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"fabemu/emu/fabric"
@@ -10,12 +12,13 @@ import (
 )
 
 // DOT writes a scenario, laid out as f, for Graphviz: every node and link, and
-// each group of flows as coloured edges that do not move the rest.
-func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
-	p := newPicture(s, f)
+// each group of flows as coloured edges that do not move the rest. Links that are equal outputs
+// have their loads, if there are some.
+func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric, l *Loads) error {
+	p := newPicture(s, f, l)
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %q {\n", s.Name)
-	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", strings.Join(append([]string{s.Name, p.caption()}, p.changes()...), "\n"))
+	fmt.Fprintf(&b, "  label=%q; labelloc=t; fontname=Helvetica; overlap=false;\n", strings.Join(slices.Concat([]string{s.Name, p.caption()}, p.loads.lines(), p.changes()), "\n"))
 	b.WriteString("  node [fontname=Helvetica, fontsize=11]; edge [fontname=Helvetica, fontsize=10, color=\"#9aa5b1\"];\n")
 	for i := range f.Nodes {
 		m := &f.Nodes[i]
@@ -28,8 +31,16 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 	}
 	for i := range f.Wires {
 		l := f.Wires[i].Link
-		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, penwidth=2];\n",
-			l.A, l.B, p.common.label(l), propertiesOf(l).String())
+		e := edge{links: []int{i}}
+		words, over := p.loadOf(&e)
+		label, look := p.common.label(l), "penwidth=2"
+		if words != "" {
+			label = strings.TrimPrefix(label+", "+words, ", ")
+		}
+		if !math.IsNaN(over) {
+			look = fmt.Sprintf("penwidth=%.1f, color=%q", 2+3*min(over, 3), loadColour(over))
+		}
+		fmt.Fprintf(&b, "  %q -- %q [label=%q, tooltip=%q, %s];\n", l.A, l.B, label, propertiesOf(l).String(), look)
 	}
 	for i, g := range p.groups {
 		for k, flow := range g.Flows {
@@ -50,13 +61,13 @@ func DOT(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 
 // Mermaid writes a scenario, laid out as f, as a Mermaid flowchart: nodes, of
 // which many that are alike are one, links, and a dotted arrow for each group of
-// flows from and to each of them.
-func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
-	p := newPicture(s, f)
+// flows from and to each of them. Links that are equal outputs have their loads, if there are some.
+func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric, l *Loads) error {
+	p := newPicture(s, f, l)
 	var b strings.Builder
 	fmt.Fprintf(&b, "---\ntitle: %q\n---\nflowchart TB\n", s.Name)
 	fmt.Fprintf(&b, "  %%%% %s\n", p.caption())
-	for _, c := range p.changes() {
+	for _, c := range slices.Concat(p.loads.lines(), p.changes()) {
 		fmt.Fprintf(&b, "  %%%% %s\n", c)
 	}
 	for i := range p.nodes {
@@ -74,6 +85,11 @@ func Mermaid(w io.Writer, s *scenario.Scenario, f *fabric.Fabric) error {
 		}
 	}
 	var styles strings.Builder
+	for i := range p.edges {
+		if over := p.edges[i].over; !math.IsNaN(over) {
+			fmt.Fprintf(&styles, "  linkStyle %d stroke:%s,stroke-width:%.0fpx\n", i, loadColour(over), 2+3*min(over, 3))
+		}
+	}
 	lines := len(p.edges)
 	for i, g := range p.groups {
 		drawn := map[[2]int]bool{}
