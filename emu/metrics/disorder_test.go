@@ -11,8 +11,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// Disorder is counted over a time: what lies before and behind does not count, nor does the order in
-// which reports come.
+// Disorder is counted over a time: what lies before and behind does not count, nor does the order
+// in which reports come.
 func TestDisorderOverATime(t *testing.T) {
 	events := []trace.Event{
 		{At: 10 * us, Kind: trace.Disorder, A: 3, B: int64(2 * us)},

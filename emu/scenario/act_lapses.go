@@ -75,7 +75,7 @@ func (x *entered) fitLapse(from, what string) Act {
 			continue
 		}
 		crosses := false
-		x.Paths.Visit(x.Key(i), func(at int, step paths.Step) {
+		x.VisitPaths(i, func(at int, step paths.Step, _ bool) {
 			l := &x.Links[step.Link]
 			there := l.A
 			if x.Paths.Index[l.B] == at {

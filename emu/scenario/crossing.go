@@ -108,6 +108,57 @@ func (s *Sender) Divides() bool {
 	return false
 }
 
+// VisitPaths visits the steps that frames of a flow may take while the scenario runs: those of its
+// path, or of all equal paths if its packets may take several at a time (Scenario.Spreads). Each
+// step comes with the node that it leaves, and with whether every packet takes it at the start of
+// the run.
+func (r *Site) VisitPaths(flow int, visit func(at int, step paths.Step, sure bool)) {
+	r.visitPaths(r.Key(flow), r.Flows[flow].Transport, visit)
+}
+
+// VisitAnswers visits the steps of the ACKs of a flow, as VisitPaths does.
+func (r *Site) VisitAnswers(flow int, visit func(at int, step paths.Step, sure bool)) {
+	k := r.Key(flow)
+	k.Src, k.Dst = k.Dst, k.Src
+	r.visitPaths(k, r.Flows[flow].Transport, visit)
+}
+
+func (r *Site) visitPaths(k Key, t Transport, visit func(at int, step paths.Step, sure bool)) {
+	if !r.Spreads(t) {
+		r.Paths.Visit(k, func(at int, step paths.Step) { visit(at, step, true) })
+		return
+	}
+	sure := map[output]bool{}
+	for at := []int{k.Src}; len(at) > 0 && len(sure) <= len(r.Links); {
+		var level []output
+		next := map[int]bool{}
+		for _, node := range at {
+			for _, s := range r.Paths.Steps(nil, 0, node, k.Dst) {
+				level = append(level, output{node, s.Link})
+				next[s.To] = s.To != k.Dst
+			}
+		}
+		if len(level) == 1 {
+			sure[level[0]] = true
+		}
+		at = at[:0]
+		for node, on := range next {
+			if on {
+				at = append(at, node)
+			}
+		}
+	}
+	been := map[output]bool{}
+	r.Paths.Reach([]int{k.Src}, k.Dst, func(at int, step paths.Step) (more bool) {
+		o := output{at, step.Link}
+		if more = !been[o]; more {
+			been[o] = true
+			visit(at, step, sure[o])
+		}
+		return more
+	})
+}
+
 // Hops returns how many switches a frame passes at most, with any choice among equal paths.
 func (s *Sender) Hops() (most int) {
 	for _, dst := range s.dst {

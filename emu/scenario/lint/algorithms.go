@@ -32,12 +32,17 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 	}
 }
 
-// greedy counts the greedy flows that cross each link in each direction.
+// greedy counts the greedy flows that cross each link in each direction. Where packets are divided
+// among equal links a flow does not count.
 func greedy(s *scenario.Site) map[output]int {
 	flows := map[output]int{}
 	for i := range s.Flows {
 		if s.Flows[i].Traffic == traffic.Greedy {
-			s.Paths.Visit(s.Key(i), func(at int, step paths.Step) { flows[output{at, step.Link}]++ })
+			s.VisitPaths(i, func(at int, step paths.Step, sure bool) {
+				if sure {
+					flows[output{at, step.Link}]++
+				}
+			})
 		}
 	}
 	return flows
@@ -46,9 +51,9 @@ func greedy(s *scenario.Site) map[output]int {
 // bottleneck sets the busiest link on the path of a flow, and the share of frames that the path
 // marks in congestion.
 func bottleneck(s *scenario.Site, flow int, flows map[output]int, site *rp.Site) {
-	s.Paths.Visit(s.Key(flow), func(at int, step paths.Step) {
+	s.VisitPaths(flow, func(at int, step paths.Step, sure bool) {
 		n, rate := flows[output{at, step.Link}], s.Links[step.Link].Rate
-		if float64(n)*float64(site.Capacity) > float64(site.Flows)*float64(rate) || site.Capacity == 0 {
+		if sure && float64(n)*float64(site.Capacity) > float64(site.Flows)*float64(rate) || sure && site.Capacity == 0 {
 			site.Flows, site.Capacity = n, rate
 		}
 		if step.To < len(s.Switches) {

@@ -44,6 +44,9 @@ routes:
   - {at: S4, to: h2, over: S4 - S1}
 `
 
+// byShortest sends over two hops either way.
+var byShortest, _, _ = strings.Cut(clockwise, "routes:")
+
 const all = `
 workload:
   - {name: w, over: "h[1-4]", pattern: uniform, size: web-search, load: 0.1}
@@ -88,6 +91,12 @@ func TestFindDeadlock(t *testing.T) {
 		// Over two hops the shortest path from 1 is over 2, from 2 over 1 or 3.
 		{"shortest paths", square + all, nil, ""},
 		{"equal paths", square + all, []string{"routing=ecmp"}, "S1-S2 priority 0, S2-S3 priority 0, S3-S4 priority 0, S4-S1 priority 0: workload w"},
+		// By the hash a flow goes either way, and by packet both; a warning must not depend on
+		// which.
+		{"a hash of flows", square + byShortest, []string{"routing=ecmp"}, ringOfAll + byFour},
+		{"packets on equal paths", square + byShortest, []string{"routing.paths=ecmp", "routing.balance=random"}, ringOfAll + byFour},
+		{"flowlets on equal paths", square + byShortest, []string{"routing.paths=ecmp", "routing.balance=adaptive-flowlet"}, ringOfAll + byFour},
+		{"sprayed by the source", square + byShortest, []string{"routing=ecmp", "defaults.flow.transport.kind=rocev2", "defaults.flow.transport.order=direct", "defaults.flow.transport.spray=oblivious", "defaults.flow.transport.ack-dscp=48"}, ringOfAll + byFour},
 		{"answers", square + `
 flows:
   - {name: f1, from: h1, to: h3, transport: rocev2}

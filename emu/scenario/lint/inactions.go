@@ -199,7 +199,7 @@ func queues(s *scenario.Site) (inputs map[queue][]int, of [][]queue) {
 	for i := range s.Flows {
 		into := map[int][]int{} // the links into each node
 		var steps []output
-		s.Paths.Visit(s.Key(i), func(at int, step paths.Step) {
+		s.VisitPaths(i, func(at int, step paths.Step, _ bool) {
 			steps = append(steps, output{at, step.Link})
 			into[step.To] = append(into[step.To], step.Link)
 		})

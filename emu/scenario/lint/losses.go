@@ -18,16 +18,15 @@ func losses(s *scenario.Site, p *scenario.Problems) {
 			continue
 		}
 		lost := ""
-		look := func(_ int, step paths.Step) {
+		look := func(_ int, step paths.Step, _ bool) {
 			for k := 0; k < len(s.Events) && lost == ""; k++ {
 				if e := &s.Events[k]; e.Touches(&s.Links[step.Link]).Loses {
 					lost = e.Loses()
 				}
 			}
 		}
-		k := s.Key(i)
-		s.Paths.Visit(k, look)
-		s.Paths.Visit(scenario.Key{Src: k.Dst, Dst: k.Src, QP: k.QP}, look)
+		s.VisitPaths(i, look)
+		s.VisitAnswers(i, look)
 		if lost == "" {
 			continue
 		}

@@ -26,7 +26,11 @@ func rest(s *scenario.Site, p *scenario.Problems) {
 	}
 	crossed := map[output]int{} // by flows of any algorithm
 	for i := range flows {
-		s.Paths.Visit(s.Key(i), func(at int, step paths.Step) { crossed[output{at, step.Link}]++ })
+		s.VisitPaths(i, func(at int, step paths.Step, sure bool) {
+			if sure { // where packets are divided among equal links the flow does not count
+				crossed[output{at, step.Link}]++
+			}
+		})
 	}
 	narrow, order := map[output][]*scenario.Flow{}, []output(nil)
 	for i := range flows {
@@ -34,8 +38,11 @@ func rest(s *scenario.Site, p *scenario.Problems) {
 			continue
 		}
 		least, at := 0.0, output{}
-		s.Paths.Visit(s.Key(i), func(node int, step paths.Step) {
+		s.VisitPaths(i, func(node int, step paths.Step, sure bool) {
 			o := output{node, step.Link}
+			if !sure {
+				return
+			}
 			if share := float64(s.Links[o.link].Rate) / float64(crossed[o]); least == 0 || share < least {
 				least, at = share, o
 			}

@@ -43,6 +43,7 @@ func TestWatermarksCountEveryPath(t *testing.T) {
 	}{
 		"one priority":                         {2, "", "", 1},
 		"equal paths":                          {2, "", flow + ecmp, 2},
+		"packets on equal paths":               {2, "", flow + "routing: {paths: ecmp, balance: random}\n", 2},
 		"a workload on equal paths":            {2, "", pair + ecmp, 2},
 		"a rank on equal paths":                {2, "", "workload:\n  - {name: w, over: \"w[1-2]\", size: 20KB, collective: all-reduce}\n" + ecmp, 2},
 		"a path elsewhere":                     {2, "", flow + "routes:\n  - {at: A, to: w2, over: A - Y}\n", 1},
