@@ -2,13 +2,10 @@ package scenario
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
-	"strings"
 
 	"fabemu/node/rp"
 	"fabemu/switchd/cp"
-	"fabemu/wire/param"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -43,14 +40,6 @@ type Act interface {
 	// fit refuses an event that does not fit the fabric, and returns the act with what follows from
 	// the fabric; nil: it stays as it is. Events come by time.
 	fit(x *entered) Act
-}
-
-// Acts returns the acts of the program without parameters, in the order in which messages list
-// them.
-func Acts() []Act {
-	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Repeat{}, Overtake{}, Flap{}, Stuck{}, BufferCut{},
-		ServiceChange{}, PauseStorm{}, PauseChange{}, SinkChange{}, ControlChange{},
-		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}, CongestionReport{}}
 }
 
 // Row is a row of the table of acts.
@@ -121,118 +110,9 @@ func (e *Event) act() Act {
 	return e.Act
 }
 
-// Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
-func (e Event) Text() string {
-	t := builtIn()
-	text := t.Section("events").Fields(e, ", ")
-	if e.Act != nil {
-		text += ", " + t.paramsOf(e.Act).Fields(e.Act, ", ")
-	}
-	return "{" + text + "}"
-}
-
-// paramsOf returns the parameters of an act.
-func (t Tables) paramsOf(a Act) *param.Struct {
-	if c, ok := rowOf(t.acts.choices, func(c *choice) bool { return c.typ == reflect.TypeOf(a) }); ok {
-		return c.params
-	}
-	return param.Of(a, ownForms())
-}
-
-// actsOn returns the keys of the acts on a kind of object, in the order of their rows.
-func (t Tables) actsOn(on Target) (keys []string) {
-	for _, a := range t.rows {
-		if a.Row().On == on {
-			keys = append(keys, a.Row().Key)
-		}
-	}
-	return keys
-}
-
-// Acts returns the acts without parameters, in the order of the rows.
-func (t Tables) Acts() []Act { return t.rows }
-
-// ParamsOfAct returns the parameters of the act with a key, its key among them.
-func (t Tables) ParamsOfAct(key string) *param.Struct { return t.acts.Find(key) }
-
-// ActsWith returns the keys of the acts that have a parameter; none: it belongs to no act.
-func (t Tables) ActsWith(parameter string) []string { return t.acts.having[parameter] }
-
 // Instead returns what to write in place of a key that belongs to other acts than a; empty:
 // nothing.
 func Instead(a Act, key, value string) string { return a.instead(key, value) }
-
-// Targets returns the kinds of objects, in the order of the rows.
-func (t Tables) Targets() (all []Target) {
-	for _, a := range t.rows {
-		if on := a.Row().On; !slices.Contains(all, on) {
-			all = append(all, on)
-		}
-	}
-	return all
-}
-
-// keysOn returns the keys of an event on a kind of object: its changes, then their further keys.
-func (t Tables) keysOn(on Target) []string {
-	keys := t.actsOn(on)
-	for _, key := range t.acts.keys {
-		if !slices.Contains(keys, key) && slices.ContainsFunc(t.acts.having[key], func(of string) bool { return slices.Contains(keys, of) }) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// ownOfEvent returns the parameters of an event that does one thing, or of one that does nothing
-// yet, to one kind of object; nil for any other.
-func (t Tables) ownOfEvent(of *param.Struct, given func(key string) bool) *param.Struct {
-	var acts, objects []string
-	for _, a := range t.rows {
-		if row := a.Row(); given(row.Key) {
-			acts, objects = append(acts, row.Key), append(objects, string(row.On))
-		}
-	}
-	if len(acts) == 0 {
-		for _, on := range t.Targets() {
-			if given(string(on)) {
-				acts, objects = append(acts, t.keysOn(on)...), append(objects, string(on))
-			}
-		}
-	} else {
-		acts = append(acts, t.acts.Find(acts[0]).Keys()...)
-	}
-	if len(objects) != 1 {
-		return nil
-	}
-	own := &param.Struct{}
-	for _, p := range of.Params {
-		isObject := slices.Contains(t.Targets(), Target(p.Key))
-		isAct := t.acts.having[p.Key] != nil
-		if !isObject && !isAct || p.Key == objects[0] || slices.Contains(acts, p.Key) {
-			own.Params = append(own.Params, p)
-		}
-	}
-	return own
-}
-
-// events returns the parameters of an item of a list of events, which are those of v and of all
-// acts.
-func (t Tables) events(v any, forms param.Forms) *param.Struct {
-	s := param.Of(v, forms)
-	for _, on := range t.Targets() {
-		p := s.Find(string(on))
-		p.Doc = strings.TrimSuffix(p.Doc, ".") + "; for " + strings.Join(t.actsOn(on), ", ") + "."
-	}
-	for _, a := range t.rows {
-		key := a.Row().Key
-		for _, key := range append([]string{key}, t.acts.Find(key).Keys()...) {
-			if s.Find(key) == nil {
-				s.Params = append(s.Params, t.acts.parameter(key))
-			}
-		}
-	}
-	return s
-}
 
 // entered is an event of a file.
 type entered struct {

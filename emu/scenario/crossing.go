@@ -519,3 +519,15 @@ func (c *crosser) arrive(s int, sources []int, f *Flow, of Origin) {
 		}
 	}
 }
+
+// LargestFrom returns the same of those that may cross a link from its A (0) or its B (1).
+func (s *Site) LargestFrom(link, side int) *Flow { return s.largestOf(&s.crossed[link][side]) }
+
+// Longest returns the length of the longest frame that may cross a link from its A (0) or its B
+// (1); 0: there is none.
+func (s *Site) Longest(link, side int) unit.Size { return s.crossed[link][side].longest }
+
+// Passes visits the switches that frames of a flow may reach.
+func (s *Site) Passes(flow int, visit func(*Switch)) {
+	s.passes(s.Key(flow), func(w *Switch, _ paths.Step) { visit(w) })
+}

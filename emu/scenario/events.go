@@ -99,15 +99,6 @@ func (x *entered) checkFrom() {
 	}
 }
 
-// Possible lists the acts by their objects.
-func (t Tables) Possible() string {
-	var all []string
-	for _, on := range t.Targets() {
-		all = append(all, fmt.Sprintf("%s (of the %s)", strings.Join(t.actsOn(on), ", "), on))
-	}
-	return strings.Join(all, ", ")
-}
-
 // Change is an instant at which an event changes the fabric.
 type Change struct {
 	At    unit.Time
@@ -198,4 +189,29 @@ func (s *Scenario) Opened() *Scenario {
 	open := *s
 	open.Open = true
 	return &open
+}
+
+// Loses reports whether frames may be lost although all links have flow control: a link goes
+// down or has a fault, or a switch is restarted.
+func (s *Scenario) Loses() bool {
+	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Loses }) || s.Disorders() || s.expires()
+}
+
+// Rates returns the lowest and the highest rate of a link in the run.
+func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
+	least, most = l.Rate, l.Rate
+	for i := range s.Events {
+		if rate := s.Events[i].Touches(l).Rate; rate > 0 {
+			least, most = min(least, rate), max(most, rate)
+		}
+	}
+	return least, most
+}
+
+// Latest returns the longest delay that faults give a frame of a link.
+func (s *Scenario) Latest(l *Link) (d unit.Duration) {
+	for i := range s.Events {
+		d += s.Events[i].Touches(l).Late
+	}
+	return d
 }

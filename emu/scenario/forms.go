@@ -199,3 +199,5 @@ func readMetric(s string) (any, error) {
 	}
 	return v, err
 }
+
+func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

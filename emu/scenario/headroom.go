@@ -42,43 +42,6 @@ type input struct {
 // needs returns the room above the high watermark that an input needs for all its priorities.
 func (i *input) needs() unit.Size { return i.headroom.Bytes() * unit.Size(i.classes) }
 
-// SetMemories computes the watermarks of output-queued switches, and refuses those with
-// which a lossless link could lose a frame.
-func (r *Site) SetMemories() {
-	for i, m := range r.SwitchNodes {
-		s := &r.Switches[i]
-		if s.Kind != OutputQueued {
-			continue
-		}
-		r.checkWatchdog(s, &s.Watchdog, r.Switch(i).Path())
-		control := r.FlowControlOf(s)
-		stops := control.Pauses() && s.Stops(control)
-		switch {
-		case s.Alpha > 0 && !stops:
-			r.Found.Add(r.Switch(i).Where("alpha"), "switch %s has alpha: %v, and stops no sender by watermarks: its links have flow-control: %s, and its lossless priorities are %v",
-				s.Name, s.Alpha, control, s.Lossless)
-			s.Alpha = 0
-		case s.Alpha == 0 && s.XonOffset != auto && r.Switch(i).Mention("xon-offset").Given():
-			r.Found.Add(r.Switch(i).Where("xon-offset"), "switch %s has xon-offset: %v, which is for watermarks that alpha gives: give it alpha, or low instead", s.Name, s.XonOffset)
-		}
-		if control == port.ChannelCredits {
-			r.setChannels(s, m)
-			continue
-		}
-		if !s.Stops(control) {
-			s.High, s.Low = 0, 0
-			continue
-		}
-		a := r.memory(s, m)
-		if s.Alpha > 0 {
-			r.setDynamic(s, m, a)
-			continue
-		}
-		a.key, a.high, a.low = "memory", &s.High, &s.Low
-		r.setWatermarks(a)
-	}
-}
-
 // memory returns the buffer of an input of an output-queued switch, without watermarks.
 func (r *Site) memory(s *Switch, m *NodeRef) *losslessBuffer {
 	ports := len(m.Links)
@@ -188,31 +151,6 @@ func (s *Switch) Stops(control port.FlowControl) bool {
 // FlowControlOf returns the flow control of the links of a switch.
 func (r *Site) FlowControlOf(s *Switch) port.FlowControl {
 	return r.Links[r.Nodes[s.Name].Links[0]].FlowControl
-}
-
-// SetAdapters computes the watermarks of endpoints on Ethernet, and refuses those with
-// which a slow endpoint could lose a frame.
-func (r *Site) SetAdapters() {
-	slowed := map[string]bool{}
-	for _, e := range r.Events {
-		x := e.Touch()
-		slowed[e.Endpoint] = slowed[e.Endpoint] || x.Service > 0 && x.Service != Unlimited || x.Stops
-	}
-	for i, m := range r.EndpointNodes {
-		e := &r.Endpoints[i]
-		if r.FamilyOf(e.Name) != wire.Ethernet {
-			continue
-		}
-		a := &losslessBuffer{node: e.Name, kind: "endpoint", owner: m, item: m.Item, room: e.Ingress, key: "ingress",
-			called: fmt.Sprintf("its ingress, %v", e.Ingress), high: &e.High, low: &e.Low, factor: 1}
-		if e.Ingress == 0 {
-			a.room = math.MaxInt64 / 4
-		}
-		if e.Ingress > 0 && (e.Service != Unlimited || slowed[e.Name]) { // else no queue builds up, or none overflows
-			a.inputs = r.inputs(m, e.Name, 0xFF)
-		}
-		r.setWatermarks(a)
-	}
 }
 
 // inputs returns the links over which a node receives frames and can stop their sender.
@@ -411,14 +349,6 @@ type Threshold struct {
 // IsField reports whether the threshold is a field that a scenario can give instead.
 func (d *Threshold) IsField() bool {
 	return strings.HasSuffix(d.Key, ".high") || strings.HasSuffix(d.Key, ".low")
-}
-
-// Derived returns the watermarks that Load has computed, by their keys and values.
-func (s *Scenario) Derived() []Threshold {
-	if s.loaded == nil {
-		return nil
-	}
-	return s.loaded.Derived
 }
 
 // derive records a computed watermark, and deriveKey any threshold.

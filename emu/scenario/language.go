@@ -9,16 +9,6 @@ import (
 	"fabemu/wire/param"
 )
 
-// Language returns the scenario language, which Load follows. It consists of the tags of
-// Scenario and of the types within it, and of the parameters of schemes.
-func Language() *param.Param { return builtIn().Language() }
-
-// LanguageOf returns the language with other tables of schemes.
-func LanguageOf(t Schemes) *param.Param { return t.Tables().Language() }
-
-// Language returns the language as one parameter.
-func (t Tables) Language() *param.Param { return &param.Param{Kind: param.Object, Object: t.language} }
-
 // shared returns the parameters of a type that may be under defaults: all but an item's
 // own.
 func shared(v any, forms param.Forms) *param.Struct {

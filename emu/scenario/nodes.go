@@ -8,14 +8,6 @@ func (s *Scenario) switchNames() []string {
 	return namesOf(s.Switches, func(w *Switch) string { return w.Name })
 }
 
-func namesOf[T any](all []T, name func(*T) string) []string {
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = name(&all[i])
-	}
-	return names
-}
-
 // EndpointOf returns the endpoint of a name, or nil.
 func (r *Site) EndpointOf(name string) *Endpoint {
 	if m := r.Nodes[name]; m != nil && !m.IsSwitch {
@@ -27,4 +19,10 @@ func (r *Site) EndpointOf(name string) *Endpoint {
 // FamilyOf returns the family of the links of a node.
 func (r *Site) FamilyOf(name string) wire.Family {
 	return r.Links[r.Nodes[name].Links[0]].Family()
+}
+
+// IsSwitch reports whether s has a switch of that name.
+func (s *Scenario) IsSwitch(name string) bool {
+	_, ok := rowOf(s.Switches, func(w *Switch) bool { return w.Name == name })
+	return ok
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fabemu/emu/base/terminal"
@@ -172,8 +171,6 @@ func lowOf(high, low unit.Size) unit.Size {
 	return low
 }
 
-func float(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
 // FirstDifference returns the key of the first part in which two scenarios differ, or nothing.
 func FirstDifference(a, b *Scenario) string {
 	c, d := *a, *b
@@ -214,4 +211,32 @@ func based(checks []Check) []Check {
 		out[i].Basis = cmp.Or(out[i].Basis, Ours)
 	}
 	return out
+}
+
+// String prints a marking as a mapping.
+func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Params) + "}" }
+
+// String prints a transport as a mapping.
+func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Params) + "}" }
+
+// String prints an algorithm as a mapping.
+func (c Control) String() string { return "{algorithm: " + c.Algorithm + paramsOf(c.Params) + "}" }
+
+// String prints it as a mapping.
+func (c CBFC) String() string {
+	var without []string
+	if c.Carry == AllPriorities {
+		without = append(without, "lossless")
+	}
+	return "{" + builtIn().Section("links").Find("cbfc").Object.Fields(c, ", ", without...) + "}"
+}
+
+// Text returns an event as it is in a list of events: "{at: 2s, link: trunk, rate: 5Gb/s}".
+func (e Event) Text() string {
+	t := builtIn()
+	text := t.Section("events").Fields(e, ", ")
+	if e.Act != nil {
+		text += ", " + t.paramsOf(e.Act).Fields(e.Act, ", ")
+	}
+	return "{" + text + "}"
 }

@@ -85,37 +85,6 @@ type Scenario struct {
 	loaded *loaded // results of Load
 }
 
-// Findings are what follows from a scenario as it was read.
-type Findings struct {
-	Paths      *PathTable
-	Programs   []Error     // for each program, the place of its command
-	Derived    []Threshold // by key and value
-	Manageable []Warning   // about what a subnet manager may change
-}
-
-// loaded is a scenario as it was loaded.
-type loaded struct {
-	scenario Scenario // with its own lists
-	Findings
-}
-
-// Keep keeps findings, for as long as the scenario stays as it is.
-func (s *Scenario) Keep(f Findings) {
-	l := &loaded{*s, f}
-	c := &l.scenario
-	c.Switches, c.Endpoints, c.Links, c.Flows = slices.Clone(s.Switches), slices.Clone(s.Endpoints),
-		slices.Clone(s.Links), slices.Clone(s.Flows)
-	c.Routes, c.Events, c.Expect = slices.Clone(s.Routes), slices.Clone(s.Events), slices.Clone(s.Expect)
-	c.Programs, c.Workloads, c.LaneRules = slices.Clone(s.Programs), slices.Clone(s.Workloads), slices.Clone(s.LaneRules)
-	s.loaded = l
-}
-
-// Kept reports whether there are findings, and s is still as it was found.
-func (s *Scenario) Kept() bool { return s.loaded.is(s) }
-
-// is reports whether s is still the scenario that was loaded.
-func (l *loaded) is(s *Scenario) bool { return l != nil && FirstDifference(&l.scenario, s) == "" }
-
 // Model is how long the fabric runs, in model time, and from which seed.
 type Model struct {
 	// Duration in model time.
@@ -317,9 +286,6 @@ type Marking struct {
 // NoScheme is the marking of a switch that marks nothing.
 const NoScheme = rp.NoPoint
 
-// String prints a marking as a mapping.
-func (m Marking) String() string { return "{scheme: " + m.Scheme + paramsOf(m.Params) + "}" }
-
 // Link is a link between two nodes. Both directions are alike.
 type Link struct {
 	// Name for events, metrics and --set; not for ranges.
@@ -368,15 +334,6 @@ type CBFC struct {
 	First uint8 `key:"first-channel" def:"0" low:"0" high:"24"`
 	// Priorities with a channel; the others are best effort and may be dropped.
 	Carry Priorities `key:"lossless" form:"priorities" computed:"all"`
-}
-
-// String prints it as a mapping.
-func (c CBFC) String() string {
-	var without []string
-	if c.Carry == AllPriorities {
-		without = append(without, "lossless")
-	}
-	return "{" + builtIn().Section("links").Find("cbfc").Object.Fields(c, ", ", without...) + "}"
 }
 
 // Family returns the family of the link's frames.
@@ -528,17 +485,11 @@ func (t Transport) frame(f *wire.Frame) {
 	}
 }
 
-// String prints a transport as a mapping.
-func (t Transport) String() string { return "{kind: " + t.Kind + paramsOf(t.Params) + "}" }
-
 // Control is the algorithm by which a source changes its rate.
 type Control struct {
 	Algorithm string // the name of a row of rp.Algorithms
 	Params    any    // of the type of that row's Params
 }
-
-// String prints an algorithm as a mapping.
-func (c Control) String() string { return "{algorithm: " + c.Algorithm + paramsOf(c.Params) + "}" }
 
 // Routing is the choice among the shortest paths, and the reaction to links that go
 // down.
@@ -676,35 +627,4 @@ func (b Basis) Statement(claim, source string) string {
 		claim += " (" + source + ")"
 	}
 	return claim
-}
-
-// Loses reports whether frames may be lost although all links have flow control: a link goes
-// down or has a fault, or a switch is restarted.
-func (s *Scenario) Loses() bool {
-	return s.Open || slices.ContainsFunc(s.Events, func(e Event) bool { return e.Touch().Loses }) || s.Disorders() || s.expires()
-}
-
-// Rates returns the lowest and the highest rate of a link in the run.
-func (s *Scenario) Rates(l *Link) (least, most unit.Rate) {
-	least, most = l.Rate, l.Rate
-	for i := range s.Events {
-		if rate := s.Events[i].Touches(l).Rate; rate > 0 {
-			least, most = min(least, rate), max(most, rate)
-		}
-	}
-	return least, most
-}
-
-// Latest returns the longest delay that faults give a frame of a link.
-func (s *Scenario) Latest(l *Link) (d unit.Duration) {
-	for i := range s.Events {
-		d += s.Events[i].Touches(l).Late
-	}
-	return d
-}
-
-// IsSwitch reports whether s has a switch of that name.
-func (s *Scenario) IsSwitch(name string) bool {
-	_, ok := rowOf(s.Switches, func(w *Switch) bool { return w.Name == name })
-	return ok
 }

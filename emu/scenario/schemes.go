@@ -1,9 +1,6 @@
 package scenario
 
 import (
-	"reflect"
-	"slices"
-	"strings"
 	"sync"
 
 	nodes "fabemu/node"
@@ -51,16 +48,6 @@ func TransportOf(kind string, family wire.Family) nodes.TransportRow {
 	return row
 }
 
-// rowOf returns the first row of a table that matches.
-func rowOf[R any](rows []R, matches func(*R) bool) (row R, ok bool) {
-	for i := range rows {
-		if matches(&rows[i]) {
-			return rows[i], true
-		}
-	}
-	return row, false
-}
-
 // NewTransport returns the transport of a flow, given the family of its frames and
 // [Scenario.Loses].
 func NewTransport(f *Flow, family wire.Family, loses bool) nodes.Transport {
@@ -83,62 +70,6 @@ var (
 	transports = sync.OnceValue(nodes.Transports)
 )
 
-// A choice is the part of a row that the language needs.
-type choice struct {
-	name   string
-	also   []string
-	doc    string
-	params *param.Struct
-	typ    reflect.Type // of the parameters
-}
-
-// A Table has the choices of one place of a scenario.
-type Table struct {
-	By, old string   // the key that names the choice, and its name in earlier versions
-	Usual   []string // the path of the object where all others have their choice from
-	choices []choice
-	keys    []string            // the parameters of all choices, in their order
-	having  map[string][]string // by key, the choices with that parameter
-}
-
-// newTable returns a table without choices.
-func newTable(by string, usual ...string) *Table {
-	return &Table{By: by, Usual: usual, having: map[string][]string{}}
-}
-
-// add adds a choice.
-func (t *Table) add(name string, also []string, doc string, params any, forms ...param.Forms) {
-	c := choice{name, also, doc, param.Of(params, forms...), reflect.TypeOf(params)}
-	t.choices = append(t.choices, c)
-	for _, key := range c.params.Keys() {
-		if t.having[key] == nil {
-			t.keys = append(t.keys, key)
-		}
-		t.having[key] = append(t.having[key], name)
-	}
-}
-
-// Find returns the parameters of a choice; nil if it does not exist.
-func (t *Table) Find(name string) *param.Struct {
-	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == name })
-	return c.params
-}
-
-// chosen returns the parameters of the choice that a word names; nil if there is none.
-func (t *Table) chosen(word string) *param.Struct {
-	c, _ := rowOf(t.choices, func(c *choice) bool { return c.name == word || slices.Contains(c.also, word) })
-	return c.params
-}
-
-// Tables has the choices of a scenario, and the language that follows from them.
-type Tables struct {
-	Algorithms, Points, Transports *Table
-	acts                           *Table // by the keys of their rows
-	rows                           []Act  // of acts
-	language                       *param.Struct
-	chosen                         map[*param.Struct]*Table // by the parameters of an object, the table that it chooses from
-}
-
 // builtIn returns the tables of BuiltIn, which are made once.
 var builtIn = sync.OnceValue(func() Tables { return ownRows().Tables() })
 
@@ -148,15 +79,6 @@ func (s *Scenario) Tables() Tables {
 		return builtIn()
 	}
 	return s.Schemes.Tables()
-}
-
-// Section returns the parameters of a section of a scenario, or of each of its items.
-func (t Tables) Section(key string) *param.Struct {
-	p := t.language.Find(key)
-	if p.Item != nil {
-		p = p.Item
-	}
-	return p.Object
 }
 
 func (s Schemes) Tables() Tables {
@@ -179,52 +101,17 @@ func (s Schemes) Tables() Tables {
 	return t
 }
 
-// fields returns the parameter that names the choice, then the parameters of all choices.
-func (t *Table) fields(def, doc string) []param.Param {
-	choice := param.Param{Key: t.By, Old: t.old, Kind: param.Word, Default: def, Means: map[string]string{}}
-	var docs []string
-	for _, c := range t.choices {
-		choice.Words = append(choice.Words, c.name)
-		docs = append(docs, c.name+" "+c.doc)
-		for _, w := range c.also {
-			choice.Means[w] = c.name
-		}
-	}
-	choice.Doc = doc + ": " + strings.Join(docs, "; ") + "."
-	fields := []param.Param{choice.Stated()}
-	for _, key := range t.keys {
-		fields = append(fields, t.parameter(key))
-	}
-	return fields
-}
+// Language returns the scenario language, which Load follows. It consists of the tags of
+// Scenario and of the types within it, and of the parameters of schemes.
+func Language() *param.Param { return builtIn().Language() }
 
-// parameter returns a parameter that one or several choices have.
-func (t *Table) parameter(key string) param.Param {
-	first := t.Find(t.having[key][0]).Find(key)
-	f := *first
-	names := map[string][]string{} // of choices, by the meaning that the parameter has there
-	var docs, defaults []string
-	for _, name := range t.having[key] {
-		p := t.Find(name).Find(key)
-		if names[p.Doc] == nil {
-			docs = append(docs, p.Doc)
-		}
-		names[p.Doc] = append(names[p.Doc], name)
-		if d := p.Default + p.Computed; !slices.Contains(defaults, d) {
-			defaults = append(defaults, d)
-		}
-		if !first.Alike(p) {
-			f = param.Either(f, *p)
-		}
-	}
-	for i, doc := range docs {
-		if of := strings.Join(names[doc], ", "); of != key {
-			docs[i] = of + ": " + doc
-		}
-	}
-	f.Doc = strings.Join(docs, " ")
-	if len(defaults) > 1 {
-		f.Default, f.Computed, f.Source = "", strings.Join(defaults, " or ")+", depending on the scheme", ""
-	}
-	return f.Stated()
+// LanguageOf returns the language with other tables of schemes.
+func LanguageOf(t Schemes) *param.Param { return t.Tables().Language() }
+
+// Acts returns the acts of the program without parameters, in the order in which messages list
+// them.
+func Acts() []Act {
+	return []Act{RateChange{}, StateChange{}, Loss{}, Corruption{}, Delay{}, Repeat{}, Overtake{}, Flap{}, Stuck{}, BufferCut{},
+		ServiceChange{}, PauseStorm{}, PauseChange{}, SinkChange{}, ControlChange{},
+		Restart{}, WatermarksChange{}, WatchdogChange{}, MarkingChange{}, CongestionReport{}}
 }

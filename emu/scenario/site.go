@@ -1,12 +1,5 @@
 package scenario
 
-import (
-	"slices"
-
-	"fabemu/emu/scenario/paths"
-	"fabemu/wire/unit"
-)
-
 // Warning reports a value of a scenario that is right but probably not intended. It has the
 // fields of Error.
 type Warning Error
@@ -78,18 +71,6 @@ func (s *Site) NodeName(node int) string {
 // LinksOf returns the links of a node.
 func (s *Site) LinksOf(node string) []int { return s.Nodes[node].Links }
 
-// LargestFrom returns the same of those that may cross a link from its A (0) or its B (1).
-func (s *Site) LargestFrom(link, side int) *Flow { return s.largestOf(&s.crossed[link][side]) }
-
-// Longest returns the length of the longest frame that may cross a link from its A (0) or its B
-// (1); 0: there is none.
-func (s *Site) Longest(link, side int) unit.Size { return s.crossed[link][side].longest }
-
-// Passes visits the switches that frames of a flow may reach.
-func (s *Site) Passes(flow int, visit func(*Switch)) {
-	s.passes(s.Key(flow), func(w *Switch, _ paths.Step) { visit(w) })
-}
-
 // IsGuest reports whether an endpoint is a guest.
 func (s *Site) IsGuest(endpoint string) bool { return s.GuestKindOf(endpoint) != "" }
 
@@ -100,12 +81,6 @@ func (s *Site) SwitchOf(name string) (index int, ok bool) {
 		return 0, false
 	}
 	return m.Index, true
-}
-
-// UnderManager returns the warnings about s that also hold with a subnet manager, which may turn
-// congestion control on during the run.
-func (s *Scenario) UnderManager() []Warning {
-	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w Warning) bool { return s.loaded != nil && slices.Contains(s.loaded.Manageable, w) })
 }
 
 // NodeRef is a switch or an endpoint of the file.

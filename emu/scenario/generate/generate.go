@@ -238,35 +238,10 @@ func (o *Options) transfers(sizes traffic.Sizes, least unit.Duration) (warm, dra
 	return warm, drain, warm + rounded(max(least, 4*gap, gap*counted/unit.Duration(max(o.Endpoints, 1)))) + drain
 }
 
-// rounded returns a time of whole microseconds with two digits, or a little more, that is no
-// shorter.
-func rounded(d unit.Duration) unit.Duration {
-	round := unit.Microsecond
-	for 100*round < d {
-		round *= 10
-	}
-	return (d + round - 1) / round * round
-}
-
 // flag is a dimension of a fabric: the name of its flag and its value, 0 if it is not given.
 type flag struct {
 	name  string
 	value int
-}
-
-func (o *Options) flags() []flag {
-	return []flag{{"--k", o.Ports}, {"--pods", o.Pods}, {"--leaves", o.Leaves}, {"--hosts-per-leaf", o.PerLeaf},
-		{"--rails", o.Rails}}
-}
-
-// dimension returns the first dimension that is given instead of Endpoints, or nothing.
-func (o *Options) dimension() string {
-	for _, f := range o.flags() {
-		if f.value != 0 && f.name != "--rails" {
-			return f.name
-		}
-	}
-	return ""
 }
 
 // check refuses options that the kind does not have, or that have no meaning.
@@ -379,19 +354,4 @@ var kindsText string
 func kindTemplates() *template.Template {
 	functions := template.FuncMap{"names": names, "joined": joined}
 	return template.Must(template.New("").Funcs(functions).Parse(kindsText))
-}
-
-// names returns a range of names, quoted: "A[1-10]", or A1 for a single one. A suffix comes behind
-// the number.
-func names(prefix string, low, high int, suffix ...string) string {
-	after := strings.Join(suffix, "")
-	if low == high {
-		return fmt.Sprintf("%s%d%s", prefix, low, after)
-	}
-	return fmt.Sprintf("\"%s[%d-%d]%s\"", prefix, low, high, after)
-}
-
-// joined returns a link or links, pairwise or as far as one side goes: "A[1-10] - A".
-func joined(a, b string) string {
-	return `"` + strings.Trim(a, `"`) + " - " + strings.Trim(b, `"`) + `"`
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -43,19 +42,6 @@ func (x *htsimTopology) cores() int {
 		return 0
 	}
 	return x.aggs() * x.tiers[1].up / x.tiers[2].down
-}
-
-// wordsOf visits the lines of a file that have words, by their numbers.
-func wordsOf(text []byte) iter.Seq2[int, []string] {
-	return func(yield func(int, []string) bool) {
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			n++
-			if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") && !yield(n, words) {
-				return
-			}
-		}
-	}
 }
 
 // FromHTSim returns the scenario for a fat tree of htsim, and for its connections if there are any

@@ -54,24 +54,6 @@ type sonicSwitch struct {
 	dscpAt int
 }
 
-// wrong returns a mistake in a line.
-func (w *sonicSwitch) wrong(line int, format string, args ...any) error {
-	return errs.Errorf("%s:%d: %s", w.file, line, fmt.Sprintf(format, args...))
-}
-
-// number reads a whole number in a field; fallback: there is none.
-func (w *sonicSwitch) number(v *sonicValue, key string, low, high, fallback int64) (int64, error) {
-	f := v.get(key)
-	if f == nil {
-		return fallback, nil
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(f.text), 10, 64)
-	if err != nil || n < low || n > high {
-		return 0, w.wrong(f.line, "%s %.40q is not a whole number from %d to %d", key, f.text, low, high)
-	}
-	return n, nil
-}
-
 // FromSONiC returns the scenario for switches with these config_db.json files. Ports are linked as
 // DEVICE_NEIGHBOR says. A neighbour without a file, and a port that is up without a neighbour, is
 // an endpoint for each link. Priorities are traffic classes. The error is a *errs.Mistake.

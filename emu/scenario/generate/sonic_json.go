@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/base/errs"
@@ -221,4 +222,22 @@ func shortened(words []string) string {
 		words, more = words[:most], fmt.Sprintf(" and %d more", n)
 	}
 	return strings.Join(words, ", ") + more
+}
+
+// wrong returns a mistake in a line.
+func (w *sonicSwitch) wrong(line int, format string, args ...any) error {
+	return errs.Errorf("%s:%d: %s", w.file, line, fmt.Sprintf(format, args...))
+}
+
+// number reads a whole number in a field; fallback: there is none.
+func (w *sonicSwitch) number(v *sonicValue, key string, low, high, fallback int64) (int64, error) {
+	f := v.get(key)
+	if f == nil {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(f.text), 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, w.wrong(f.line, "%s %.40q is not a whole number from %d to %d", key, f.text, low, high)
+	}
+	return n, nil
 }

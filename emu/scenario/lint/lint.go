@@ -1,9 +1,6 @@
 package lint
 
-import (
-	"fabemu/emu/scenario"
-	"fabemu/wire/param"
-)
+import "fabemu/emu/scenario"
 
 // Check returns what is probably not intended in a scenario.
 func Check(s *scenario.Site) []scenario.Problem {
@@ -14,15 +11,4 @@ func Check(s *scenario.Site) []scenario.Problem {
 		rule(s, p)
 	}
 	return p.List
-}
-
-// textOf returns a parameter as a scenario writes it; empty if the scheme does not have the key.
-func textOf(params any, key string) string {
-	if params == nil {
-		return ""
-	}
-	if p := param.Of(params).Find(key); p != nil {
-		return p.Text(params)
-	}
-	return ""
 }

@@ -11,19 +11,6 @@ import (
 	"fabemu/wire/unit"
 )
 
-// fabric is the nodes of a scenario, the links between them, the routes and the lanes.
-type fabric struct {
-	*source
-	*names
-	*scenario.Site          // of the scenario without its traffic
-	origins        []origin // for each link
-	left           []string // routes and lanes that do not count before the end of the run
-	lost           bool     // parts are left out, since a mistake leaves open what they are
-}
-
-// linked reports whether the fabric is known: its nodes, and the links between them.
-func (r *fabric) linked() bool { return !r.lost && r.sound(fabricSections) }
-
 // connect builds the nodes, the links and the routes of a scenario that has only its head, and
 // reports links that cannot be.
 func connect(src *source, declared *names, head scenario.Scenario, run span) *fabric {
@@ -54,7 +41,9 @@ func connect(src *source, declared *names, head scenario.Scenario, run span) *fa
 		r.checkEnds()
 	}
 	if r.linked() {
-		r.checkNodes()
+		r.checkFamilies()
+		r.adaptEndpoints()
+		r.addressGuests()
 	}
 	return r
 }

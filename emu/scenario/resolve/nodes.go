@@ -39,9 +39,6 @@ func (r *fabric) enter(m *node) *scenario.NodeRef {
 	return ref
 }
 
-// joined returns the place of the ends of a link.
-func (r *fabric) joined(link int) place.Place { return r.origins[link].Get("between").At }
-
 // checkEnds reports endpoints that have not exactly one link, and switches that have none.
 func (r *fabric) checkEnds() {
 	for e, m := range each(r.Endpoints, r.EndpointNodes) {
@@ -58,11 +55,4 @@ func (r *fabric) checkEnds() {
 			r.Add(r.nodes[s.Name].Spot, "switch %s has no link", s.Name)
 		}
 	}
-}
-
-// checkNodes reports nodes that do not fit their links, and gives guests their addresses.
-func (r *fabric) checkNodes() {
-	r.checkFamilies()
-	r.adaptEndpoints()
-	r.addressGuests()
 }

@@ -18,16 +18,6 @@ type Grammar interface {
 	Elsewhere(of *param.Struct, p *param.Param, word string) string
 }
 
-// Begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the
-// keys of earlier versions their present names.
-func (r *File) Begin(root *Node, g Grammar) (ok bool) {
-	r.grammar, r.Root = g, root
-	if ok = !root.refused && root.want(r, Mapping, g.Language()); ok {
-		r.rename(root, g.Language())
-	}
-	return ok
-}
-
 // keys lists the keys of an object, the nearest to a misspelt one first.
 func keys(of *param.Struct, word string) string {
 	return spelling.Several(spelling.ByNearness(word, of.Keys()))

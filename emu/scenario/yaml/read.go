@@ -291,3 +291,13 @@ func speedOf(name string) string {
 	}
 	return ""
 }
+
+// Begin has a tree read against a grammar: it reports a tree that is not a mapping, and gives the
+// keys of earlier versions their present names.
+func (r *File) Begin(root *Node, g Grammar) (ok bool) {
+	r.grammar, r.Root = g, root
+	if ok = !root.refused && root.want(r, Mapping, g.Language()); ok {
+		r.rename(root, g.Language())
+	}
+	return ok
+}
