@@ -86,9 +86,21 @@ func (f *Frame) SetSelected(psn uint32) {
 	f.Payload = psn & 0xFFFFFF
 }
 
-// Selected returns the packet that SetSelected has named, and whether there is one.
+// Selected returns the packet that SetSelected or SetMissing has named, and whether there is one.
 func (f *Frame) Selected() (psn uint32, ok bool) {
 	return f.Payload, f.Kind == Ack && f.Bits&bitSelected != 0
+}
+
+// SetMissing has an ACK of RoCEv2 name a packet of which only the headers have come (Trimmed). It
+// is a NAK with the header of SetSelected, and acknowledges no more than the packets up to its PSN.
+func (f *Frame) SetMissing(psn uint32) {
+	f.SetSelected(psn)
+	f.Bits |= bitNAK
+}
+
+// Missing reports whether the packet that Selected returns is missing: SetMissing has named it.
+func (f *Frame) Missing() bool {
+	return f.Bits&(bitSelected|bitNAK) == bitSelected|bitNAK && f.Kind == Ack
 }
 
 // LeastSourcePort is the first of the UDP source ports of RoCEv2: the dynamic ones (RFC 6335).

@@ -49,6 +49,9 @@ func (f *Frame) kept() int {
 	return max(n, BTHSize+ICRCSize)
 }
 
+// Headers returns the least size that Trim can cut a data packet of RoCEv2 to.
+func (f *Frame) Headers() unit.Size { return unit.Size(f.Bits.ofIP() + UDPSize + f.kept()) }
+
 // TrimCodes are the DSCPs of packets that were trimmed: by a switch that another one follows, and
 // by the last one on the path, where only the destination itself receives too much. If both are the
 // same, nobody can distinguish them.

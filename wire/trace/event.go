@@ -45,6 +45,7 @@ const (
 	Retry              // the retry of the link at Port has counted something
 	Failure            // the queue pair of Flow has failed: its packets were retransmitted too often without progress
 	Disorder           // a packet of Flow that came ahead of its turn was delivered
+	Trim               // a switch has no room for a packet at Port, and sends only its headers, or has none for these either
 )
 
 // Reason is why a frame was marked or dropped, or which promise was violated.
@@ -99,6 +100,8 @@ const (
 	RetryDiscard          // dropped: the retry of the link has not ended its handshake, or has given up
 	LifetimeOver          // dropped: it has waited for credit at the head of its lane for too long
 	Overtaken             // sent again: packets that were sent later have arrived (RoCEv2)
+	Trimmed               // dropped: a switch had no room for it, and sent its headers on; sent again: only these have arrived
+	TrimFull              // dropped: no room for it in a switch that trims, nor for its headers
 )
 
 var reasonNames = [...]string{
@@ -110,6 +113,7 @@ var reasonNames = [...]string{
 	"requires-itself", "too-many-open", "no-message", "no-receive", "not-sent",
 	"lost-on-link", "fcs-error", "ignored", "storm-dropped", "not-stopped",
 	"too-many-hops", "retry-discard", "lifetime-over", "overtaken",
+	"trimmed", "trim-full",
 }
 
 // OfFault reports whether a frame was discarded by a requested fault, as its consequence, or by

@@ -178,6 +178,9 @@ var kinds = [...]about{
 	Disorder: {"disorder", "a packet that came ahead of its turn was delivered", never, []Field{psn,
 		{Key: "ahead", of: (*Event).a, Doc: "so many packets ahead of the oldest missing one when it came"},
 		{Key: "held_ps", of: (*Event).b, Doc: "time that it waited in the reorder buffer, in ps; 0: it was placed at once"}}},
+	Trim: {"trim", "a switch had no room for a packet at the port and trimmed it", always, []Field{lane, bytes.meaning("length of what is left, on the wire"), psn,
+		{Key: "last_hop", Form: Flag, of: (*Event).a, Doc: "the port leads to an endpoint"},
+		{Key: "dropped", Form: Flag, of: (*Event).b, Doc: "there was no room for that either, or for a packet that was trimmed before"}}},
 }
 
 // known reports whether the table has a kind.

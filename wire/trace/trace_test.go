@@ -103,8 +103,8 @@ func constants(t *testing.T, first string) []string {
 // Every kind of event has its own name, and nothing else has one.
 func TestKindsHaveNames(t *testing.T) {
 	n := len(constants(t, "Start"))
-	if trace.Disorder != trace.Kind(n) {
-		t.Errorf("%d kinds are declared and the last one is %d", n, trace.Disorder)
+	if trace.Trim != trace.Kind(n) {
+		t.Errorf("%d kinds are declared and the last one is %d", n, trace.Trim)
 	}
 	testNames(t, func(i int) string { return trace.Kind(i).String() }, 1, n, 255)
 }
