@@ -174,6 +174,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.port.Free(now, f)
 		s.sender.receive(now, f, &e.rec)
 		e.agenda.Set(s.slot, now)
+	case f.Kind == wire.Trimmed:
+		e.receiveTrimmed(now, f)
 	case f.Kind == wire.Management:
 		if _, ok := e.port.Manage(now, e.manage, f); ok {
 			e.port.Queue(now, now, f)

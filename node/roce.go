@@ -375,7 +375,7 @@ type roceReceiver struct {
 func (r *roceReceiver) of(*Endpoint, *sink, uint32) receiver { return r }
 
 func (r *roceReceiver) refuses(_ *sink, f *wire.Frame) trace.Reason {
-	if f.Kind != wire.Data || !r.params.takes(f) {
+	if f.Kind != wire.Data && f.Kind != wire.Trimmed || !r.params.takes(f) {
 		return trace.UnknownFlow
 	}
 	return trace.NoReason

@@ -12,9 +12,11 @@ import (
 // selectiveSender is the sending half of RoCE where only lost packets are retransmitted. As in IRN
 // (Mittal et al., SIGCOMM 2018, 3.1), an ACK says up to which packet all have come, and which one
 // has come in addition, packets in flight are limited, and there is a shorter timeout where few of
-// them are. What differs from IRN: how far a packet must be overtaken to be lost is a parameter; a
-// retransmission can be found lost like any packet; and after a timeout all packets that are not
-// known to have arrived are lost, not the oldest one only.
+// them are. A NAK says at once which packet is missing of which a switch has left only the headers;
+// it is no feedback for the reaction point but as a loss. What differs from IRN: how far a packet
+// must be overtaken to be lost is a parameter; a retransmission can be found lost like any packet;
+// and after a timeout all packets that are not known to have arrived are lost, not the oldest one
+// only.
 type selectiveSender struct {
 	roceSender
 	paths
@@ -128,20 +130,24 @@ func (r *selectiveSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recor
 	if f.HasBody() {
 		r.takeTelemetry(now, f, rec)
 	}
-	r.learnFrom(now, f)
+	missing := f.Missing()
+	if !missing {
+		r.learnFrom(now, f)
+	}
 	oldest := s.oldest()
 	selected, names := f.Selected()
-	news := b.Ack(following(oldest, f.PSN+1), following(oldest, selected), names)
+	news := b.Ack(following(oldest, f.PSN+1), following(oldest, selected), names && !missing)
 	for first := b.First(); r.begun > 0 && r.ends.front().last < first; r.begun-- {
 		r.ends.pop()
 	}
-	lost, whole := 0, false
+	whole := false
+	if missing && b.Miss(following(oldest, selected)) {
+		whole = r.lost(now, following(oldest, selected), trace.Trimmed, rec)
+	}
 	for number, ok := b.Lose(); ok; number, ok = b.Lose() {
-		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(number) & psnMask,
-			A: int64(trace.Overtaken), B: 1})
-		r.learn(now, b.Path(number), spray.Lost)
-		whole = whole || number >= r.known
-		lost++
+		if r.lost(now, number, trace.Overtaken, rec) {
+			whole = true
+		}
 	}
 	if news > 0 {
 		r.armed, r.retries = now, 0
@@ -151,9 +157,17 @@ func (r *selectiveSender) receive(now unit.Time, f *wire.Frame, rec *trace.Recor
 	if whole {
 		r.report(now, rec)
 	}
-	if news > 0 {
+	if news > 0 && !missing {
 		s.feedback(now, f, rec)
 	}
+}
+
+// lost reports a packet that was found lost, and whether the reaction point does not know yet.
+func (r *selectiveSender) lost(now unit.Time, number uint64, why trace.Reason, rec *trace.Recorder) (news bool) {
+	s := r.source
+	rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(number) & psnMask, A: int64(why), B: 1})
+	r.learn(now, r.board.Path(number), spray.Lost)
+	return number >= r.known
 }
 
 // following returns the number of the packet with a PSN that is the first from another one on.
@@ -235,6 +249,17 @@ func (r *selectiveReceiver) receive(e *Endpoint, now unit.Time, s *sink, a *port
 		if s.marked = s.marked || f.FECN; asks {
 			r.answer(e, s, f)
 		}
+	}
+}
+
+// receiveTrimmed asks for a packet of which a switch has left the headers, unless another copy has
+// come.
+func (r *selectiveReceiver) receiveTrimmed(e *Endpoint, now unit.Time, s *sink, f *wire.Frame) {
+	r.checkMark(e, now, s, f)
+	ahead := (f.PSN - s.next) & psnMask
+	a := r.answer(e, s, f)
+	if ahead <= psnMask/2 && !r.early.Has(s.next, f.PSN) {
+		a.SetMissing(f.PSN)
 	}
 }
 

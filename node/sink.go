@@ -66,6 +66,27 @@ func (e *Endpoint) accept(now unit.Time, s *sink, a *port.Arrival) bool {
 	return true
 }
 
+// receiveTrimmed takes in the headers of a packet that a switch has trimmed. Where the transport
+// does not know of trimming, a packet without its ICRC is damaged, and is dropped.
+func (e *Endpoint) receiveTrimmed(now unit.Time, f *wire.Frame) {
+	s, why := e.sinkOf(now, f), trace.UnknownFlow
+	if s != nil {
+		why = s.receiver.refuses(s, f)
+	}
+	if why == trace.NoReason {
+		if r, ok := s.receiver.(trimReceiver); ok {
+			if f.Stamped() {
+				f.Stamp().Held = unit.Duration(now)
+			}
+			e.port.Free(now, f)
+			r.receiveTrimmed(e, now, s, f)
+			return
+		}
+		why = trace.Trimmed
+	}
+	e.port.Discard(now, f, why)
+}
+
 // endTransfer ends a transfer with its last packet.
 func (e *Endpoint) endTransfer(now unit.Time, s *sink, f *wire.Frame) {
 	e.rec.Emit(trace.Event{At: now, Kind: trace.TransferEnd, Lane: f.Lane, Flow: f.QP, PSN: f.PSN,

@@ -76,6 +76,12 @@ type receiver interface {
 	deadline() unit.Time
 }
 
+// trimReceiver is a receiver that can use the headers of packets that switches have trimmed.
+type trimReceiver interface {
+	// receiveTrimmed takes in such a packet of the flow, and queues its answer.
+	receiveTrimmed(e *Endpoint, now unit.Time, s *sink, f *wire.Frame)
+}
+
 // receiving describes the packets of a flow to its destination.
 type receiving struct {
 	acks  bool      // each packet is acknowledged

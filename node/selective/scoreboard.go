@@ -198,11 +198,27 @@ func (b *Scoreboard) Expire() (number uint64, ok bool) {
 	return b.giveUp(), true
 }
 
+// Miss notes that a packet is lost, because its destination says so. It reports whether that is
+// news: the packet is underway.
+func (b *Scoreboard) Miss(number uint64) bool {
+	if number < b.first || number >= b.next || b.at(number).state != underway {
+		return false
+	}
+	b.end(number)
+	b.wait(number)
+	return true
+}
+
 func (b *Scoreboard) giveUp() uint64 {
 	number := b.first + uint64(b.oldest-uint32(b.first))
 	b.end(number)
+	b.wait(number)
+	return number
+}
+
+// wait has a packet wait for its retransmission.
+func (b *Scoreboard) wait(number uint64) {
 	b.at(number).state = lost
 	b.lost++
 	b.from = min(b.from, number)
-	return number
 }
