@@ -61,8 +61,8 @@ type belts struct {
 // Plan implements drive.Passer. A switch does not plan whose events are wanted, each at its
 // instant, and one that does something to its frames when they leave, or must know the queues of
 // all outputs when one arrives: that has congestion points that are not quiet while a queue is
-// short, credits, a limit of its outputs, weights, or chooses among paths by their queues, and one
-// whose watermarks depend on what all of them hold.
+// short, credits, a limit of its outputs, weights, chooses among paths by their queues, or trims,
+// and one whose watermarks depend on what all of them hold.
 func (s *OutputQueued) Plan(lines port.Lines) bool {
 	quiet, _ := s.marking.Marker.(cp.Quiet)
 	if s.points.some && (quiet == nil || s.notifier != nil || s.dropper != nil) || len(s.channels) > 0 || s.memory.pool != nil || s.arrivals || s.order.strict < port.Priorities {

@@ -31,6 +31,9 @@ type OutputQueuedConfig struct {
 	ETS         Weights   // of priorities at each output; zero: all are strict
 	Lossless    uint8     // PFC, CBFC: the priorities that have flow control, a bit each
 
+	Trim    Trimming // of frames that find no room; zero, and where PAUSE keeps frames from loss: they are dropped
+	LastHop []bool   // Trim: the ports that lead to an endpoint
+
 	Balance  Balancing // of frames among equal routes
 	Watchdog Watchdog  // for PFC; without Poll there is none
 
@@ -56,6 +59,7 @@ type OutputQueued struct {
 
 	dog   *watchdog // nil: there is none
 	belts *belts    // nil: it does not plan departures
+	trims *trims    // nil: it drops what finds no room
 
 	delay       unit.Duration
 	cut         bool
@@ -122,7 +126,10 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	case c.Ports[0].FlowControl == port.PauseFrames && stops && c.OutputLimit > 0:
 		return nil, fmt.Errorf("an output limit of %v, and PAUSE promises that no frame is dropped", c.OutputLimit)
 	case c.Ports[0].FlowControl == port.PauseFrames && stops:
-		lossless = allPriorities
+		lossless, c.Trim = allPriorities, Trimming{}
+	}
+	if err := c.Trim.check(&c, lossless); err != nil {
+		return nil, err
 	}
 	order, err := newScheduler(c.ETS)
 	if err != nil {
@@ -130,7 +137,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	}
 	s := &OutputQueued{
 		config: c, order: order, inputs: make([]input, n), outputs: make([]output, n),
-		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit, arrivals: c.OutputLimit > 0 || c.Balance.Adaptive(),
+		delay: c.Delay, cut: c.CutThrough, lossless: lossless, outputLimit: c.OutputLimit, arrivals: c.OutputLimit > 0 || c.Balance.Adaptive() || c.Trim.Size > 0,
 	}
 	more := 0
 	if c.control().Pauses() { // a watchdog, now or later, and inputs whose senders may resume
@@ -172,6 +179,7 @@ func (s *OutputQueued) empty(now unit.Time) {
 		}
 	}
 	s.slots.empty()
+	s.trims = newTrims(&s.config)
 	s.points.reset()
 	s.startWatchdog(now)
 }
@@ -208,8 +216,8 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 		pt.Lost(now, &a.Frame, trace.StormDropped)
 		return 0, 0, false
 	}
-	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit {
-		pt.Refused(now, a, s.memory.occupancy(p, lane).taken, false)
+	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit && s.overfull(out, &a.Frame, a.Length) {
+		s.refuse(now, p, out, a, s.memory.occupancy(p, lane).taken)
 		return 0, 0, false
 	}
 	if s.belts != nil {
@@ -221,7 +229,7 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 		taken, stop, ok = s.memory.store(p, lane, a.Length)
 	}
 	if !ok {
-		s.refuse(now, pt, a, taken)
+		s.refuse(now, p, out, a, taken)
 		return 0, 0, false
 	}
 	switch {
@@ -241,9 +249,12 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 	return port.ID(out), due, planned
 }
 
-// refuse drops a frame that the memory has no room for.
-func (s *OutputQueued) refuse(now unit.Time, pt *port.Port, a *port.Arrival, taken unit.Size) {
-	keeps := s.keeps(a.Frame.Lane)
+// refuse drops a frame, from input p, that finds no room, or has only its headers go on.
+func (s *OutputQueued) refuse(now unit.Time, p, out int, a *port.Arrival, taken unit.Size) {
+	pt, keeps := &s.ports[p], s.keeps(a.Frame.Lane)
+	if s.trims != nil && !keeps && s.trim(now, p, out, a) {
+		return
+	}
 	if keeps && s.memory.pooled && slices.ContainsFunc(s.ports, func(p port.Port) bool { return p.Strained() }) {
 		pt.Lost(now, &a.Frame, trace.NotStopped)
 		return
@@ -266,6 +277,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) (due u
 	}
 	if s.arrivals {
 		s.outputs[out].coming += a.Length
+		s.trims.counts(out, a.Frame.Lane, a.Length)
 	}
 	q := &s.inputs[p]
 	eligible = max(now, eligible, q.last) // one after the other
@@ -349,6 +361,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 	s.outputs[sl.output].early--
 	if s.arrivals {
 		s.outputs[sl.output].coming -= sl.length
+		s.trims.counts(int(sl.output), sl.frame.Lane, -sl.length)
 	}
 	if s.dog != nil && s.dog.drops[sl.output]>>(sl.frame.Lane%port.Priorities)&1 == 1 {
 		s.dropStored(now, id, sl)

@@ -73,6 +73,8 @@ func (s *OutputQueued) reroute(now unit.Time, table int) {
 					to := s.detour(now, &sl.frame, p)
 					s.outputs[p].coming -= sl.length
 					s.outputs[to].coming += sl.length
+					s.trims.counts(p, sl.frame.Lane, -sl.length)
+					s.trims.counts(to, sl.frame.Lane, sl.length)
 					s.outputs[p].early--
 					s.outputs[to].early++
 					sl.output = port.ID(to)

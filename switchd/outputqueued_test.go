@@ -496,7 +496,17 @@ func TestOutputQueuedMistakes(t *testing.T) {
 			}
 		},
 		"port 1 has flow control pfc": func(c *switchd.OutputQueuedConfig) { c.Ports[1].FlowControl = port.PriorityPauseFrames },
-		"there are 3 ports":           func(c *switchd.OutputQueuedConfig) { c.Routes[0].To[1] = 3 },
+		"a size is from":              func(c *switchd.OutputQueuedConfig) { *c = trimming(3); c.Trim.Size = 40 },
+		"there are 8 prio":            func(c *switchd.OutputQueuedConfig) { *c = trimming(3); c.Trim.Priority = 8 },
+		"limit is above 0":            func(c *switchd.OutputQueuedConfig) { *c = trimming(3); c.Trim.Limit = 0 },
+		"2 of 3 ports":                func(c *switchd.OutputQueuedConfig) { *c = trimming(3); c.LastHop = c.LastHop[:2] },
+		"keeps from being dr": func(c *switchd.OutputQueuedConfig) {
+			c.Trim, c.LastHop, c.Lossless = trimming(3).Trim, make([]bool, 3), 1<<6
+			for i := range c.Ports {
+				c.Ports[i].FlowControl = port.PriorityPauseFrames
+			}
+		},
+		"there are 3 ports": func(c *switchd.OutputQueuedConfig) { c.Routes[0].To[1] = 3 },
 	} {
 		c := outputQueued(3)
 		change(&c)
