@@ -75,6 +75,7 @@ func TestARowHasWhateverCounts(t *testing.T) {
 			for range 1 + at/ms {
 				p.record(whatever(draw, f, at+50*us))
 			}
+			p.record(trace.Event{At: at + 50*us, Kind: trace.Trim, B: int64(at / (100 * us) % 2)})
 			p.c.Advance(at + 100*us)
 			for i, v := range p.c.now {
 				if got := p.c.rows.at(p.c.cur, i); got != v {

@@ -140,6 +140,10 @@ func (c *Collector) countRare(e *trace.Event) {
 		}
 	case trace.Watchdog:
 		c.countStorm(e)
+	case trace.Trim:
+		column := outTrimmed + int(e.B&1)
+		c.ports[n].columns.begun |= 1 << column
+		c.now[n*portColumns+column]++
 	case trace.Retry:
 		c.countRetry(c.first.number(e), retry.Counter(e.A))
 		return

@@ -35,6 +35,8 @@ const (
 	inDrops                                      // frames that came and were discarded
 	inFaults                                     // of them, those that a fault has lost, or its consequence
 	outStorms                                    // storms that a PFC watchdog found
+	outTrimmed                                   // packets for the line that a switch has trimmed
+	outTrimDrops                                 // and those of which there was no room for the headers either
 	inClasses                                    // PFC frames that came, by priority, from here on
 	portColumns  = inClasses + port.Priorities
 )

@@ -166,6 +166,11 @@ type Switch struct {
 	// output-queued with pfc: PFC watchdog at every queue of a lossless priority. Without it storms
 	// and deadlocks last.
 	Watchdog switchd.Watchdog `key:"watchdog" short:"action" omit:"usual" with:"kind=output-queued" values:"drop, forward, alert, or a mapping with action, detection, restoration, poll, strict" also:"pfcwd|pfc-watchdog"`
+	// output-queued: data packets of RoCEv2 that find no room are cut, and their headers go on to
+	// the destination, where flow control does not promise that none is lost. none: they are
+	// dropped.
+	// Source: SAI: packet trimming
+	Trim switchd.Trimming `key:"trim" short:"size" omit:"usual" with:"kind=output-queued" values:"none, a size such as 128B, or a mapping with size, priority, dscp, last-hop-dscp, limit" also:"packet-trim|trimming|packet-trimming"`
 	// output-queued: with pfc, the lossless priorities; others are dropped when memory is full.
 	// With pause, all, or [] for a switch that drops instead.
 	Lossless Priorities `key:"lossless" form:"priorities" computed:"all" with:"kind=output-queued"`

@@ -272,6 +272,7 @@ func (b *builder) newSwitch(i int) (drive.Node, error) {
 			Memory: s.Memory.Total(len(m.Ports)), Pooled: s.Sharing == scenario.Pooled, OutputLimit: s.OutputLimit,
 			High: s.High, Low: s.Low, Lossless: uint8(s.Lossless), ETS: switchd.Weights(s.ETS), Points: points,
 			Watchdog: s.Watchdog, Balance: b.balancing(), Dynamic: dynamic(s),
+			Trim: s.Trim, LastHop: b.lastHops(m),
 		}, events)
 	}
 	marking := cp.TraitsOf(s.Marking.Params)
@@ -290,6 +291,17 @@ func dynamic(s *scenario.Switch) (d switchd.Dynamic) {
 		d = switchd.Dynamic{Alpha: s.Alpha, Shared: s.Shared, Offset: s.XonOffset}
 	}
 	return d
+}
+
+// lastHops returns which ports of a switch that trims lead to endpoints.
+func (b *builder) lastHops(m *fabric.Node) (last []bool) {
+	if m.Switch.Trim.Size == 0 {
+		return nil
+	}
+	for _, p := range m.Ports {
+		last = append(last, b.fabric.Nodes[b.fabric.Peer(p).Node].Switch == nil)
+	}
+	return last
 }
 
 // balancing returns how switches divide frames among equal routes.

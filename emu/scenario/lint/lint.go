@@ -6,7 +6,7 @@ import "fabemu/emu/scenario"
 func Check(s *scenario.Site) []scenario.Problem {
 	p := &scenario.Problems{}
 	for _, rule := range []func(*scenario.Site, *scenario.Problems){
-		retries, channels, rest, ignored, credits, algorithms, madeFor, inactions, losses, idle, spraying, failures, guests, timeouts, deadlocks,
+		retries, channels, rest, ignored, credits, algorithms, madeFor, inactions, losses, idle, spraying, trimming, failures, guests, timeouts, deadlocks,
 	} {
 		rule(s, p)
 	}

@@ -37,6 +37,11 @@ func switchOf(name string, v yaml.View, t scenario.Tables) scenario.Switch {
 	if sub := v.Sub("watchdog"); sub.Present() {
 		s.Watchdog = yaml.Build[switchd.Watchdog](sub)
 	}
+	if sub := v.Sub("trim"); sub.Present() {
+		if t := yaml.Build[switchd.Trimming](sub); t.Size > 0 {
+			s.Trim = t
+		}
+	}
 	for _, w := range yaml.BuildAll[scenario.Weight](v, "ets") {
 		s.ETS[w.Priority&7] = w.Weight
 	}

@@ -28,6 +28,7 @@ func Check(s *scenario.Site, known Known) []scenario.Problem {
 		{Frames, buffers},
 		{Frames, fullAt},
 		{Frames, priorities},
+		{Frames, trimming},
 		{Frames | Changes, retries},
 		{Frames | Changes, channels},
 		{Frames, lanes},
