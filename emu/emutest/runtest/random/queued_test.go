@@ -1,14 +1,18 @@
 package random_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"fabemu/emu"
 	"fabemu/emu/fabric"
 	"fabemu/emu/metrics"
 	"fabemu/emu/run/assemble"
 	"fabemu/emu/run/drive"
+	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/scenario/resolve"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -17,9 +21,15 @@ import (
 
 // queuedFabric returns a fabric of output-queued switches, of which most plan departures
 // (switchd.OutputQueued.Plan): trees with flows of all kinds of traffic and transports, with one
-// priority or several, and without flow control, with PAUSE or PFC. Some of them mark, and in half
+// priority or several, and without flow control, with PAUSE or PFC. Some of them mark or trim, and
+// in half
 // of them things happen that change a plan. Each link, flow and event has its own line.
 func queuedFabric(seed uint64) string {
+	return fabricOfQueues(seed, unit.NewRandom(seed, 19).Below(16) == 0)
+}
+
+// fabricOfQueues returns the fabric with a seed, whose switches may trim.
+func fabricOfQueues(seed uint64, trims bool) string {
 	r := unit.NewRandom(seed, 18)
 	below := func(n int) int { return int(r.Below(uint64(n))) }
 	pick := func(all ...string) string { return all[below(len(all))] }
@@ -69,6 +79,19 @@ func queuedFabric(seed uint64) string {
 		memory = "600KB per port"
 		sharing += ", alpha: " + pick("0.125", "1", "8")
 	}
+	again := ""
+	if trims { // what is drawn for that is drawn apart: other fabrics stay as they are
+		r := unit.NewRandom(seed, 19)
+		some := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
+		again = some("", ", order: selective-repeat", ", order: direct")
+		sharing += fmt.Sprintf(", trim: {size: %s, priority: %s, limit: %s}", some("128B", "64B", "256B"), some("6", "7", "2"), some("100KB", "1KB"))
+		switch control {
+		case "none":
+			sharing += ", output-limit: " + some("none", "10KB")
+		case "pfc":
+			sharing += ", lossless: [0]"
+		}
+	}
 	line("  switch: {kind: output-queued, memory: %s, sharing: %s, forwarding: %s%s}", memory, sharing,
 		pick("store-and-forward, forwarding-delay: "+pick("500ns", "1ns", "3us"), "cut-through, forwarding-delay: "+pick("500ns", "3us")), pick("", "", "", ", marking: {scheme: ecn, min: 30KB, max: 60KB}", ", marking: {scheme: ecn, min: 3KB, max: 3KB, at: enqueue}", ", marking: {scheme: ecn, min: 8KB, max: 100KB, cell: 208B}"))
 	line("  endpoint: {service: %s, ingress: 300KB}", pick("unlimited", "unlimited", "2Gb/s", "15Gb/s"))
@@ -98,7 +121,7 @@ func queuedFabric(seed uint64) string {
 		if from != 0 && below(5) < 2 {
 			to = 0 // several to one: a queue that others share
 		}
-		traffic := pick("greedy", "greedy"+pick("", ", transport: rocev2", ", transport: {kind: tcp, min-rto: 100us}"), fmt.Sprintf("poisson, load: 0.%d", 1+below(9)),
+		traffic := pick("greedy", "greedy"+pick("", ", transport: {kind: rocev2"+again+"}", ", transport: {kind: tcp, min-rto: 100us}"), fmt.Sprintf("poisson, load: 0.%d", 1+below(9)),
 			fmt.Sprintf("constant, load: 0.%d", 1+below(9)), fmt.Sprintf("bursts, load: 0.%d, burst: 20KB", 1+below(4)))
 		line("  - {name: f%d, from: E%d, to: E%d, priority: %s, packet: %s, start: %s, traffic: %s}", i, from, to, pick(priorities...), pick(packets...), pick("0us", "0us", "1us", us(0, 50)), traffic)
 	}
@@ -179,6 +202,50 @@ func TestModelRandomFabricsThatPlan(t *testing.T) {
 	case 4*plan < 3*(runs-refused) && !testing.Short(): // two fabrics say nothing about most
 		t.Error("most should plan")
 	}
+}
+
+// A switch that trims does the same in domains and in loops, with events and without, and as an
+// independent count of its events has it. In most of the fabrics packets are trimmed.
+func TestModelRandomFabricsThatTrim(t *testing.T) {
+	t.Parallel()
+	runs := uint64(plannedFabrics) / 2
+	if testing.Short() {
+		runs = 2
+	}
+	refused, trim := uint64(0), uint64(0)
+	for seed := range runs {
+		text := fabricOfQueues(seed, true)
+		wrong, _, err := examine(text)
+		if err != nil {
+			if refused++; !refusal(err) {
+				t.Fatalf("seed %d: %v\n%s", seed, err, text)
+			}
+			continue
+		}
+		if wrong = append(wrong, divided(text)...); len(wrong) > 0 {
+			t.Errorf("seed %d:\n%s\n%s", seed, strings.Join(wrong, "\n"), text)
+		}
+		if trimmed(t, text) > 0 {
+			trim++
+		}
+	}
+	t.Logf("%d fabrics, %d refused, %d of the others trim", runs, refused, trim)
+	if trim == 0 {
+		t.Error("some should trim")
+	}
+}
+
+// trimmed returns how many packets are trimmed.
+func trimmed(t *testing.T, text string) int {
+	s, err := resolve.Load("queued.yaml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events bytes.Buffer
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Events: &events, NewStack: netstack.New}); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Count(events.Bytes(), []byte(`"event":"trim"`))
 }
 
 // plans returns how many switches of a scenario plan departures.

@@ -187,6 +187,10 @@ func (w *witness) Record(e *trace.Event) {
 	switch e.Kind {
 	case trace.Notify, trace.Message:
 		w.own[here.Node][sent{e.Flow, e.PSN}]++
+	case trace.Trim:
+		if e.B == 0 { // the switch makes another frame of a packet that it drops
+			w.own[here.Node][sent{e.Flow, e.PSN}]++
+		}
 	case trace.Start:
 		w.start(e, p, kind)
 		end := w.fabric.Nodes[e.Node].Ports[e.Port]
@@ -201,6 +205,9 @@ func (w *witness) Record(e *trace.Event) {
 		f := w.find(e, func(f *passing) bool {
 			return f.kind == kind && !f.under && f.at.Node == here.Node && f.lane == e.Lane
 		})
+		if f == nil && kind == wire.Trimmed {
+			f = w.find(e, passes(here))
+		}
 		if f == nil || w.ends(here.Node) {
 			f = w.begin(e, kind, p)
 		}
@@ -275,6 +282,11 @@ func (w *witness) Record(e *trace.Event) {
 	}
 }
 
+// passes tells a trimmed packet that a switch has let through without memory.
+func passes(here fabric.End) func(f *passing) bool {
+	return func(f *passing) bool { return f.kind == wire.Trimmed && f.under && f.at.Node == here.Node }
+}
+
 // flow returns the flow with a queue pair; nil: it is that of a transfer of a workload.
 func (w *witness) flow(qp uint32) *fabric.Flow {
 	if i := int(qp) - fabric.FirstQP; i < len(w.fabric.Flows) {
@@ -347,6 +359,9 @@ func (w *witness) drop(e *trace.Event, p *witnessed, here fabric.End) {
 		}
 	}
 	id := sent{e.Flow, e.PSN}
+	if f == nil && e.B == int64(wire.Trimmed) && w.own[here.Node][id] == 0 {
+		f = w.find(e, passes(here))
+	}
 	switch own := w.own[here.Node]; {
 	case f != nil:
 	case own[id] > 0:
