@@ -25,6 +25,7 @@ import (
 	"fabemu/emu/study/campaign"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/subnet"
+	"fabemu/switchd"
 
 	"github.com/spf13/cobra"
 )
@@ -51,6 +52,9 @@ func (f *runFlags) openSubnet(ctx context.Context, s *scenario.Scenario, o *emu.
 		return nil, nil, errors.New("subnet: {in-band: true} and real hosts exclude each other: remove one of them")
 	case s.Routing.Recompute > 0:
 		return nil, nil, fmt.Errorf("routing.recompute and --subnet exclude each other: the subnet manager finds new routes")
+	}
+	if s.Routing.Balance != switchd.Hash {
+		return nil, nil, fmt.Errorf("routing.balance: %v and --subnet exclude each other: the forwarding tables of a subnet manager have one output for each destination", s.Routing.Balance)
 	}
 	laidOut, err := fabric.Build(s)
 	if err != nil {

@@ -156,7 +156,7 @@ func (t *travel) advance() {
 // follow follows a frame of a flow at a port.
 func (c *Checker) follow(p *Packet) {
 	f := &p.Frame
-	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.Guest || f.Family != wire.RoCEv2 && !c.layout.byPacket ||
+	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.Guest || f.Family == wire.UET || f.Family != wire.RoCEv2 && !c.layout.byPacket ||
 		p.BadSum != "" || f.Kind == wire.Ack && f.Family != wire.RoCEv2 {
 		return
 	}

@@ -20,6 +20,11 @@ type Options struct {
 	Check bool `flag:"check"`
 	// Print only the problems that --check finds.
 	Quiet bool `flag:"quiet"`
+	// Print the links that each packet of these flows has crossed, instead of frames.
+	//
+	// FLOW is a name of a flow or a group, or a queue pair. At the end comes how many packets have
+	// taken each path.
+	Path []string `flag:"path" arg:"FLOW,..."`
 }
 
 // Summary is the result of reading a capture.
@@ -28,6 +33,7 @@ type Summary struct {
 	*Checker
 
 	decoder Decoder
+	paths   *pathsOf // nil: they are not wanted
 	title   string   // of the section
 	part    int      // its number, of a capture in several files
 	unknown string   // the first link type that is not known
@@ -80,11 +86,19 @@ func (s *Summary) Text(w io.Writer) error {
 func Dump(w io.Writer, o Options, files ...io.Reader) (*Summary, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	s := &Summary{Checker: NewChecker()}
+	if len(o.Path) > 0 {
+		s.paths = &pathsOf{names: o.Path}
+	}
 	for i, r := range files {
 		if err := s.dump(out, r, o); err != nil {
 			if len(files) > 1 {
 				err = fmt.Errorf("file %d: %w", i+1, err)
 			}
+			return s, errors.Join(err, out.Flush())
+		}
+	}
+	if s.paths != nil {
+		if err := s.paths.end(out, s); err != nil {
 			return s, errors.Join(err, out.Flush())
 		}
 	}
@@ -117,14 +131,20 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 		}
 		if s.names.flows == nil || in.Section > section {
 			section = in.Section
-			s.begin(in)
+			if err := s.begin(in); err != nil {
+				return err
+			}
 		}
 		s.Packets++
 		p := s.decoder.Decode(in, raw)
 		if p.Unknown && s.unknown == "" {
 			s.unknown = p.Other
 		}
-		if !o.Quiet {
+		if s.paths != nil {
+			if err := s.paths.take(out, s, &p, in); err != nil {
+				return err
+			}
+		} else if !o.Quiet {
 			line = append(p.Append(line[:0], s.names), '\n')
 			if _, err := out.Write(line); err != nil {
 				return err
@@ -145,7 +165,7 @@ func (s *Summary) dump(out *bufio.Writer, r io.Reader, o Options) error {
 
 // begin takes the comments of a section. Another capture begins with nothing known; the next part
 // of the same capture continues.
-func (s *Summary) begin(in *pcapng.Reader) {
+func (s *Summary) begin(in *pcapng.Reader) error {
 	s.names = namesOf(in)
 	s.layout = layoutOf(in, s.names)
 	title, part := "", 0
@@ -164,6 +184,10 @@ func (s *Summary) begin(in *pcapng.Reader) {
 		}
 	}
 	s.title, s.part = title, part
+	if s.paths != nil {
+		return s.paths.section(s.names)
+	}
+	return nil
 }
 
 // end takes the statistics and the filters at the end of a file.
