@@ -68,8 +68,11 @@ func assumed(s *scenario.Site, flow int, keys []string, p *scenario.Problems) {
 	f, control := &s.Flows[flow], s.Flow(flow).In("control")
 	s.Passes(flow, func(w *scenario.Switch) {
 		for _, key := range keys {
-			here, there := textOf(f.Control.Params, key), textOf(w.Marking.Params, key)
-			if there != "" && there != here {
+			there := textOf(s.Tables.Points, w.Marking.Scheme, w.Marking.Params, key)
+			if there == "" {
+				continue
+			}
+			if here := textOf(s.Tables.Algorithms, f.Control.Algorithm, f.Control.Params, key); there != here {
 				p.Add(control.Where(key, "algorithm"), "flow %s assumes a %s of %s, and switch %s has %s: give the same to the flow",
 					f.Name, key, here, w.Name, there)
 			}

@@ -266,7 +266,7 @@ func inactionOf(s *scenario.Site, f *scenario.Flow, q queue, p *cp.Point, b boun
 	if b.total > least {
 		return inaction{}
 	}
-	value := textOf(marking, key)
+	value := textOf(s.Tables.Points, w.Marking.Scheme, marking, key)
 	if least == unit.MaxRoom {
 		return inaction{key: key, text: fmt.Sprintf("switch %s never acts on it: %s is %s, and it has packets of %v", w.Name, key, value, f.Packet)}
 	}
