@@ -77,7 +77,7 @@ TOPICS = {
     "ethernet": "Ethernet: PAUSE, PFC and paths", "pfc": "PFC, by test plans", "cbfc": "CBFC: credits on Ethernet",
     "llr": "LLR: link layer retry", "roce": "RoCEv2", "dcqcn": "DCQCN", "timely": "TIMELY", "swift": "Swift",
     "hpcc": "HPCC", "qcn": "QCN (IEEE 802.1Qau)", "bcn": "BCN", "e2cm": "E2CM", "tcp": "TCP", "workload": "Workloads",
-    "links": "Flow control and retry on one fabric",
+    "links": "Flow control and retry on one fabric", "paths": "Paths by packet",
     "guest": "Real hosts", "bench": "All schemes in the same situations",
 }
 

@@ -83,7 +83,7 @@ func TestList(t *testing.T) {
 		"infiniband/fat-tree-hotspot", "infiniband/lash-ring", "infiniband/opensm", "infiniband/vl-arbitration",
 		"links/length", "links/loss", "links/victim", "llr/mixed", "llr/pause", "llr/replay", "llr/streams",
 		"loop/cut", "loop/disorder", "loop/free", "loop/half", "loop/hours", "loop/lost", "loop/many", "loop/repeated", "loop/storm",
-		"pfc/ecn", "pfc/flap", "pfc/headroom", "pfc/lossy", "pfc/ports", "pfc/storm", "pfc/times", "pfc/watchdog",
+		"paths/leaf-spine", "paths/spreading", "pfc/ecn", "pfc/flap", "pfc/headroom", "pfc/lossy", "pfc/ports", "pfc/storm", "pfc/times", "pfc/watchdog",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",
 		"roce/ecn", "roce/first", "roce/go-back-n", "swift/target", "swift/thousand",
 		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable", "timely/rest", "timely/splits",

@@ -53,6 +53,9 @@ func functions() map[string]any {
 		"leastStep": leastStep,
 		"fromOne":   fromOne,
 		"log2":      func(q Quantity) Quantity { return Combine(func(v []float64) float64 { return math.Log2(v[0]) }, q) },
+		"above":     above,
+		"early":     early,
+		"farthest":  farthest,
 		"jain":      func(rates ...Quantity) Quantity { return Combine(unit.Jain, rates...) },
 
 		// Units that are known from elsewhere.

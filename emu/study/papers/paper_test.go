@@ -43,13 +43,14 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"cbfc", 11, nil},
 		{"llr", 9, nil},
 		{"links", 5, nil},
+		{"paths", 2, nil},
 		{"hpl2002/fig4", 0, []string{`no figure named "fig4" (did you mean "fig4a"?)`, "it has fig4a, fig4b,"}},
 		{"hpl2002/sensitivty", 0, []string{`did you mean "sensitivity"?`}},
 		{"hpl2002/", 0, []string{`no figure named ""`, "footnotes"}},
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, cbfc, llr, links, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, tcp-red, workloads, pfc, cbfc, llr, links, paths, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
@@ -113,7 +114,7 @@ func paperIsWhole(t *testing.T, p *Paper) {
 				x.Name = f.Name
 			}
 			once(&pictures, "picture", x.Name)
-			if !slices.Contains([]string{"flows", "credits", "lost frames (%)"}, x.X.Label) && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
+			if !slices.Contains([]string{"flows", "credits", "lost frames (%)", "spine", "pair"}, x.X.Label) && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
 				t.Errorf("%s: the axes do not say their unit and which time it is: %q, %q", x.Name, x.X.Label, x.Y.Label)
 			}
 		}
