@@ -206,11 +206,11 @@ func entropyOf(p []byte) uint32 {
 }
 
 // Entropy returns the number by which switches choose among equal paths: the queue pair of the
-// flow, with RoCEv2 also a source port of the frame's own, and of a guest's frame a hash of the
-// headers of IP and UDP or TCP.
+// flow, with RoCEv2 and UET also a source port of the frame's own, and of a guest's frame a hash of
+// the headers of IP and UDP or TCP.
 func (f *Frame) Entropy() uint32 {
 	switch f.Family {
-	case RoCEv2:
+	case RoCEv2, UET:
 		return f.QP ^ uint32(f.Window)
 	case Guest:
 		return f.QP ^ f.MSN

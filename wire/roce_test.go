@@ -90,14 +90,16 @@ func TestRoCEComesBack(t *testing.T) {
 // A source port is one of the frame's own only if it is not that of the queue pair, and switches
 // read it.
 func TestSourcePorts(t *testing.T) {
-	f, path := roceData, roceData.Entropy()
-	f.SetSourcePort(f.SourcePort())
-	if f != roceData {
-		t.Errorf("the usual port changes a frame: %s", cmp.Diff(roceData, f))
-	}
-	f.SetSourcePort(0xC001)
-	if f.SourcePort() != 0xC001 || f.Entropy() == path {
-		t.Errorf("port %#x, entropy %#x; that of the queue pair is %#x", f.SourcePort(), f.Entropy(), path)
+	for _, data := range []wire.Frame{roceData, uetData} {
+		f, path := data, data.Entropy()
+		f.SetSourcePort(f.SourcePort())
+		if f != data {
+			t.Errorf("the usual port changes a frame: %s", cmp.Diff(data, f))
+		}
+		f.SetSourcePort(0xC001)
+		if f.SourcePort() != 0xC001 || f.Entropy() == path {
+			t.Errorf("%v: port %#x, entropy %#x; that of the queue pair is %#x", f.Family, f.SourcePort(), f.Entropy(), path)
+		}
 	}
 }
 
