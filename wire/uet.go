@@ -71,7 +71,7 @@ type UETExtension struct {
 	Base         uint32 // Control, of a probe: the first packet of the bitmap that its ACK should have
 	Offset       int16  // Data: from PSN to the last packet before the first that may be missing at its destination; Ack: to the packet that it answers; of a probe and its ACK: any number
 	BitmapOffset int16  // Ack with UETState
-	OutOfOrder   uint16 // Ack with UETState: how many packets have come ahead of their turn so far
+	OutOfOrder   uint16 // Ack with UETState: how many packets have come and wait for an earlier one
 	Code         uint8  // Ack that is a NAK: NackTrimmed and so on; Control: UETProbe and so on
 	Flags        uint8  // UETRetransmitted and so on
 }

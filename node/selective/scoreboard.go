@@ -47,6 +47,7 @@ type Scoreboard struct {
 	underway    int       // packets underway
 	bytes       unit.Size // of them
 	lost        int       // packets that wait for their retransmission
+	waiting     unit.Size // their length
 	from        uint64    // none before it does
 	sendings    uint64    // transmissions so far
 	reached     uint64    // packets with lower orders are overtaken: a later transmission has arrived, of this order
@@ -77,6 +78,29 @@ func (b *Scoreboard) Lost() (number uint64, ok bool) {
 	return b.from, true
 }
 
+// Sent returns when the last transmission of a packet in flight began, and whether it was not the
+// first.
+func (b *Scoreboard) Sent(number uint64) (at unit.Time, again bool) {
+	f := b.at(number)
+	return f.sent, f.again
+}
+
+// Oldest returns when the packet underway that was sent first has left; false: none is underway.
+func (b *Scoreboard) Oldest() (at unit.Time, ok bool) {
+	if b.underway == 0 {
+		return 0, false
+	}
+	return b.near(b.oldest).sent, true
+}
+
+// Transmissions returns how many there were, and Before whether a packet is underway whose last
+// transmission was among the first n of them.
+func (b *Scoreboard) Transmissions() uint64 { return b.sendings }
+func (b *Scoreboard) Before(n uint64) bool  { return b.underway > 0 && b.near(b.oldest).order < n }
+
+// Waiting returns the length of the packets that wait for their retransmission.
+func (b *Scoreboard) Waiting() unit.Size { return b.waiting }
+
 // Path returns the number that Send or Resend has noted with the last transmission of a packet in
 // flight.
 func (b *Scoreboard) Path(number uint64) uint16 { return b.at(number).path }
@@ -97,6 +121,7 @@ func (b *Scoreboard) Resend(now unit.Time, path uint16) {
 	f := b.at(number)
 	f.state, f.again, f.path = underway, true, path
 	b.lost--
+	b.waiting -= unit.Size(f.length)
 	b.start(now, number)
 }
 
@@ -164,6 +189,7 @@ func (b *Scoreboard) arrive(number uint64) unit.Size {
 		return 0
 	case lost:
 		b.lost--
+		b.waiting -= unit.Size(f.length)
 	default:
 		b.end(number)
 	}
@@ -220,5 +246,6 @@ func (b *Scoreboard) giveUp() uint64 {
 func (b *Scoreboard) wait(number uint64) {
 	b.at(number).state = lost
 	b.lost++
+	b.waiting += unit.Size(b.at(number).length)
 	b.from = min(b.from, number)
 }

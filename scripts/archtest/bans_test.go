@@ -14,7 +14,7 @@ import (
 // chance nor the host may reach it but through its arguments.
 var pure = []string{
 	"wire/unit", "wire/agenda", "wire/param", "wire", "wire/retry", "wire/trace", "wire/fault", "wire/port",
-	"node", "node/rp", "node/tcp", "node/traffic", "node/schedule", "node/selective", "node/spray", "switchd", "switchd/cp",
+	"node", "node/rp", "node/tcp", "node/traffic", "node/schedule", "node/selective", "node/spray", "node/uet", "switchd", "switchd/cp",
 }
 
 // A ban keeps packages, and all below them, out of a part of the tree.

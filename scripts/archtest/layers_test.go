@@ -20,7 +20,7 @@ import (
 // forward as it can be.
 const wings = `
 wire             unit | agenda, param, link | . | retry, fault | trace | port
-node             rp, tcp, traffic, schedule, selective, spray | .
+node             rp, tcp, traffic, schedule, selective, spray | uet | .
 switchd          cp | .
 emu/base         errs, files, spelling, terminal | document
 emu/scenario     paths, schema, builtin, place, pattern | yaml, . | sets, rules | resolve | generate, lint
