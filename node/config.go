@@ -144,8 +144,8 @@ func (f *Flow) check(kind port.FlowControl) error {
 		return fmt.Errorf("priority %d, of 0 to %d", f.Lane, port.Priorities-1)
 	case f.sends() && kind == port.Credits:
 		return errors.New("its reaction point sends its own frames, which InfiniBand does not have")
-	case f.Family != wire.RoCEv2 && f.Reaction.Acknowledged != nil:
-		return errors.New("its reaction point uses the ACKs of RoCEv2, and its transport is not RoCEv2")
+	case f.Family != wire.RoCEv2 && f.Family != wire.UET && f.Reaction.Acknowledged != nil:
+		return errors.New("its reaction point uses the ACKs of RoCEv2 or UET, and its transport is neither")
 	case f.Payload != f.Family.Fit(f.Payload):
 		return fmt.Errorf("packets of %d bytes do not fit a frame; %d do", f.Payload, f.Family.Fit(f.Payload))
 	}

@@ -176,6 +176,8 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		e.agenda.Set(s.slot, now)
 	case f.Kind == wire.Trimmed:
 		e.receiveTrimmed(now, f)
+	case f.Kind == wire.UETControl && f.UET().Code != wire.UETCredit:
+		e.receiveControl(now, f)
 	case f.Kind == wire.Management:
 		if _, ok := e.port.Manage(now, e.manage, f); ok {
 			e.port.Queue(now, now, f)
@@ -436,6 +438,16 @@ func (e *Endpoint) sendData(now unit.Time, lane uint8) unit.Time {
 	s.report(now, port.Open, &e.rec)
 	if f.Telemetry() != wire.NoTelemetry {
 		e.out.Bodies.PutTelemetry(f)
+	}
+	if late, ok := s.sender.(*uetSender); ok && s.ownPacer.reaction.Demand != nil {
+		s.sent(now, &e.rec)
+		late.demand(now)
+		if tag := s.ownPacer.reaction.Tag; tag != nil {
+			*f = tag(*f)
+		}
+		e.port.Start(now, f, n, port.Note{})
+		e.offer(now, s)
+		return now
 	}
 	e.port.Start(now, f, n, port.Note{})
 	if e.lanes != nil {

@@ -88,7 +88,12 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 // probe queues the own frames of the reaction point of a flow.
 func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
 	if g.reaction.Send != nil && s != nil {
-		e.sendOf(now, g.reaction.Controller, g.reaction.Send, wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane})
+		to := wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane}
+		if u, ok := s.sender.(*uetSender); ok {
+			to = u.params.Control(wire.UETControl, false)
+			to.Dst, to.QP = s.Dst, s.QP
+		}
+		e.sendOf(now, g.reaction.Controller, g.reaction.Send, to)
 		g.due = g.reaction.Deadline()
 	}
 }
@@ -115,6 +120,10 @@ func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	if s.answer != nil {
 		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
 		to.SetRoCE(s.cnp)
+		if u, ok := s.receiver.(*uetReceiver); ok {
+			to = u.params.Control(wire.UETControl, false)
+			to.Dst, to.QP = s.source, s.qp
+		}
 		e.sendOf(now, s.answer, s.answer.Send, to)
 	}
 	return s.deadline()
@@ -133,7 +142,8 @@ func (s *sink) deadline() unit.Time {
 const atOnce = 1 << 10
 
 // sendOf queues the own frames of a scheme: to gives the destination and the flow,
-// and the priority unless the scheme gives a higher one, and the RoCEv2 fields of a CNP.
+// and the priority unless the scheme gives a higher one, and the fields of IP of a CNP or a control
+// packet of UET.
 func (e *Endpoint) sendOf(now unit.Time, by any, send func(unit.Time) (wire.Frame, bool), to wire.Frame) {
 	for range atOnce {
 		f, ok := send(now)
@@ -145,9 +155,15 @@ func (e *Endpoint) sendOf(now unit.Time, by any, send func(unit.Time) (wire.Fram
 			f.Family = wire.RoCEv2
 			f.SetRoCE(to.RoCE())
 		}
+		value := int64(f.Message().Value)
+		if f.Kind == wire.UETControl {
+			f.Family, f.Lane = wire.UET, to.Lane
+			f.SetRoCE(to.RoCE())
+			value = int64(f.UET().Amount)
+		}
 		e.push(f)
 		e.soon = now
-		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: int64(f.Message().Value)})
+		e.rec.Emit(trace.Event{At: now, Kind: trace.Message, Lane: f.Lane, Flow: f.QP, PSN: f.PSN, A: value})
 	}
 	panic(fmt.Sprintf("node: %T has sent %d frames at %v, without an end", by, atOnce, now))
 }

@@ -41,7 +41,7 @@ func (p *packets) of(s *source) *packets {
 
 // refusesPacket returns why a frame is not of a kind, or in the form of another transport.
 func refusesPacket(f *wire.Frame, kind wire.Kind) trace.Reason {
-	if f.Kind != kind || f.Family == wire.RoCEv2 {
+	if f.Kind != kind || f.Family == wire.RoCEv2 || f.Family == wire.UET {
 		return trace.UnknownFlow
 	}
 	return trace.NoReason
@@ -241,4 +241,54 @@ func (p *packets) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 		a.Lost(now)
 		s.ownPacer.settle(now, rec)
 	}
+}
+
+// asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK as
+// it may be the last one for a while.
+func (p *packets) asks(last bool) bool {
+	s := p.source
+	alone := s.Bodies != nil || !s.greedy && p.offered <= 1 // or it is unknown whether there is another
+	w := s.window
+	return last || alone || w.n+1 >= w.Window || w.most > 0 && w.underway+2*p.full > w.most
+}
+
+// endedBy returns the transfer that a packet ends which was sent before.
+func (p *packets) endedBy(number uint64) *transfer {
+	for i := range p.begun {
+		if t := p.ends.at(i); t.last == number {
+			return t
+		}
+	}
+	return nil
+}
+
+func (p *packets) lengthOf(number uint64) unit.Size {
+	if t := p.endedBy(number); t != nil {
+		return t.length
+	}
+	return p.full
+}
+
+// fail ends the flow for good. What it has not sent, or was not acknowledged, stays so, and has no
+// room any more.
+func (p *packets) fail(now unit.Time, why trace.Reason, rec *trace.Recorder) {
+	s := p.source
+	n := p.back()
+	if p.egress != nil && !s.greedy && p.ends.empty() {
+		p.egress.used -= unit.Size(p.offered) * p.full
+	}
+	e := trace.Event{At: now, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask}
+	if why == trace.TimerExpired {
+		e.Kind = trace.Timeout
+		rec.Emit(e)
+	}
+	if e.Kind, e.A, e.B = trace.Failure, int64(why), int64(n); s.workload != nil {
+		e.Bytes = uint32(s.Dst)
+	}
+	rec.Emit(e)
+	if s.active && s.workload == nil {
+		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
+	}
+	s.active, s.stopped, s.due, s.Stop = false, true, unit.Never, now
+	s.window.failed, s.filled = true, true // a packet that waits for the link is not loaded
 }

@@ -272,12 +272,8 @@ func (r *roceSender) complete(now unit.Time, f *wire.Frame) unit.Size {
 
 // asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK.
 func (r *roceSender) asks(last bool) bool {
-	s := r.source
 	every := uint64(r.params.AckEvery)
-	alone := s.Bodies != nil || !s.greedy && r.offered <= 1 // or it is unknown whether there is another
-	w := s.window
-	return last || alone || s.count%every == every-1 || w.n+1 >= w.Window ||
-		w.most > 0 && w.underway+2*r.full > w.most
+	return r.packets.asks(last) || r.source.count%every == every-1
 }
 
 // receive takes in an ACK or a NAK, which acknowledges the packets before the one that it asks for.
@@ -340,30 +336,6 @@ func (r *roceSender) retry(now unit.Time, why trace.Reason, rec *trace.Recorder)
 	}
 	r.retries++
 	r.again(now, why, rec)
-}
-
-// fail ends the flow for good. What it has not sent, or was not acknowledged, stays so, and has no
-// room any more.
-func (r *roceSender) fail(now unit.Time, why trace.Reason, rec *trace.Recorder) {
-	s := r.source
-	n := r.back()
-	if r.egress != nil && !s.greedy && r.ends.empty() {
-		r.egress.used -= unit.Size(r.offered) * r.full
-	}
-	e := trace.Event{At: now, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask}
-	if why == trace.TimerExpired {
-		e.Kind = trace.Timeout
-		rec.Emit(e)
-	}
-	if e.Kind, e.A, e.B = trace.Failure, int64(why), int64(n); s.workload != nil {
-		e.Bytes = uint32(s.Dst)
-	}
-	rec.Emit(e)
-	if s.active && s.workload == nil {
-		rec.Emit(trace.Event{At: now, Kind: trace.FlowStop, Flow: s.QP})
-	}
-	s.active, s.stopped, s.due, s.Stop = false, true, unit.Never, now
-	s.window.failed, s.filled = true, true // a packet that waits for the link is not loaded
 }
 
 // roceReceiver is the receiving half of RoCE.

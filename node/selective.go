@@ -27,7 +27,7 @@ type selectiveSender struct {
 
 func newSelectiveSender(r roceSender) *selectiveSender {
 	r.source.filled = true // an ACK may show that the retransmission which waits for the link is not needed
-	return &selectiveSender{roceSender: r, paths: newPaths(&r.params, r.source.QP), board: selective.Scoreboard{
+	return &selectiveSender{roceSender: r, paths: newPaths(r.params.Spray, r.params.Entropies, r.params.Seed, r.source.QP), board: selective.Scoreboard{
 		Loss: selective.Loss{Distance: r.params.LossDistance, Time: r.params.LossTime}}}
 }
 
@@ -42,23 +42,6 @@ func (r *selectiveSender) next(now unit.Time) (port.Answer, unit.Size) {
 		return port.Answer{Block: port.Window, Until: unit.Never}, 0
 	}
 	return port.Answer{}, n
-}
-
-// endedBy returns the transfer that a packet ends which was sent before.
-func (r *selectiveSender) endedBy(number uint64) *transfer {
-	for i := range r.begun {
-		if t := r.ends.at(i); t.last == number {
-			return t
-		}
-	}
-	return nil
-}
-
-func (r *selectiveSender) lengthOf(number uint64) unit.Size {
-	if t := r.endedBy(number); t != nil {
-		return t.length
-	}
-	return r.full
 }
 
 func (r *selectiveSender) complete(now unit.Time, f *wire.Frame) unit.Size {

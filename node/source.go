@@ -227,8 +227,12 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 // that cannot be is none.
 func (s *source) measured(now unit.Time, f *wire.Frame, rec *trace.Recorder) rp.Ack {
 	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Flight: s.window.underway, Oldest: s.oldest(), Next: s.count}
-	if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
+	if f.Family == wire.UET {
+		a.RTT = s.window.trip
+	} else if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
 		a.RTT, a.Held = now.Sub(p.SentAt)-p.Held, p.Held
+	}
+	if a.RTT > 0 {
 		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.window.Timeout)})
 	}
 	return a

@@ -11,15 +11,15 @@ import (
 // sprayStream is the first stream of random numbers of those that flows spray by.
 const sprayStream = 7 << 32
 
-// paths chooses the path of each packet of a flow with RoCEv2, by its UDP source port. An ACK has
-// the port of the packet that it answers.
+// paths chooses the path of each packet of a flow with RoCEv2 or UET, by its UDP source port. An
+// ACK has the port of the packet that it answers.
 type paths struct {
 	sprayer spray.Sprayer // nil: all packets take one path
 	last    uint16        // of the packet that was loaded last
 }
 
-func newPaths(p *RoCEParams, qp uint32) paths {
-	return paths{sprayer: spray.New(p.Spray, p.Entropies, unit.NewRandom(p.Seed, sprayStream+uint64(qp)))}
+func newPaths(p spray.Policy, entropies int, seed uint64, qp uint32) paths {
+	return paths{sprayer: spray.New(p, entropies, unit.NewRandom(seed, sprayStream+uint64(qp)))}
 }
 
 // choose chooses the path of a packet that leaves now.
@@ -55,7 +55,7 @@ type sprayedSender struct {
 
 func newSprayedSender(r roceSender) *sprayedSender {
 	r.source.filled = true // a path is chosen when the packet leaves, and not before
-	return &sprayedSender{r, newPaths(&r.params, r.source.QP)}
+	return &sprayedSender{r, newPaths(r.params.Spray, r.params.Entropies, r.params.Seed, r.source.QP)}
 }
 
 func (r *sprayedSender) load(now unit.Time, f *wire.Frame) bool {

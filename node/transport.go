@@ -1,11 +1,11 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
+	"fabemu/node/uet"
 	"fabemu/wire"
 	"fabemu/wire/port"
 	"fabemu/wire/trace"
@@ -13,7 +13,7 @@ import (
 )
 
 // Transport is how both ends of a flow handle packets in flight and lost packets. A flow chooses
-// one: Datagrams, Acknowledged, TCP or RoCE.
+// one: Datagrams, Acknowledged, TCP, RoCE or UET.
 type Transport interface {
 	// check refuses a flow for which the transport cannot work.
 	check(f *Flow) error
@@ -105,8 +105,8 @@ func (prompt) deadline() unit.Time                 { return unit.Never }
 type Datagrams struct{}
 
 func (Datagrams) check(f *Flow) error {
-	if f.Family == wire.RoCEv2 {
-		return errors.New("frames of RoCEv2, which has its own transport")
+	if f.Family == wire.RoCEv2 || f.Family == wire.UET {
+		return fmt.Errorf("frames of %v, which has its own transport", f.Family)
 	}
 	return nil
 }
@@ -181,6 +181,8 @@ type window struct {
 	underway unit.Size // their length on the link, where one with a body counts as the longest
 	most     unit.Size // and so much of it the reaction point lets be (rp.Acknowledged); 0: any
 	news     unit.Size // the length of those that the last ACK acknowledged
+
+	trip unit.Duration // UET: since the packet that it answers left; 0: it is not known
 
 	hops   []wire.Hop // RoCEv2: telemetry of that ACK
 	failed bool       // RoCEv2: the queue pair has failed, and sends nothing any more
@@ -295,5 +297,8 @@ func Transports() []TransportRow {
 		{Name: "rocev2", Also: []string{"roce"}, Family: wire.Ethernet, Params: RoCEParams{},
 			Doc: "is a reliable connection of RoCEv2 on Ethernet: InfiniBand packets in UDP, with a payload of 16B to 4096B and, by default, go-back-N retransmission",
 			New: func(params any, _ Acknowledged) Transport { return RoCE{params.(RoCEParams)} }},
+		{Name: "uet", Also: []string{"ultra-ethernet", "ue"}, Family: wire.Ethernet, Params: uet.Params{},
+			Doc: "is Ultra Ethernet transport on Ethernet: packets in UDP with a payload of up to 4096B, selective ACKs, and NACKs for trimmed packets",
+			New: func(params any, _ Acknowledged) Transport { return UET{params.(uet.Params)} }},
 	}
 }

@@ -55,6 +55,7 @@ const (
 	UETOrdered                         // Data: of ordered delivery (ROD)
 	UETState                           // Data, Ack: it has the state of congestion control
 	UETProbed                          // Ack: it answers a probe
+	UETLastHop                         // Trimmed, as an Answerer receives it: trimmed by the last switch; not in the bytes
 )
 
 // CreditUnit is the unit of credit, which has 24 bits (uet-htsim, uecpacket.h: UEC_PULL_SHIFT).

@@ -8,6 +8,7 @@ import (
 	nodes "fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/node/tcp"
+	"fabemu/node/uet"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -442,6 +443,12 @@ func (c *crosser) sendFlow(f *Flow, of Origin, from, to []int) {
 	case nodes.RoCEParams:
 		ack := p.LongestAck()
 		c.send(to, from, c.crossingOf(&ack))
+	case uet.Params:
+		for _, answer := range []wire.Frame{p.LongestAck(), p.Control(wire.Ack, true)} {
+			c.send(to, from, c.crossingOf(&answer))
+		}
+		probe := p.Control(wire.UETControl, false)
+		c.send(from, to, c.crossingOf(&probe))
 	case tcp.Params: // with all options that an ACK may have
 		ack := wire.Frame{Lane: data.Lane}
 		ack.SetSegment(&wire.Segment{Flags: wire.ACK,

@@ -163,6 +163,8 @@ func CheckPayload(n unit.Size, f wire.Family) error {
 	case f == wire.Ethernet && n < wire.MinMSDU:
 		return fmt.Errorf("%v cannot be a payload on Ethernet: it is any size from %dB to %dB",
 			n, wire.MinMSDU, wire.MaxMSDU)
+	case f == wire.UET && uint32(n) != f.Fit(uint32(n)):
+		return fmt.Errorf("%v cannot be a payload of uet: it is any size from %dB to %v", n, f.Fit(0), maxPacket)
 	case f == wire.RoCEv2 && uint32(n) != f.Fit(uint32(n)):
 		least, of = unit.Size(f.Fit(0)), " of RoCEv2"
 	case f == wire.InfiniBand && (n > maxPacket || n%packetStep != 0):

@@ -13,6 +13,7 @@ import (
 	"fabemu/node/spray"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
+	"fabemu/node/uet"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/param"
@@ -438,21 +439,38 @@ type Transport struct {
 	Params any    // of the type of that row's Params
 }
 
-// Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2.
-func (t Transport) Acks() bool { _, ok := t.Params.(nodes.RoCEParams); return ok }
+// Acks reports whether packets are numbered and acknowledged on Ethernet: RoCEv2 and UET.
+func (t Transport) Acks() bool {
+	_, roce := t.Params.(nodes.RoCEParams)
+	return roce || t.Ultra()
+}
+
+// Ultra reports whether packets are those of Ultra Ethernet transport.
+func (t Transport) Ultra() bool { _, ok := t.Params.(uet.Params); return ok }
 
 // Selective reports whether packets that come out of order are accepted, and only lost ones are
-// retransmitted: RoCEv2 with such an order.
+// retransmitted: RoCEv2 with such an order, and UET unless delivery is ordered.
 func (t Transport) Selective() bool {
+	if p, ok := t.Params.(uet.Params); ok {
+		return p.Delivery == uet.Unordered
+	}
 	p, ok := t.Params.(nodes.RoCEParams)
 	return ok && p.Selective()
 }
 
-// Sprays reports whether the source chooses a path for each packet: RoCEv2 with a policy.
-func (t Transport) Sprays() bool {
-	p, ok := t.Params.(nodes.RoCEParams)
-	return ok && p.Spray != spray.None
+// Spray returns the policy by which the source chooses a path for each packet: RoCEv2 and UET.
+func (t Transport) Spray() spray.Policy {
+	switch p := t.Params.(type) {
+	case nodes.RoCEParams:
+		return p.Spray
+	case uet.Params:
+		return p.Spray
+	}
+	return spray.None
 }
+
+// Sprays reports whether the source chooses a path for each packet.
+func (t Transport) Sprays() bool { return t.Spray() != spray.None }
 
 // Sprays reports whether the source of a flow or a workload chooses among equal paths for each
 // packet.
@@ -462,8 +480,11 @@ func (s *Scenario) Sprays() bool {
 }
 
 // AnyOrder reports whether packets are delivered in the order in which they come: RoCEv2 with
-// direct placement.
+// direct placement, and UET unless delivery is ordered.
 func (t Transport) AnyOrder() bool {
+	if t.Ultra() {
+		return t.Selective()
+	}
 	p, ok := t.Params.(nodes.RoCEParams)
 	return ok && p.Order == nodes.Direct
 }
@@ -485,7 +506,7 @@ func (t Transport) Streams() bool { _, ok := t.Params.(tcp.Params); return ok }
 
 // frame makes a data frame one of the transport.
 func (t Transport) frame(f *wire.Frame) {
-	if p, ok := t.Params.(nodes.RoCEParams); ok {
+	if p, ok := t.Params.(interface{ Frame(*wire.Frame) }); ok {
 		p.Frame(f)
 	}
 }

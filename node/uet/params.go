@@ -33,7 +33,7 @@ type Params struct {
 	// Source: uet-htsim, uec.h (most packets in flight): the model's default
 	Range int `key:"mp-range" def:"16384" low:"1" high:"32767" also:"mpr"`
 	// Maximum number of unacknowledged packets. none: mp-range.
-	Window int `key:"window" none:"none" def:"none" low:"1" high:"32767"`
+	Window int `key:"window" none:"none" def:"none" low:"1" high:"8388608"`
 	// The receiver sends an ACK after so many bytes. Marked packets, those that ask for it, the
 	// first one and duplicates have theirs at once.
 	// Source: uet-htsim, uec.cpp (_bytes_unacked_threshold): the model's default
@@ -41,14 +41,14 @@ type Params struct {
 	// A packet that is not acknowledged for this long is retransmitted. uet-htsim computes it where
 	// the fabric is known: 15us and the time of six queues.
 	// Source: uet-htsim, uec.h (DEFAULT_UEC_RTO_MIN): the model's default
-	Timeout unit.Duration `key:"rto" def:"100us" none:"never" low:"above 0s" also:"timeout|ack-timeout"`
+	Timeout unit.Duration `key:"rto" def:"100us" none:"never" low:"above 0s"`
 	// Factor of rto after each timeout without an ACK of a new packet, up to 64 times. 1: it stays.
 	// Source: uet-htsim, which has none
 	Backoff int `key:"rto-backoff" def:"1" low:"1" high:"16"`
 	// How many timeouts in a row without an ACK of a new packet are answered by retransmission. One
 	// more, and the context fails: the flow stops for good.
 	// Source: ours
-	RetryCount int `key:"retry-count" def:"unlimited" none:"unlimited" at:"-1" low:"0" high:"255" also:"retries"`
+	RetryCount int `key:"retry-count" def:"unlimited" none:"unlimited" at:"-1" low:"0" high:"7" also:"retry-cnt|retry_cnt|retries|tl-retry-count"`
 	// If no ACK comes for this long while packets are in flight, the sender asks for one by a
 	// probe. What left before the probe and has not come is then lost: give more than paths differ.
 	// Source: uet-htsim, uec.cpp, where the time is a multiple of the round trip

@@ -464,11 +464,29 @@ func (b *builder) flow(f *fabric.Flow, line unit.Rate) (node.Flow, error) {
 // transport returns the transport of a flow.
 func (b *builder) transport(f *fabric.Flow) node.Transport {
 	t := scenario.NewTransport(f.Flow, f.Family, b.loses)
-	if r, ok := t.(node.RoCE); ok {
-		r.Seed = b.scenario.Model.Seed
-		return r
+	switch t := t.(type) {
+	case node.RoCE:
+		t.Seed = b.scenario.Model.Seed
+		return t
+	case node.UET:
+		t.Seed, t.Codes = b.scenario.Model.Seed, b.trimCodes(f.Dst)
+		return t
 	}
 	return t
+}
+
+// trimCodes returns how packets are told apart that were trimmed on the way to an endpoint: by the
+// switch that it is linked to, or, if that does not trim, by the first one that does.
+func (b *builder) trimCodes(endpoint int) wire.TrimCodes {
+	if w := b.fabric.Nodes[b.fabric.Peer(b.fabric.Nodes[endpoint].Ports[0]).Node].Switch; w != nil && w.Trim.Size > 0 {
+		return w.Trim.Codes()
+	}
+	for i := range b.scenario.Switches {
+		if t := &b.scenario.Switches[i].Trim; t.Size > 0 {
+			return t.Codes()
+		}
+	}
+	return wire.TrimCodes{}
 }
 
 // traffic returns the traffic of a flow, or of several that share it; nil for greedy and

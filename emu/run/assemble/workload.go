@@ -9,6 +9,7 @@ import (
 	"fabemu/node"
 	"fabemu/node/rp"
 	"fabemu/node/traffic"
+	"fabemu/node/uet"
 	"fabemu/wire/port"
 	"fabemu/wire/unit"
 )
@@ -129,8 +130,15 @@ func (b *builder) linger(f scenario.Flow) unit.Duration {
 		slices.ContainsFunc(b.scenario.Switches, func(s scenario.Switch) bool {
 			return s.Kind == scenario.OutputQueued && s.Lossless != scenario.AllPriorities
 		})
-	if p, ok := f.Transport.Params.(node.RoCEParams); ok && loses {
-		return lingers * p.Timeout
+	switch p := f.Transport.Params.(type) {
+	case node.RoCEParams:
+		if loses {
+			return lingers * p.Timeout
+		}
+	case uet.Params:
+		if loses {
+			return lingers * p.Timeout * unit.Duration(p.Backoff)
+		}
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 	"fabemu/emu/scenario/paths"
 	nodes "fabemu/node"
 	"fabemu/node/tcp"
+	"fabemu/node/uet"
 	"fabemu/switchd"
 	"fabemu/wire"
 	"fabemu/wire/port"
@@ -243,6 +244,8 @@ func (b *buffers) send(f *scenario.Flow, family wire.Family, from, to []int) {
 	case nodes.RoCEParams:
 		ack := p.Ack(false)
 		b.enter(group{family: family, priority: ack.Lane}, to, from)
+	case uet.Params:
+		b.enter(group{family: family, priority: p.AckPriority}, to, from)
 	case tcp.Params:
 		b.enter(group{family: family, priority: f.Priority}, to, from)
 	}

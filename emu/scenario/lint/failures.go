@@ -3,6 +3,7 @@ package lint
 import (
 	"fabemu/emu/scenario"
 	nodes "fabemu/node"
+	"fabemu/node/uet"
 	"fabemu/wire/unit"
 )
 
@@ -10,6 +11,9 @@ import (
 // within the run.
 func failures(s *scenario.Site, p *scenario.Problems) {
 	for x := range s.Senders {
+		if u, is := x.Flow.Transport.Params.(uet.Params); is && u.RetryCount != uet.Unlimited && u.Timeout == 0 {
+			p.Add(x.Item().In("transport").Where("retry-count"), "%s has retry-count: %d and rto: never: no timeout counts; give it an rto", x.Name, u.RetryCount)
+		}
 		roce, is := x.Flow.Transport.Params.(nodes.RoCEParams)
 		if !is || roce.RetryCount == nodes.Unlimited {
 			continue

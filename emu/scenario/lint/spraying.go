@@ -9,18 +9,19 @@ import (
 // where each that is late is taken for lost.
 func spraying(s *scenario.Site, p *scenario.Problems) {
 	for x := range s.Senders {
-		roce, _ := x.Flow.Transport.Params.(nodes.RoCEParams)
+		roce, isRoCE := x.Flow.Transport.Params.(nodes.RoCEParams)
+		policy := x.Flow.Transport.Spray()
 		if !x.Flow.Transport.Sprays() {
 			continue
 		}
 		path := x.Item().In("transport").Where("spray")
 		switch divides := x.Divides(); {
 		case !divides && s.Routing.Paths != scenario.ECMP:
-			p.Add(path, "%s has spray: %v, and switches use one path to each destination: routing: {paths: ecmp} takes all equal ones", x.Name, roce.Spray)
+			p.Add(path, "%s has spray: %v, and switches use one path to each destination: routing: {paths: ecmp} takes all equal ones", x.Name, policy)
 		case !divides:
-			p.Add(path, "%s has spray: %v, and there is one path: it has no effect", x.Name, roce.Spray)
-		case roce.Order == nodes.GoBackN:
-			p.Add(path, "%s has spray: %v, and goes back for each packet that another one overtakes: order: selective-repeat or direct accepts them", x.Name, roce.Spray)
+			p.Add(path, "%s has spray: %v, and there is one path: it has no effect", x.Name, policy)
+		case isRoCE && roce.Order == nodes.GoBackN:
+			p.Add(path, "%s has spray: %v, and goes back for each packet that another one overtakes: order: selective-repeat or direct accepts them", x.Name, policy)
 		}
 	}
 }

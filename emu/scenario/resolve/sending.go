@@ -11,6 +11,7 @@ import (
 	"fabemu/node/spray"
 	"fabemu/node/tcp"
 	"fabemu/node/traffic"
+	"fabemu/node/uet"
 	"fabemu/wire"
 )
 
@@ -44,6 +45,9 @@ func (r *sending) adaptSending(f *scenario.Flow, of origin) {
 	case family == wire.InfiniBand:
 	case f.Window == 0 || !given:
 		f.Window = 0
+	case f.Transport.Ultra():
+		refuse("window",
+			"a window here is for InfiniBand: give the window of UET as transport: {kind: uet, window: %d}", f.Window)
 	case f.Transport.Acks():
 		refuse("window",
 			"a window here is for InfiniBand: give the window of RoCEv2 as transport: {kind: rocev2, window: %d}", f.Window)
@@ -55,6 +59,9 @@ func (r *sending) adaptSending(f *scenario.Flow, of origin) {
 	}
 	switch {
 	case f.Timeout == 0:
+	case f.Transport.Ultra():
+		refuse("timeout",
+			"this timeout is for InfiniBand: give the timeout of UET as transport: {kind: uet, rto: %v}", f.Timeout)
 	case f.Transport.Acks():
 		refuse("timeout",
 			"this timeout is for InfiniBand: give the timeout of RoCEv2 as transport: {kind: rocev2, ack-timeout: %v}", f.Timeout)
@@ -85,6 +92,8 @@ func (r *sending) adaptTransport(f *scenario.Flow, v yaml.View, family wire.Fami
 		f.Transport = scenario.Transport{}
 	case row.Usual:
 		f.Transport = scenario.Transport{}
+	case f.Transport.Ultra():
+		r.adaptUET(f, v, t, kind.Spot)
 	case f.Transport.Acks():
 		r.adaptRoCE(f, v, t, kind.Spot)
 	case f.Packet < tcp.MinPacket:
@@ -115,6 +124,22 @@ func (r *sending) adaptRoCE(f *scenario.Flow, v yaml.View, t scheme, kind place.
 	} else if guest && p.Spray != spray.None {
 		r.Add(t.spotOf("spray"), "flow %s begins at guest %s, which chooses source ports itself: leave out spray", f.Name, f.From)
 	}
+	p.AckPriority = r.codePoints(f, v, t, kind, &p.DSCP, &p.AckDSCP)
+	p.Stamped = r.Algorithm(f).Feedback == rp.Delays
+	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
+	if lane, ok := r.CNPPriority(f); ok {
+		if p.CNPDSCP, ok = r.Model.DSCP.Lowest(lane); !ok {
+			r.Add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
+				f.Name, lane)
+		}
+	}
+	f.Transport.Params = p
+}
+
+// codePoints fills in the code points of a flow, those that are not given, and the priority that
+// follows from them. It returns the priority of its ACKs. It refuses code points that disagree with
+// a given priority.
+func (r *sending) codePoints(f *scenario.Flow, v yaml.View, t scheme, kind place.Spot, data, acks *uint8) (priority uint8) {
 	table := &r.Model.DSCP
 	switch n := t.Node("dscp"); {
 	case n == nil:
@@ -123,26 +148,33 @@ func (r *sending) adaptRoCE(f *scenario.Flow, v yaml.View, t scheme, kind place.
 			r.Add(scheme{View: v, By: "priority", Of: kind}.spotOf("priority"), "flow %s has priority %d, and model.dscp has no DSCP for it",
 				f.Name, f.Priority)
 		}
-		p.DSCP = dscp
-	case v.Given("priority") && table.Class(p.DSCP) != f.Priority:
+		*data = dscp
+	case v.Given("priority") && table.Class(*data) != f.Priority:
 		r.Add(n.Spot,
 			"flow %s has priority %d, and the DSCP %d has priority %d (model.dscp): leave one of them out",
-			f.Name, f.Priority, p.DSCP, table.Class(p.DSCP))
+			f.Name, f.Priority, *data, table.Class(*data))
 	default:
-		f.Priority = table.Class(p.DSCP)
+		f.Priority = table.Class(*data)
 	}
 	if !t.Given("ack-dscp") {
-		p.AckDSCP = p.DSCP
+		*acks = *data
 	}
-	p.AckPriority = table.Class(p.AckDSCP)
-	p.Stamped = r.Algorithm(f).Feedback == rp.Delays
-	p.Telemetry = rp.TraitsOf(f.Control.Params).Telemetry
-	if lane, ok := r.CNPPriority(f); ok {
-		if p.CNPDSCP, ok = table.Lowest(lane); !ok {
-			r.Add(kind, "the CNPs of flow %s have priority %d, and model.dscp has no DSCP for it",
-				f.Name, lane)
-		}
+	return table.Class(*acks)
+}
+
+// adaptUET fills in the code points of a flow with UET, and the priority that follows from them.
+func (r *sending) adaptUET(f *scenario.Flow, v yaml.View, t scheme, kind place.Spot) {
+	p := f.Transport.Params.(uet.Params)
+	if key, err := p.Check(); err != nil {
+		r.Add(t.spotOf(key), "flow %s: %v", f.Name, err)
 	}
+	if r.EndpointOf(f.From).Guest.Kind != "" {
+		r.Add(kind, "flow %s begins at guest %s, whose packets are not those of uet: leave out its transport", f.Name, f.From)
+	}
+	if rp.TraitsOf(f.Control.Params).Telemetry != wire.NoTelemetry {
+		r.Add(kind, "flow %s has algorithm: %s, whose packets collect telemetry, for which those of uet have no place: give transport: rocev2", f.Name, f.Control.Algorithm)
+	}
+	p.AckPriority = r.codePoints(f, v, t, kind, &p.DSCP, &p.AckDSCP)
 	f.Transport.Params = p
 }
 

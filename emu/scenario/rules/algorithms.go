@@ -25,7 +25,8 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 		algorithm := s.Algorithm(f)
 		family := s.FamilyOf(f.From)
 		_, receivesCNPs := s.CNPPriority(f)
-		roce, acks := f.Transport.Params.(nodes.RoCEParams)
+		roce, isRoCE := f.Transport.Params.(nodes.RoCEParams)
+		acks, ultra := f.Transport.Acks(), f.Transport.Ultra()
 		adapter := s.EndpointOf(f.From).Guest.Adapter != ""
 		wrong := ""
 		switch {
@@ -33,7 +34,7 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 			wrong = fmt.Sprintf("cannot pace the queue pairs of guest %s: its adapter runs algorithm: %s, with any preset, or fixed", f.From, dcqcn)
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !acks:
 			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
-		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo:
+		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo && !ultra:
 			wrong = "reacts to marks in ACKs, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
 		case algorithm.Feedback == rp.Delays && family != wire.Ethernet:
 			wrong = "uses round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
@@ -45,9 +46,9 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 			wrong = "needs answers from the receiver, and InfiniBand has no frames for them: flow " + f.Name + " starts on a link with credit"
 		case roce.Telemetry != wire.NoTelemetry && s.EndpointOf(f.From).Guest.Kind != "":
 			wrong = "puts telemetry into its packets, which then have no room for a guest's: flow " + f.Name + " starts at the guest " + f.From
-		case receivesCNPs && !acks && !adapter && s.EndpointOf(f.From).Guest.Kind != "":
+		case receivesCNPs && !isRoCE && !adapter && s.EndpointOf(f.From).Guest.Kind != "":
 			wrong = fmt.Sprintf("needs CNPs, and nothing answers the packets of guest %s: give it adapter: %s", f.From, scenario.RoCE)
-		case receivesCNPs && !acks && !adapter:
+		case receivesCNPs && !isRoCE && !adapter:
 			wrong = "needs CNPs, which are packets of RoCEv2: give flow " + f.Name + " transport: rocev2"
 		}
 		if wrong != "" {
@@ -62,6 +63,9 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 		frame := s.Frame(f, s.FamilyOf(f.From))
 		if known := frame.Tagged || scenario.SharedBy(f) != ""; s.Algorithm(f).Feedback == rp.Notifications && some && !known {
 			notified(sender, p)
+		}
+		if f.Transport.Ultra() {
+			quoted(sender, p)
 		}
 		if roce, _ := f.Transport.Params.(nodes.RoCEParams); roce.Telemetry != wire.NoTelemetry {
 			telemetry(sender, roce.Telemetry, p)
@@ -92,6 +96,23 @@ func telemetry(s *scenario.Sender, form wire.Telemetry, p *scenario.Problems) {
 			p.Add(s.Item().In("control").Where("exact", "algorithm"), "%s passes switch %s, and telemetry has no code for its output of %v: it has codes for %v Gb/s; give exact: true, which describes any rate in kb/s",
 				s.Name, s.Switches[at].Name, rates[i], wire.RatesOfTelemetry())
 			said = true
+		}
+	})
+}
+
+// quoted refuses flows with UET that meet a congestion point which sends notifications: these quote
+// frames, and cannot quote those of UET.
+func quoted(s *scenario.Sender, p *scenario.Problems) {
+	said := false
+	s.Forth(func(_ int, step paths.Step) {
+		if said || step.To >= len(s.Switches) {
+			return
+		}
+		w := &s.Switches[step.To]
+		if point, _ := s.Point(w); point.Notifier != nil {
+			said = true
+			p.Add(s.Item().In("transport").Where("kind"), "%s passes switch %s, whose marking: %s sends notifications about frames, and those of uet cannot be quoted in one: give the switch another marking, such as ecn",
+				s.Name, w.Name, w.Marking.Scheme)
 		}
 	})
 }
