@@ -80,6 +80,9 @@ func (f *Fabric) addFlow(i int, known map[place]*Path) error {
 		Later: later, Stop: scenario.Until(flow.Stop, flow.Drain, f.Scenario.Model.Duration)}
 	jitter := unit.NewRandom(f.Scenario.Model.Seed, uint64(i)).Span(flow.Jitter)
 	out.Start = unit.Time(0).Add(flow.Start).Add(jitter)
+	if f.Spreads(&out) {
+		out.certain = f.certainOf(&out)
+	}
 	f.Flows = append(f.Flows, out)
 	return nil
 }

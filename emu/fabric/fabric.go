@@ -72,6 +72,8 @@ type Flow struct {
 	Stop     unit.Time   // unit.Never: at the end of the run
 	Path     *Path       // never nil
 	Later    []*Path     // after it, one for each change of the routes
+
+	certain *Path // of a flow that takes several paths: Fabric.Certain
 }
 
 // FirstQP is the queue pair of the first flow.

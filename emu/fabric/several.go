@@ -51,13 +51,24 @@ func (f *Fabric) hop(s paths.Step, node int) Hop {
 
 // Certain returns the hops that every packet of a flow takes: its path, but if it takes several the
 // hops that they share.
-func (f *Fabric) Certain(w *Flow) (hops []Hop) {
+func (f *Fabric) Certain(w *Flow) *Path {
+	switch {
+	case w.certain != nil:
+		return w.certain
+	case f.Spreads(w):
+		return f.certainOf(w)
+	}
+	return w.Path
+}
+
+func (f *Fabric) certainOf(w *Flow) *Path {
+	var hops []Hop
 	for _, level := range f.Levels(w) {
 		if len(level) == 1 {
 			hops = append(hops, level[0])
 		}
 	}
-	return hops
+	return PathOf(hops, nil)
 }
 
 // Choice is the equal outputs of a node to some destinations.

@@ -72,7 +72,7 @@ func TestSeveralPaths(t *testing.T) {
 		if got := words(&f.Flows[2]); got != c.within {
 			t.Errorf("%s: within has %s, want %s", c.name, got, c.within)
 		}
-		if got := f.Certain(&f.Flows[0]); len(got) != c.certain {
+		if got := f.Certain(&f.Flows[0]).Hops(); len(got) != c.certain {
 			t.Errorf("%s: certain are %v, want %d", c.name, linkNames(f, got), c.certain)
 		}
 		// A-a, b-B, B-b and a-C; of the flows over spines two links each, or all five.

@@ -231,7 +231,7 @@ func (t taken) share() float64 {
 	}
 	var sum unit.Total
 	for _, i := range t.object.flows {
-		sum.Add(slowest(slices.All(t.c.fabric.Certain(&t.c.fabric.Flows[i]))))
+		sum.Add(slowest(t.c.fabric.Certain(&t.c.fabric.Flows[i]).All()))
 	}
 	return sum.Value()
 }

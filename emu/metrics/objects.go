@@ -88,13 +88,13 @@ func flowsObject(f *fabric.Fabric, name string, flows []int) object {
 func commonHops(f *fabric.Fabric, flows []int) []fabric.Hop {
 	pass := make([]int, 2*len(f.Wires)) // so many of the flows, from the first on, go by each hop
 	for n, i := range flows {
-		for _, h := range f.Certain(&f.Flows[i]) {
+		for _, h := range f.Certain(&f.Flows[i]).All() {
 			if k := 2*h.Wire + h.From; pass[k] == n {
 				pass[k]++
 			}
 		}
 	}
-	return slices.DeleteFunc(f.Certain(&f.Flows[flows[0]]), func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
+	return slices.DeleteFunc(f.Certain(&f.Flows[flows[0]]).Hops(), func(h fabric.Hop) bool { return pass[2*h.Wire+h.From] < len(flows) })
 }
 
 func (o *objects) add(x object) {

@@ -107,7 +107,7 @@ type Bottleneck struct {
 func (v *View) Bottlenecks(flows []int, over Interval) []Bottleneck {
 	crossing := make([][2]int, len(v.c.fabric.Wires))
 	for _, i := range flows {
-		for _, h := range v.c.fabric.Certain(&v.c.fabric.Flows[i]) {
+		for _, h := range v.c.fabric.Certain(&v.c.fabric.Flows[i]).All() {
 			crossing[h.Wire][h.From]++
 		}
 	}
@@ -116,7 +116,7 @@ func (v *View) Bottlenecks(flows []int, over Interval) []Bottleneck {
 		share := func(h fabric.Hop) float64 {
 			return v.c.capacity(h.Wire, over.From, over.To) / float64(crossing[h.Wire][h.From])
 		}
-		if hops := v.c.fabric.Certain(&v.c.fabric.Flows[i]); len(hops) > 0 {
+		if hops := v.c.fabric.Certain(&v.c.fabric.Flows[i]).Hops(); len(hops) > 0 {
 			h := slices.MinFunc(hops, func(a, b fabric.Hop) int { return cmp.Compare(share(a), share(b)) })
 			held[h.Wire][h.From] = append(held[h.Wire][h.From], i)
 		}
