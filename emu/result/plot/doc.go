@@ -7,9 +7,9 @@
 //
 // A Figure is data: fill it in and call Write. Where one frame is too small, each
 // curve has its own (Figure.Panels). Several figures make one picture, a Stack. A comparison by
-// ranks is a table, Ranks. The same figure gives the same bytes. The colours are by Okabe and Ito:
-// readers who do not see all colours can distinguish them. Dashes, or shapes of points, distinguish
-// curves without colours.
+// ranks is a table, Ranks. Fabrics are pictures of a leaf-spine with values of its links. The same
+// figure gives the same bytes. The colours are by Okabe and Ito: readers who do not see all colours
+// can distinguish them. Dashes, or shapes of points, distinguish curves without colours.
 //
 // The package does not depend on runs and results: the caller names model time or wall time
 // on the axis, and gives the verdict as Stamp where timing limits the figure.

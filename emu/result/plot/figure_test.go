@@ -258,6 +258,42 @@ func TestRanks(t *testing.T) {
 	}
 }
 
+// Pictures of a leaf-spine: a link has the colour and the width of its value, and the words have
+// the least, the greatest and the notes.
+func TestFabrics(t *testing.T) {
+	f := &Fabrics{
+		Title: "What an incast stops", Subtitle: "a bench", Stamp: "verdict: virtual", Quantity: "time stopped (%)", Most: 80, Columns: 2,
+		Panels: []Fabric{
+			{Name: "hash", Up: []float64{0, 40}, Down: []float64{0, 80}, Notes: []string{"spared: 1"}},
+			{Name: "random", Up: []float64{80, 160}, Down: []float64{-1, 0}, Labels: []string{"40 %", "60 %"}},
+		},
+	}
+	var out, picture bytes.Buffer
+	if err := new(Style).Write(&out, f, "svg"); err != nil {
+		t.Fatal(err)
+	}
+	for color, want := range map[string]int{"#B4B4B4": 5, "#C5895A": 2, "#D55E00": 4} { // the legend has each once
+		if n := strings.Count(out.String(), "stroke:"+color); n != want {
+			t.Errorf("%d lines are %s, want %d", n, color, want)
+		}
+	}
+	if want := "a bench. Pictures of a leaf-spine. Links: time stopped (%). hash: from 0 to 80, spared: 1. random: from -1 to 160. verdict: virtual."; f.Words() != want {
+		t.Errorf("%s\nwant %s", f.Words(), want)
+	}
+	golden.File(t, "testdata/fabrics.svg", out.Bytes())
+	for _, format := range []string{"png", "pdf", "csv"} {
+		if err := (&Style{Width: "1column"}).Write(&picture, f, format); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "What an incast stops,hash,2,time stopped (%),40,80"; !strings.Contains(picture.String(), want) {
+		t.Errorf("the CSV file lacks %s", want)
+	}
+	if err := new(Style).Write(&picture, &Fabrics{}, "svg"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestArea: a curve that is the median of several has an area in one part where its extremes are
 // known, and the axis has room for them.
 func TestArea(t *testing.T) {

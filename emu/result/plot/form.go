@@ -112,7 +112,7 @@ func nameOf(base, format string) string {
 	return base + "." + format
 }
 
-// Drawing is a *Figure, a Stack or a *Ranks.
+// Drawing is a *Figure, a Stack, a *Ranks or *Fabrics.
 type Drawing interface {
 	SVG(w io.Writer) error
 	Words() string
