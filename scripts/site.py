@@ -32,7 +32,7 @@ MENU = [
         ("docs/guide/troubleshooting.md", "Troubleshooting"), ("docs/guide/glossary.md", "Glossary"),
     ]),
     ("Build a fabric", 1.2, [
-        ("docs/guide/scenarios.md", "Scenarios"), ("docs/guide/workloads.md", "Workloads and FCT"),
+        ("docs/guide/scenarios.md", "Scenarios"), ("docs/guide/workloads.md", "Workloads and FCT"), ("docs/guide/paths.md", "Paths by packet"),
         ("docs/guide/sweeps.md", "Sweeps and comparisons"), ("docs/guide/paper-figure.md", "A figure for a paper"),
         ("docs/guide/faults.md", "Faults, testing devices"),
         ("docs/guide/python.md", "Python"),
@@ -62,7 +62,7 @@ MENU = [
         ("docs/papers/hpcc.md", "HPCC"), ("docs/papers/tcp.md", "TCP over RED"),
         ("docs/papers/workloads.md", "Web-search and Hadoop flows"), ("docs/papers/compare-schemes.md", "All schemes compared"),
         ("docs/papers/pfc.md", "PFC, watchdog, ECN tests"), ("docs/papers/cbfc.md", "CBFC tests"), ("docs/papers/llr.md", "LLR tests"),
-        ("docs/papers/links.md", "PFC, credits, retry compared"), "docs/papers/",
+        ("docs/papers/links.md", "PFC, credits, retry compared"), ("docs/papers/paths.md", "Paths by packet"), "docs/papers/",
     ]),
     ("Project", 0.5, [("ARCHITECTURE.md", "Architecture"), ("CONTRIBUTING.md", "Contributing"), ("CHANGELOG.md", "Changelog")]),
 ]

@@ -155,6 +155,29 @@ func (x *plotWords) plot(item scope, p *paperWords) Plot {
 			out.Curves = append(out.Curves, c.curve(item, p.scaleOf(x.Y.Label)))
 		}
 	}
+	if x.Fabrics != nil {
+		out.X.Label, out.Y.Label = "spine", x.Fabrics.Quantity
+		out.Fabrics = x.Fabrics.fabrics(item)
+	}
+	return out
+}
+
+// fabrics makes the pictures of a leaf-spine.
+func (x *fabricsWords) fabrics(s scope) *Fabrics {
+	out := &Fabrics{Most: x.Most, Columns: x.Columns}
+	for item, words := range rows(s, x.Panels, func(x *panelWords) any { return x.Each }) {
+		p := FabricPanel{Name: item.fill(words.Name)}
+		for _, spine := range item.over("x", words.Over) {
+			p.Up, p.Down = append(p.Up, spine.quantity(words.Up)), append(p.Down, spine.quantity(words.Down))
+			if words.Label != nil {
+				p.Labels = append(p.Labels, FabricNote{words.Label.Format, spine.quantity(words.Label.Value)})
+			}
+		}
+		for _, n := range words.Notes {
+			p.Notes = append(p.Notes, FabricNote{n.Format, item.quantity(n.Value)})
+		}
+		out.Panels = append(out.Panels, p)
+	}
 	return out
 }
 

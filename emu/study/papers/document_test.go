@@ -42,6 +42,7 @@ var documents = []struct {
 	{paperNamed("cbfc"), []string{"rate", "repair", "backpressure", "retry"}, "leak"},
 	{paperNamed("llr"), []string{"load", "pause"}, "loss"},
 	{paperNamed("links"), []string{"length", "room", "victim", "loss"}, "deadlock"},
+	{paperNamed("paths"), []string{"spreading", "modes"}, ""},
 	{compareSchemes(builtIn(), false), []string{OverviewName, "cut-ethernet", "cut-infiniband"}, ""},
 }
 

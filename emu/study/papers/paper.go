@@ -47,7 +47,29 @@ type Plot struct {
 	X, Y       plot.Axis
 	Curves     []Curve
 	References []plot.Reference
-	Panels     bool // each curve in its own frame
+	Panels     bool     // each curve in its own frame
+	Fabrics    *Fabrics // pictures of a leaf-spine in place of curves; Y is what its links have
+}
+
+// Fabrics are pictures of one leaf-spine.
+type Fabrics struct {
+	Most    float64
+	Columns int
+	Panels  []FabricPanel
+}
+
+// FabricPanel is one of them.
+type FabricPanel struct {
+	Name     string
+	Up, Down []Quantity   // by spine: of the links from the left leaf, and to the right one
+	Labels   []FabricNote // of the spines, or none
+	Notes    []FabricNote
+}
+
+// FabricNote is a line below one: a text with a value.
+type FabricNote struct {
+	Format string // such as "stopped: %.0f of 16"
+	Value  Quantity
 }
 
 // Curve is a curve of a plot: either points, each a quantity, or the course of one

@@ -114,7 +114,7 @@ func paperIsWhole(t *testing.T, p *Paper) {
 				x.Name = f.Name
 			}
 			once(&pictures, "picture", x.Name)
-			if !slices.Contains([]string{"flows", "credits", "lost frames (%)", "spine", "pair"}, x.X.Label) && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
+			if !slices.Contains([]string{"flows", "credits", "lost frames (%)", "spine"}, x.X.Label) && !strings.Contains(x.X.Label, "model time") || !strings.ContainsAny(x.Y.Label, "(/") {
 				t.Errorf("%s: the axes do not say their unit and which time it is: %q, %q", x.Name, x.X.Label, x.Y.Label)
 			}
 		}

@@ -111,6 +111,9 @@ func collect(figures []*Figure, o Options) *batch {
 	for _, f := range figures {
 		f.whole()
 		for i := range f.Plots {
+			for _, q := range f.Plots[i].Fabrics.quantities() {
+				b.want(q)
+			}
 			for k := range f.Plots[i].Curves {
 				c := &f.Plots[i].Curves[k]
 				for n := range c.Points {
@@ -545,6 +548,11 @@ func (b *batch) claimOverSeeds(c *Claim) ClaimResult {
 
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 	name, title := f.pictureName(x), cmp.Or(x.Title, f.Title)
+	if x.Fabrics != nil {
+		fig := b.fabrics(x.Fabrics)
+		fig.Title, fig.Subtitle, fig.Stamp, fig.Quantity = title, p.Source+", "+f.Source, r.stamp(), x.Y.Label
+		return Picture{Name: name, Title: title, Figure: fig}
+	}
 	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
 	var window unit.Duration
 	for _, c := range x.Curves {

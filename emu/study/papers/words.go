@@ -61,6 +61,25 @@ type plotWords struct {
 	References  []plot.Reference
 	Panels      bool
 	Curves      []curveWords
+	Fabrics     *fabricsWords // in place of curves
+}
+
+// fabricsWords are pictures of a leaf-spine (plot.Fabrics). Quantity is what the links have.
+type fabricsWords struct {
+	Quantity string
+	Most     float64
+	Columns  int
+	Panels   []panelWords
+}
+
+// panelWords is such a picture, or several: Up and Down are taken for each value x of a list, a
+// spine each.
+type panelWords struct {
+	Each           any
+	Name           string
+	Over, Up, Down string
+	Label          *noteWords // of each spine
+	Notes          []noteWords
 }
 
 // curveWords is a curve, or several: the course of the metric of a run; or points over the values
@@ -108,6 +127,9 @@ type claimWords struct {
 	Near                bool // of a bound: more seeds, although it is known to differ
 	Null                Null `yaml:"null-result"`
 }
+
+// noteWords is a text with a value.
+type noteWords struct{ Format, Value string }
 
 // solution is a solution of equations: model times in ms, values.
 type solution = func() (x, y []float64)
