@@ -82,11 +82,14 @@ func (p *Param) declare(tags map[string]string, wrong func(format string, args .
 		}
 		return n
 	}
-	for key, to := range map[string]*string{
-		"key": &p.Key, "def": &p.Default, "computed": &p.Computed, "high": &p.High, "none": &p.None,
-		"values": &p.Values, "old": &p.Old, "doc": &p.Doc, "source": &p.Source, "named": &p.Named, "short": &p.Short,
+	for _, text := range [...]struct {
+		key string
+		to  *string
+	}{
+		{"key", &p.Key}, {"def", &p.Default}, {"computed", &p.Computed}, {"high", &p.High}, {"none", &p.None},
+		{"values", &p.Values}, {"old", &p.Old}, {"doc", &p.Doc}, {"source", &p.Source}, {"named", &p.Named}, {"short", &p.Short},
 	} {
-		*to = cmp.Or(tags[key], *to)
+		*text.to = cmp.Or(tags[text.key], *text.to)
 	}
 	if low := tags["low"]; low != "" {
 		p.Low, p.Above = strings.CutPrefix(low, "above ")
