@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"fabemu/emu/base/spelling"
@@ -77,11 +78,19 @@ func addFields(flags *pflag.FlagSet, v reflect.Value, group *string, names []str
 	}
 }
 
+// helps has the help of flags by the fields that declare them.
+var helps = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(flagTexts) {
+		field, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		all[field] = text
+	}
+	return all
+})
+
 // textOf returns the help of a flag.
 func textOf(of reflect.Type, field reflect.StructField) string {
-	_, rest, _ := strings.Cut("\n"+flagTexts, "\n"+of.String()+"."+field.Name+": ")
-	text, _, _ := strings.Cut(rest, "\n")
-	return text
+	return helps()[of.String()+"."+field.Name]
 }
 
 // flagOf declares the flag of a field.
