@@ -116,6 +116,7 @@ type parcel struct {
 	dropped       uint16 // anywhere
 	refused       uint16 // of those that arrived
 	acked         bool   // the source knows that it has come
+	headers       bool   // a switch has trimmed it, and its headers have begun to arrive
 	early         uint32 // how many packets it was ahead of its turn
 	toward        wire.LID
 	via           int   // the interface by which it went there
@@ -156,7 +157,7 @@ func (t *travel) advance() {
 // follow follows a frame of a flow at a port.
 func (c *Checker) follow(p *Packet) {
 	f := &p.Frame
-	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack || f.Family == wire.Guest || f.Family == wire.UET || f.Family != wire.RoCEv2 && !c.layout.byPacket ||
+	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack && f.Kind != wire.Trimmed || f.Family == wire.Guest || f.Family == wire.UET || f.Family != wire.RoCEv2 && !c.layout.byPacket ||
 		p.BadSum != "" || f.Kind == wire.Ack && f.Family != wire.RoCEv2 {
 		return
 	}
@@ -170,13 +171,17 @@ func (c *Checker) follow(p *Packet) {
 	switch out := p.Direction == pcapng.Outbound; {
 	case t.unclear:
 		c.Gaps[NotFollowed]++
-	case f.Kind == wire.Data && (f.Src != t.src || f.Dst != t.dst), f.Kind == wire.Ack && (f.Src != t.dst || f.Dst != t.src):
+	case f.Kind != wire.Ack && (f.Src != t.src || f.Dst != t.dst), f.Kind == wire.Ack && (f.Src != t.dst || f.Dst != t.src):
 		t.unclear = true
 	case f.Kind == wire.Ack && out && e.here == t.dst:
 		c.answers(p, t)
 	case f.Kind == wire.Ack && (out && e.there == t.src || !out && e.here == t.src && !p.ended()):
 		t.acks = append(t.acks, t.answerOf(p, !out))
 	case f.Kind == wire.Ack:
+	case f.Kind == wire.Trimmed:
+		if out && e.there == t.dst || !out && e.here == t.dst {
+			c.headers(p, t)
+		}
 	case out && e.here == t.src:
 		c.leaves(p, t)
 		if e.there == t.dst {
@@ -410,6 +415,18 @@ func (c *Checker) arrives(p *Packet, t *travel) {
 	}
 }
 
+// headers takes the headers of a packet that a switch has trimmed, which arrive at its destination.
+func (c *Checker) headers(p *Packet, t *travel) {
+	n := numberOf(p.Frame.PSN, t.next)
+	c.Checked[Deliveries]++
+	switch x := t.of(n); {
+	case x != nil:
+		x.headers = true
+	case n >= int64(t.next):
+		c.found(p, Deliveries, "%s: headers of packet %d arrive, and it was not sent", c.flowName(t.QP), n)
+	}
+}
+
 // drop takes a packet that was dropped, at its destination or before.
 func (t *travel) drop(x *parcel, n int64, why string, there bool) {
 	x.dropped++
@@ -449,14 +466,14 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 func (t *travel) answerOf(p *Packet, now bool) answer {
 	f := &p.Frame
 	before := numberOf(f.PSN, t.turn) + 1
-	if f.RoCE().NAK {
+	if f.RoCE().NAK && !f.Missing() {
 		before--
 	}
 	a := answer{at: p.Time, before: uint64(max(before, 0))}
 	if now {
 		a.at -= 2 * t.transit
 	}
-	if psn, names := f.Selected(); names {
+	if psn, names := f.Selected(); names && !f.Missing() {
 		a.selected = uint64(max(numberOf(psn, t.turn), 0)) + 1
 	}
 	return a
@@ -470,6 +487,12 @@ func (c *Checker) answers(p *Packet, t *travel) {
 	if a.before > t.turn && t.blamed != t.turn+1 { // of one that is missing it is said once
 		t.blamed = t.turn + 1
 		c.found(p, Deliveries, "%s: an ACK says that all packets before %d have come, and %d has not", c.flowName(t.QP), a.before, t.turn)
+	}
+	if psn, _ := p.Frame.Selected(); p.Frame.Missing() {
+		t.selective = true
+		if x := t.of(numberOf(psn, t.turn)); x != nil && !x.headers {
+			c.found(p, Deliveries, "%s: a NAK asks for packet %d, whose headers have not come", c.flowName(t.QP), numberOf(psn, t.turn))
+		}
 	}
 	if a.selected == 0 {
 		return

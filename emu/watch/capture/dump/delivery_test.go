@@ -268,3 +268,60 @@ func TestFaultsOfDelivery(t *testing.T) {
 		}
 	}
 }
+
+// trimming is an incast whose packets are trimmed at two switches.
+const trimming = `
+name: trimming
+model: {duration: 300us, seed: 1}
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: none}
+  switch: {kind: output-queued, memory: 1MB per port, output-limit: 20KB, trim: 128B}
+  flow: {packet: 1024B, traffic: transfers, size: 64KiB, jitter: 0s, transport: {kind: rocev2, order: selective-repeat}}
+switches: {S: {}, T: {}}
+endpoints: ["N[1-4]", R]
+links: ["N[1-3] - S", S - T, N4 - T, T - R]
+flows:
+  - {name: in, from: "N[1-4]", to: R}
+`
+
+// Where packets are trimmed each retransmission is for a loss, and each NAK for headers that have
+// come. A NAK for a packet of which none have come is a fault, and so are headers of a packet that
+// was not sent.
+func TestTrimmedDeliveries(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		b, _ := disorderOf(t, trimming, both)
+		_, sum := text(t, b)
+		if sum.Problems() > 0 {
+			t.Fatalf("both ends %t: %v", both, sum.Found)
+		}
+		lost := 0
+		for _, d := range sum.Deliveries() {
+			if lost += d.Lost; d.Hasty+d.Needless > 0 {
+				t.Errorf("%+v: a retransmission is for no loss", d)
+			}
+		}
+		if lost < 100 {
+			t.Errorf("both ends %t: %d losses", both, lost)
+		}
+		for name, edit := range map[string]func(f *wire.Frame){
+			"another NAK": func(f *wire.Frame) {
+				if psn, _ := f.Selected(); f.Missing() {
+					f.SetMissing(psn ^ 1)
+				}
+			},
+			"other headers": func(f *wire.Frame) {
+				if f.Kind == wire.Trimmed {
+					f.PSN += 1000
+				}
+			},
+		} {
+			changed := change(t, b, func(p *dump.Packet) []*wire.Frame {
+				edit(&p.Frame)
+				return []*wire.Frame{&p.Frame}
+			})
+			if _, sum := text(t, changed); sum.Found[dump.Deliveries] == 0 {
+				t.Errorf("both ends %t: %s: nothing is found", both, name)
+			}
+		}
+	}
+}
