@@ -29,6 +29,7 @@ func TestOwnCountsAreThoseOfEvents(t *testing.T) {
 		"lossy":       short("pfc/lossy", "2ms"),
 		"go back n":   short("roce/go-back-n", "5ms"),
 		"spray":       short("ethernet/spray", "1ms"),
+		"trim":        short("ethernet/trim", "1ms"),
 		"orders":      short("ethernet/orders", "1ms"),
 		"first":       short("roce/first", "2ms"),
 		"DCTCP":       short("tcp/dctcp", "5ms"),

@@ -76,7 +76,7 @@ func TestList(t *testing.T) {
 		"cbfc/backpressure", "cbfc/channels", "cbfc/incast", "cbfc/rate", "cbfc/repair", "cbfc/retry", "cbfc/wraps", "cca/incast", "cca/levels", "cca/starvation",
 		"dcqcn/bystander", "dcqcn/cnp-delay", "dcqcn/fixed-point", "dcqcn/incast-pfc", "dcqcn/unequal",
 		"e2cm/hotspot", "e2cm/hotspot-drops", "e2cm/limiters", "e2cm/oq-limit", "e2cm/probes-lost", "e2cm/rtt",
-		"ethernet/dynamic-threshold", "ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/orders", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver", "ethernet/slow-spine", "ethernet/spray", "ethernet/spraying",
+		"ethernet/dynamic-threshold", "ethernet/ets", "ethernet/failover", "ethernet/headroom", "ethernet/incast", "ethernet/incast-drops", "ethernet/leaf-spine", "ethernet/orders", "ethernet/pause-hol", "ethernet/pause-storm", "ethernet/pfc-hol", "ethernet/ring-deadlock", "ethernet/slow-receiver", "ethernet/slow-spine", "ethernet/spray", "ethernet/spraying", "ethernet/trim",
 		"guest/attached", "guest/gigabit", "guest/gigabit-incast", "guest/incast", "guest/incast-qcn", "guest/iperf", "guest/mixed", "guest/netstack", "guest/netstack-incast", "guest/ping", "guest/red", "guest/victim", "guest/victim-qcn",
 		"hpcc/cut", "hpcc/incast", "hpcc/steady",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
