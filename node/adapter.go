@@ -92,6 +92,15 @@ func (e *Endpoint) store(now unit.Time, a *port.Arrival) {
 	}
 }
 
+// passes reports whether a frame that comes is taken out at the same instant, and stops nobody.
+func (in *ingress) passes(a *port.Arrival) bool {
+	if in.service > 0 || in.stopped || !in.frames.empty() || in.credit != nil || in.kind == port.Credits {
+		return false
+	}
+	b := &in.buffers[in.class(a.Frame.Lane)]
+	return a.Length <= b.Room && (b.High == 0 || a.Length < b.High)
+}
+
 // refusesSegment returns why a segment is not one of a flow of the endpoint; ended is true for the
 // flow of a workload that began here and has ended.
 func (e *Endpoint) refusesSegment(now unit.Time, f *wire.Frame) (why trace.Reason, ended bool) {

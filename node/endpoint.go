@@ -137,7 +137,15 @@ func (e *Endpoint) Receive(now unit.Time, _ port.ID, a *port.Arrival) {
 		if f.Stamped() {
 			f.Stamp().Held = unit.Duration(now) // when it came, until its ACK leaves
 		}
-		if e.ingress != nil && e.ingress.keeps() {
+		if in := e.ingress; in != nil && in.keeps() {
+			// Nothing but the order of events shows whether it is taken out now or in Advance;
+			// transfers end with events.
+			if in.passes(a) && s.answer == nil && !f.HasBody() && !s.pooled && e.port.ControlIdle() && e.rec.Passed(now, 0, a.Length) {
+				if s.receiver.receive(e, now, s, a); e.waiting|e.owesControl == 0 && !e.wakes {
+					return // the link has nothing to do
+				}
+				break
+			}
 			e.store(now, a)
 			break
 		}

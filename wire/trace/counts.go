@@ -261,6 +261,18 @@ func (r *Recorder) Release(now unit.Time, port uint16, f *wire.Frame, holds int6
 	r.beyond(now)
 }
 
+// Passed counts a frame of n bytes that comes into the buffer of a port and leaves it at the same
+// instant. It returns false where events are wanted, and counts nothing.
+func (r *Recorder) Passed(now unit.Time, port uint16, n unit.Size) bool {
+	if !r.counting(now) {
+		return false
+	}
+	if c := &r.own.Ports[port]; c.Occupancy+int64(n) > c.Most {
+		c.Most = c.Occupancy + int64(n)
+	}
+	return true
+}
+
 // Stall reports the cause that holds back the frames that wait in a lane for the link of a port
 // from now on, and the one before.
 func (r *Recorder) Stall(now unit.Time, port uint16, lane, block, before uint8) {
