@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
@@ -125,8 +126,24 @@ func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 			to.Dst, to.QP = s.source, s.qp
 		}
 		e.sendOf(now, s.answer, s.answer.Send, to)
+		if t, ok := s.answer.(rp.TakingTurns); ok {
+			e.nextTurn(t, s)
+		}
 	}
 	return s.deadline()
+}
+
+// nextTurn has the flow asked whose turn it is, unless it is that of s.
+func (e *Endpoint) nextTurn(t rp.TakingTurns, s *sink) {
+	qp, at, ok := t.Turn()
+	if !ok || qp == s.qp {
+		return
+	}
+	if k, found := e.sink.find(qp); found {
+		e.agenda.Set(int(e.sinks[k].slot), at)
+	} else if p, _ := e.workloadOf(qp); p != nil && p.sinks[qp] != nil {
+		e.callAt(at, p.sinks[qp])
+	}
 }
 
 // deadline returns when something answers the flow by itself.

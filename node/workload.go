@@ -347,6 +347,10 @@ func (e *Endpoint) close(now unit.Time, s *sink, last *wire.Frame) {
 func (e *Endpoint) remove(now unit.Time, p *workloadRun, s *sink) {
 	delete(p.sinks, s.qp)
 	s.over = true
+	if t, ok := s.answer.(rp.TakingTurns); ok {
+		t.Ended(now)
+		e.nextTurn(t, s)
+	}
 	if w := e.workloads; s.call > 0 && w.calls.Due(int(s.call)-1) != unit.Never {
 		w.calls.Set(int(s.call)-1, now)
 		e.agenda.Set(e.slots.of(calls, 0), now)
@@ -362,7 +366,10 @@ func (p *workloadRun) recycle(s *sink) {
 }
 
 // call has the destination of a transfer asked for frames of its own.
-func (e *Endpoint) call(now unit.Time, s *sink) {
+func (e *Endpoint) call(now unit.Time, s *sink) { e.callAt(now, s) }
+
+// callAt has it asked at an instant.
+func (e *Endpoint) callAt(at unit.Time, s *sink) {
 	w := e.workloads
 	if s.over {
 		return
@@ -379,8 +386,8 @@ func (e *Endpoint) call(now unit.Time, s *sink) {
 		w.sinks = append(w.sinks, s)
 		s.call = int32(n + 1)
 	}
-	w.calls.Set(int(s.call)-1, now)
-	e.agenda.Set(e.slots.of(calls, 0), now)
+	w.calls.Set(int(s.call)-1, at)
+	e.agenda.Set(e.slots.of(calls, 0), w.calls.Next())
 }
 
 // answerCalls queues the answers to transfers.

@@ -15,6 +15,7 @@ type Algorithm struct {
 	Also     []string // its other names
 	Doc      string   // a description, as the rest of a sentence: "never changes the rate"
 	Feedback Feedback // the feedback that makes it lower the rate
+	Ultra    bool     // its frames are those of Ultra Ethernet transport, which its flows must have
 
 	// Trials are the variants in which the algorithm is compared with others (fabemu reproduce
 	// compare-schemes); nil: once with its defaults, and with the congestion points that
@@ -156,7 +157,7 @@ type Doubt struct{ Key, Why string }
 // Algorithms returns the table of algorithms.
 func Algorithms() []Algorithm {
 	return []Algorithm{fixedAlgorithm(), lipdAlgorithm(), fimdAlgorithm(), aimdAlgorithm(), qcnAlgorithm(), bcnAlgorithm(), e2cmAlgorithm(), dcqcnAlgorithm(), dcqcnWindowAlgorithm(), ccaAlgorithm(),
-		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm(), nsccAlgorithm()}
+		timelyAlgorithm(), swiftAlgorithm(), hpccAlgorithm(), nsccAlgorithm(), rcccAlgorithm(), nsccRCCCAlgorithm()}
 }
 
 // row completes a row of the table by the function that makes the algorithm of its parameters. A

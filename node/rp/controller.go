@@ -140,6 +140,16 @@ type Answerer interface {
 	Deadline() unit.Time
 }
 
+// TakingTurns is an Answerer of flows that end at one endpoint and take turns: only one of them has
+// something to send at a time.
+type TakingTurns interface {
+	Answerer
+	// Turn returns the queue pair of the flow whose turn it is, and when; false: none waits.
+	Turn() (qp uint32, at unit.Time, ok bool)
+	// Ended notes that the flow has ended: a flow of a workload.
+	Ended(now unit.Time)
+}
+
 // ackClocked is the common part of the algorithms that change only when an ACK comes: nothing else
 // has an effect. Those that are Acknowledged receive ACKs by Acked, and the others by their own
 // Feedback. After Lost, the packets that are sent again are measured, too.

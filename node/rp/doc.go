@@ -41,11 +41,12 @@
 //   - have results show its target rate, and its log of congestion (Target, Log)
 //
 // Algorithm.Answer makes an Answerer, the part at the destination: it receives data frames and the
-// frames that the reaction point sends. A struct of parameters may be a Traited (properties that
-// follow from the values), a SiteChecker (values that are invalid at a link), Tripped (values that
-// follow from the round trip of the fabric), an Adapter (values
-// that decide about the feedback), a param.Completer (defaults that follow from others) and a
-// param.Explainer (text for the reference).
+// frames that the reaction point sends. Where
+// only one of several flows at an endpoint may answer at a time it is TakingTurns. A struct of
+// parameters may be a Traited (properties that follow from the values), a SiteChecker (values that
+// are invalid at a link), Tripped (values that follow from the round trip of the fabric), an
+// Adapter (values that decide about the feedback), a param.Completer (defaults that follow from
+// others) and a param.Explainer (text for the reference).
 //
 // # Limitations
 //

@@ -36,6 +36,8 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 			wrong = "reacts to marks in ACKs, and on Ethernet nothing is acknowledged"
 		case algorithm.Feedback == rp.Echoes && family == wire.Ethernet && !roce.Echo && !ultra:
 			wrong = "reacts to marks in ACKs, and ACKs of RoCEv2 carry none by default: give transport: {kind: rocev2, echo: true}"
+		case algorithm.Ultra && !ultra:
+			wrong = "asks for credit in packets of Ultra Ethernet: give flow " + f.Name + " transport: uet"
 		case algorithm.Feedback == rp.Delays && family != wire.Ethernet:
 			wrong = "uses round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
 		case algorithm.Feedback == rp.Delays && !acks:

@@ -1,0 +1,545 @@
+package rp
+
+import (
+	"math"
+
+	"fabemu/wire"
+	"fabemu/wire/trace"
+	"fabemu/wire/unit"
+)
+
+// CreditParams are the parameters of RCCC, the congestion control at the receiver of Ultra
+// Ethernet, beside those of Trip. The text of the specification (Ultra Ethernet 1.0, 3.6) is not at
+// hand: rules and values are those of its reference model, uet-htsim (sim/uec.cpp,
+// sim/oversubscribed_cc.cpp).
+type CreditParams struct {
+	// Credit in one frame.
+	// Source: uet-htsim, uec.cpp: four packets, which it says is the default of the specification
+	Grant unit.Size `key:"grant" def:"16384B" low:"256B" search:"no"`
+	// Rate of credit as a share of the link rate.
+	// Source: only the model's default: uet-htsim, main_uec.cpp
+	CreditShare float64 `key:"credit-share" def:"0.99" low:"above 0" high:"1" search:"0.9..1"`
+	// The destination waits behind a frame without credit as long as behind one with this much.
+	// Source: only the model's default: uet-htsim, uec.cpp
+	LeastGap unit.Size `key:"least-gap" def:"1024B" low:"256B" search:"no"`
+	// How many times lower the rate of the fabric is than that of the endpoints. The destination
+	// lowers its credit when packets are marked, or trimmed before the last hop, to 0.9 over this
+	// at least. none: it gives credit at one rate.
+	// Source: uet-htsim, main_uec.cpp: from the topology
+	Oversubscription float64 `key:"oversubscription" def:"none" none:"none" low:"1" high:"1e6" search:"no"`
+	// Share of marked packets, averaged, above which credit becomes less.
+	// Source: only the model's default: uet-htsim, oversubscribed_cc.cpp
+	TargetMarks float64 `key:"target-marks" def:"0.3" low:"0" high:"1" counts:"oversubscription!=none" search:"2"`
+	// Weight of the last share of marks in the average.
+	// Source: only the model's default: uet-htsim, oversubscribed_cc.cpp
+	MarksGain float64 `key:"marks-gain" def:"0.5" low:"above 0" high:"1" counts:"oversubscription!=none" search:"2"`
+	// Share of the excess of marks over target-marks by which credit becomes less.
+	// Source: only the model's default: uet-htsim, oversubscribed_cc.cpp
+	MarksDecrease float64 `key:"marks-decrease" def:"0.5" low:"0" high:"1" counts:"oversubscription!=none" search:"2"`
+	// Increase of credit, as a share of the link rate, after an interval of about 1.5 base-rtt;
+	// doubled with each further one without a mark.
+	// Source: only the model's default: uet-htsim, oversubscribed_cc.cpp
+	CreditIncrease float64 `key:"credit-increase" def:"0.01" low:"0" high:"1" counts:"oversubscription!=none" search:"4"`
+}
+
+// RCCCParams are the parameters of RCCC.
+type RCCCParams struct {
+	Trip
+	CreditParams
+}
+
+func rcccAlgorithm() Algorithm {
+	a := row(Algorithm{Name: "rccc", Feedback: Delays, Ultra: true,
+		Doc: "sends by credit that the destination paces, in turns among its flows: Ultra Ethernet's control at the receiver"},
+		func(p RCCCParams, s Site) Reaction { return newRCCC(p, s).Reaction() })
+	a.Answer = func(params any, s Site) (Answerer, error) {
+		p := params.(RCCCParams)
+		return newCreditPoint(p.Trip, p.CreditParams, s), nil
+	}
+	return a
+}
+
+// NSCCRCCCParams are the parameters of NSCC and RCCC together.
+type NSCCRCCCParams struct {
+	Trip
+	WindowParams
+	CreditParams
+}
+
+func nsccRCCCAlgorithm() Algorithm {
+	a := row(Algorithm{Name: "nscc-rccc", Feedback: Delays, Ultra: true,
+		Doc: "has the window of nscc and the credit of rccc"},
+		func(p NSCCRCCCParams, s Site) Reaction { return newNSCCRCCC(p, s).Reaction() })
+	a.Answer = func(params any, s Site) (Answerer, error) {
+		p := params.(NSCCRCCCParams)
+		return newCreditPoint(p.Trip, p.CreditParams, s), nil
+	}
+	return a
+}
+
+// CheckSite refuses windows in which no packet fits.
+func (p NSCCRCCCParams) CheckSite(s Site) (string, error) {
+	return NSCCParams{p.Trip, p.WindowParams}.CheckSite(s)
+}
+
+// NSCCRCCC is the reaction point of a flow with a window and credit: a packet leaves if both permit
+// it. It asks for credit for no more than the window and a packet, and a packet that was trimmed at
+// the last hop does not lower the window: the destination then gives less credit.
+type NSCCRCCC struct {
+	*NSCC
+	credit
+}
+
+func newNSCCRCCC(p NSCCRCCCParams, s Site) *NSCCRCCC {
+	n := &NSCCRCCC{newNSCC(NSCCParams{p.Trip, p.WindowParams}, s), newCredit(p.Trip, s)}
+	n.NSCC.credited = true
+	return n
+}
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (n *NSCCRCCC) Reaction() Reaction {
+	return Reaction{Controller: n, Acknowledged: n,
+		Demand: n.Demand, Allowance: n.Allowance, Trimmed: n.Trimmed, Expired: n.Expired,
+		Tag:     func(f wire.Frame) wire.Frame { return n.tag(f, n.window) },
+		Send:    func(unit.Time) (wire.Frame, bool) { return n.request(n.window) },
+		Refuses: func(_ unit.Time, f wire.Frame) trace.Reason { return refusesCredit(&f) }}
+}
+
+// Feedback takes in credit.
+func (n *NSCCRCCC) Feedback(_ unit.Time, f wire.Frame) { n.feedback(&f) }
+
+// Sent spends credit.
+func (n *NSCCRCCC) Sent(_ unit.Time, bytes unit.Size) { n.left -= int64(bytes) }
+
+// Demand takes in how much the flow has to send.
+func (n *NSCCRCCC) Demand(_ unit.Time, bytes unit.Size) { n.demand = int64(bytes) }
+
+// Allowance returns the credit that is left.
+func (n *NSCCRCCC) Allowance() unit.Size { return allowance(n.left) }
+
+// Acked takes in the mark and the round trip of an ACK.
+func (n *NSCCRCCC) Acked(now unit.Time, a Ack) {
+	n.heard()
+	n.NSCC.Acked(now, a)
+}
+
+// Trimmed takes in that a packet was trimmed.
+func (n *NSCCRCCC) Trimmed(now unit.Time, t Trim) {
+	n.heard()
+	n.NSCC.Trimmed(now, t)
+}
+
+// Expired takes in that packets were not acknowledged in time, and asks for credit if there is
+// none.
+func (n *NSCCRCCC) Expired(now unit.Time, bytes unit.Size) {
+	n.expired(now)
+	n.NSCC.Expired(now, bytes)
+}
+
+// Traits returns what asking for credit adds to packets, and the frames of credit.
+func (p RCCCParams) Traits() Traits { return p.Trip.Traits().credited() }
+
+// Traits returns those of RCCC.
+func (p NSCCRCCCParams) Traits() Traits { return p.Trip.Traits().credited() }
+
+// credited adds credit to traits.
+func (t Traits) credited() Traits {
+	t.Frame = func(f *wire.Frame) { f.UET().Flags |= wire.UETState }
+	t.Sends = func(f *wire.Frame) (request, credit wire.Frame) {
+		c := wire.Frame{Kind: wire.UETControl, Family: wire.UET, Lane: f.Lane}
+		c.UET().Code = wire.UETCredit
+		return c, c
+	}
+	return t
+}
+
+// credit is the credit of a flow at its source. Sums are in units of wire.CreditUnit.
+type credit struct {
+	most    int64 // credit that it may keep, in bytes
+	packet  int64
+	left    int64     // credit that is left, in bytes; below 0: the last packet was longer
+	granted int64     // sum of all credit that has come
+	demand  int64     // bytes to send
+	early   bool      // nothing has come back: credit is that of the start
+	begged  unit.Time // when a request of its own left last
+	begs    bool      // such a request is to leave
+	trip    unit.Duration
+}
+
+func newCredit(p Trip, s Site) credit {
+	most := p.most(s)
+	return credit{most: most, packet: int64(s.Length), left: most, early: true, trip: p.base(s), begged: -1 << 62}
+}
+
+// heard ends the start: what is left of its credit is void.
+func (c *credit) heard() {
+	if c.early {
+		c.early, c.left = false, min(c.left, 0)
+	}
+}
+
+// grant takes in the sum of all credit.
+func (c *credit) grant(sum int64) {
+	c.heard()
+	if sum > c.granted {
+		c.left = min(c.left+(sum-c.granted)*int64(wire.CreditUnit), c.most)
+		c.granted = sum
+	}
+}
+
+// target returns up to which sum the source asks for credit. A window limits what it asks for, too;
+// 0: there is none.
+func (c *credit) target(window int64) int64 {
+	n := c.demand
+	if window > 0 {
+		n = min(n, window+c.packet)
+	}
+	n = min(n, c.most) - c.left
+	if c.early && n < c.packet && c.demand > 0 {
+		n = c.packet
+	}
+	sum := c.granted + (n+int64(wire.CreditUnit)-1)>>creditShift
+	return max(sum, 0)
+}
+
+// creditShift is the logarithm of wire.CreditUnit.
+const creditShift = 8
+
+// expired asks for credit by a frame of its own, once in a round trip, if there is none.
+func (c *credit) expired(now unit.Time) {
+	c.heard()
+	if c.left <= 0 && now.Sub(c.begged) >= c.trip {
+		c.begged, c.begs = now, true
+	}
+}
+
+// tag has a packet of the flow ask for credit.
+func (c *credit) tag(f wire.Frame, window int64) wire.Frame {
+	f.UET().Flags |= wire.UETState
+	f.SetCredit(unit.Size(c.target(window) << creditShift))
+	return f
+}
+
+// feedback takes in a frame of credit.
+func (c *credit) feedback(f *wire.Frame) {
+	if f.Kind == wire.UETControl && f.UET().Code == wire.UETCredit {
+		c.grant(int64(f.CreditSince(unit.Size(c.granted<<creditShift))) >> creditShift)
+	}
+}
+
+// request returns a request of its own, if one is to leave.
+func (c *credit) request(window int64) (f wire.Frame, ok bool) {
+	if !c.begs {
+		return f, false
+	}
+	c.begs = false
+	f = wire.Frame{Kind: wire.UETControl, Family: wire.UET}
+	f.UET().Code = wire.UETCreditRequest
+	f.SetCredit(unit.Size(c.target(window) << creditShift))
+	return f, true
+}
+
+// refuses returns that a frame of UET is wanted at a source only if it gives credit.
+func refusesCredit(f *wire.Frame) trace.Reason {
+	if f.Kind == wire.UETControl && f.UET().Code == wire.UETCredit {
+		return trace.NoReason
+	}
+	return trace.NotAwaited
+}
+
+// RCCC is the reaction point of a flow that sends by credit. It starts with credit for max-window,
+// which is void as soon as anything comes back. Its packets say up to which sum the flow asks for
+// credit: what it has to send, at most a window, less the credit that is left.
+type RCCC struct {
+	ackClocked
+	credit
+	line unit.Rate
+}
+
+func newRCCC(p RCCCParams, s Site) *RCCC { return &RCCC{credit: newCredit(p.Trip, s), line: s.Line} }
+
+// Reaction returns the reaction point with what it does in addition to a Controller.
+func (r *RCCC) Reaction() Reaction {
+	return Reaction{Controller: r, Acknowledged: r,
+		Demand: r.Demand, Allowance: r.Allowance, Trimmed: r.Trimmed, Expired: r.Expired,
+		Tag:     func(f wire.Frame) wire.Frame { return r.tag(f, 0) },
+		Send:    func(unit.Time) (wire.Frame, bool) { return r.request(0) },
+		Refuses: func(_ unit.Time, f wire.Frame) trace.Reason { return refusesCredit(&f) }}
+}
+
+// Feedback takes in credit.
+func (r *RCCC) Feedback(_ unit.Time, f wire.Frame) { r.feedback(&f) }
+
+// Rate returns the rate of the link.
+func (r *RCCC) Rate() unit.Rate { return r.line }
+
+// Window returns that there is none.
+func (*RCCC) Window() unit.Size { return 0 }
+
+// Acked takes in that an ACK has come.
+func (r *RCCC) Acked(unit.Time, Ack) { r.heard() }
+
+// Sent spends credit.
+func (r *RCCC) Sent(_ unit.Time, n unit.Size) { r.left -= int64(n) }
+
+// Demand takes in how much the flow has to send.
+func (r *RCCC) Demand(_ unit.Time, n unit.Size) { r.demand = int64(n) }
+
+// Allowance returns the credit that is left.
+func (r *RCCC) Allowance() unit.Size { return allowance(r.left) }
+
+// allowance returns credit as a size.
+func allowance(left int64) unit.Size { return unit.Size(min(max(left, 0), math.MaxInt32)) }
+
+// Trimmed takes in that a NACK has come.
+func (r *RCCC) Trimmed(unit.Time, Trim) { r.heard() }
+
+// Expired asks for credit, if there is none.
+func (r *RCCC) Expired(now unit.Time, _ unit.Size) { r.expired(now) }
+
+// CreditPoint is the part of RCCC at the destination of a flow. All flows of an algorithm that end
+// at an endpoint share what gives credit: those that ask for more than they were given take turns,
+// a frame of credit each. When none asks, flows are given credit unasked, also in turns, up to a
+// window more than they have asked for: so a flow goes on whose request was lost.
+type CreditPoint struct {
+	of           *creditors
+	asked, given int64 // sums
+	most         int64 // of credit that it is given unasked
+	qp           uint32
+	in           *creditList // where it waits; nil: nowhere
+	before, next *CreditPoint
+}
+
+// creditList is a list of flows that wait.
+type creditList struct{ first, last *CreditPoint }
+
+func (l *creditList) push(c *CreditPoint) {
+	c.leave()
+	c.in, c.before, c.next = l, l.last, nil
+	if l.last == nil {
+		l.first = c
+	} else {
+		l.last.next = c
+	}
+	l.last = c
+}
+
+// leave takes a flow out of the list that it waits in.
+func (c *CreditPoint) leave() {
+	if c.in == nil {
+		return
+	}
+	if c.before == nil {
+		c.in.first = c.next
+	} else {
+		c.before.next = c.next
+	}
+	if c.next == nil {
+		c.in.last = c.before
+	} else {
+		c.next.before = c.before
+	}
+	c.in, c.before, c.next = nil, nil, nil
+}
+
+// creditors are the flows at an endpoint that take turns.
+type creditors struct {
+	p       CreditParams
+	grant   int64     // in units
+	unit    float64   // picoseconds per unit at the full rate
+	at      unit.Time // no frame leaves before
+	asking  creditList
+	unasked creditList
+	fabric  fabricCredit
+}
+
+func newCreditPoint(t Trip, p CreditParams, s Site) *CreditPoint {
+	c := &CreditPoint{most: t.most(s) >> creditShift}
+	if other, ok := s.Beside.(*CreditPoint); ok {
+		c.of = other.of
+		return c
+	}
+	c.of = &creditors{p: p, grant: int64(p.Grant) >> creditShift,
+		unit: float64(int64(8 * float64(wire.CreditUnit) * 1e12 / float64(s.Line) / p.CreditShare))}
+	c.of.fabric = fabricCredit{rate: 1, random: s.Random, interval: 1.5 * float64(t.base(s))}
+	return c
+}
+
+// Refuses returns that of control frames it takes in requests for credit.
+func (*CreditPoint) Refuses(_ unit.Time, f wire.Frame) trace.Reason {
+	if f.Kind == wire.UETControl && f.UET().Code != wire.UETCreditRequest {
+		return trace.NotAwaited
+	}
+	return trace.NoReason
+}
+
+// Receive takes in a packet that has come, one that was trimmed, or a request.
+func (c *CreditPoint) Receive(now unit.Time, f wire.Frame) {
+	c.qp = f.QP
+	fabric, flags := &c.of.fabric, f.UET().Flags
+	fabric.settle(now, &c.of.p)
+	switch {
+	case f.Kind == wire.Data:
+		fabric.came++
+		if f.FECN {
+			fabric.marked++
+		}
+		if flags&wire.UETState == 0 {
+			return
+		}
+	case f.Kind == wire.Trimmed && flags&wire.UETLastHop != 0:
+		fabric.came++
+		fabric.trimmedHere++
+	case f.Kind == wire.Trimmed:
+		fabric.came++
+		fabric.trimmed++
+	}
+	c.ask(int64(f.CreditSince(unit.Size(c.asked<<creditShift))) >> creditShift)
+	if f.Kind != wire.Data {
+		c.insist()
+	}
+}
+
+// Send returns a frame of credit.
+func (c *CreditPoint) Send(now unit.Time) (f wire.Frame, ok bool) {
+	if c.of.turn() != c || c.of.at > now {
+		return f, false
+	}
+	c.give(now)
+	f = wire.Frame{Kind: wire.UETControl, Family: wire.UET}
+	f.UET().Code = wire.UETCredit
+	f.SetCredit(unit.Size(c.given << creditShift))
+	return f, true
+}
+
+// ask takes in up to which sum the source asks for credit.
+func (c *CreditPoint) ask(sum int64) {
+	if sum > c.asked {
+		if c.asked = sum; c.in != &c.of.asking {
+			c.of.asking.push(c)
+		}
+	}
+}
+
+// insist has the flow take a turn whether or not it asks for more.
+func (c *CreditPoint) insist() {
+	if c.in != &c.of.asking {
+		c.of.asking.push(c)
+	}
+}
+
+// turn returns the flow whose turn it is; nil: none waits.
+func (g *creditors) turn() *CreditPoint {
+	if g.asking.first != nil {
+		return g.asking.first
+	}
+	return g.unasked.first
+}
+
+// give gives the flow whose turn it is its credit.
+func (c *CreditPoint) give(now unit.Time) {
+	g := c.of
+	var given int64
+	if c.in == &g.asking {
+		given = max(min(g.grant, c.asked-c.given), 0)
+		if c.given += given; c.asked > c.given {
+			g.asking.push(c)
+		} else {
+			g.unasked.push(c)
+		}
+	} else {
+		given = g.grant
+		if c.given += given; c.asked >= c.given || c.given-c.asked < c.most {
+			g.unasked.push(c)
+		} else {
+			c.leave()
+		}
+	}
+	if given == 0 {
+		given = int64(g.p.LeastGap) >> creditShift
+	}
+	g.fabric.settle(now, &g.p)
+	g.at = now.Add(unit.Duration(float64(int64(g.unit/g.fabric.rate)) * float64(given)))
+}
+
+// Deadline returns when the flow is given credit; unit.Never while others have their turns.
+func (c *CreditPoint) Deadline() unit.Time {
+	if c.of.turn() == c {
+		return c.of.at
+	}
+	return unit.Never
+}
+
+// Turn returns the flow that is given credit next, and when.
+func (c *CreditPoint) Turn() (qp uint32, at unit.Time, ok bool) {
+	if t := c.of.turn(); t != nil {
+		return t.qp, c.of.at, true
+	}
+	return 0, 0, false
+}
+
+// Ended takes the flow out of the turns.
+func (c *CreditPoint) Ended(unit.Time) { c.leave() }
+
+// fabricCredit lowers the rate of credit where the fabric has a lower rate than endpoints. After an
+// interval, with shares of the packets that came:
+//
+//	g = (1 - marks-gain) g + marks-gain marked
+//	trimmed before the last hop:  rate = rate - trimmed
+//	g above target-marks:         rate = rate (1 - (g - target-marks) marks-decrease)
+//	neither:                      rate = rate + credit-increase, doubled n times where none is marked
+//
+// where n counts the intervals without a decrease. The rate is a share of that of credit.
+type fabricCredit struct {
+	rate, g  float64
+	interval float64 // in picoseconds, 3/4 to 5/4 of it by chance
+	due      unit.Time
+	raised   int // n
+	random   *unit.Random
+
+	came, marked, trimmed, trimmedHere int
+}
+
+// settle ends the intervals that are over.
+func (f *fabricCredit) settle(now unit.Time, p *CreditParams) {
+	if p.Oversubscription == 0 {
+		return
+	}
+	for f.due <= now {
+		if f.due > 0 {
+			f.adjust(p)
+		}
+		if f.rate == 1 && f.came == 0 && f.g < 1e-9 {
+			f.due = now // nothing changes until a packet comes
+		}
+		f.due = f.due.Add(unit.Duration(0.75*f.interval) + f.random.Span(unit.Duration(f.interval/2)))
+	}
+}
+
+func (f *fabricCredit) adjust(p *CreditParams) {
+	share, lower := 0.0, false
+	if whole := f.came - f.trimmed - f.trimmedHere; whole > 0 {
+		share = float64(f.marked) / float64(whole)
+	}
+	if f.trimmed > 0 {
+		f.rate -= float64(f.trimmed) / float64(f.came)
+		lower = true
+	}
+	f.g = float64(f.g*(1-p.MarksGain)) + float64(p.MarksGain*share)
+	if f.g > p.TargetMarks && p.MarksDecrease > 0 {
+		f.rate *= 1 - float64((f.g-p.TargetMarks)*p.MarksDecrease)
+		lower = true
+	}
+	if lower {
+		f.raised = 0
+	} else {
+		by := p.CreditIncrease
+		if f.marked == 0 {
+			by = math.Ldexp(by, f.raised)
+		}
+		f.rate += by
+		f.raised = min(f.raised+1, 64)
+	}
+	f.rate = min(max(f.rate, 0.9/p.Oversubscription, 0.01), 1)
+	f.came, f.marked, f.trimmed, f.trimmedHere = 0, 0, 0, 0
+}
