@@ -65,6 +65,8 @@ func functions() map[string]any {
 		"crossing": crossing,
 
 		"mean":       Mean,
+		"fctOf":      fctOf,
+		"fctRank":    fctRank,
 		"triggers":   Triggers,
 		"settled":    Settled,
 		"reached":    Reached,
