@@ -8,6 +8,9 @@
 #
 # Usage: scripts/lab/peers.sh [COUNT]
 #        HTSIM=DIR scripts/lab/peers.sh rates
+#        HTSIM=DIR scripts/lab/peers.sh matrices
+#
+# With "matrices": FCTs of htsim's own programs on its connection matrices, for emu/study/papers/words/htsim.yaml.
 #
 #   COUNT  how many pairs of each case (default 3)
 #
@@ -28,19 +31,19 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 count=${1:-3}
-if [[ ! "$count" =~ ^([1-9][0-9]*|rates)$ ]]; then
+if [[ ! "$count" =~ ^([1-9][0-9]*|rates|matrices)$ ]]; then
 	echo "peers: COUNT is a number, not $count" >&2
 	exit 2
 fi
-if [ "$count" = rates ] && [ ! -d "${HTSIM:-}/sim" ]; then
-	echo "peers: rates wants HTSIM=DIR, a tree of htsim (Broadcom/csg-htsim)" >&2
+if [[ "$count" = rates || "$count" = matrices ]] && [ ! -d "${HTSIM:-}/sim" ]; then
+	echo "peers: $count wants HTSIM=DIR, a tree of htsim (Broadcom/csg-htsim)" >&2
 	exit 2
 fi
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 fabemu=${FABEMU:-$tmp/fabemu}
-if [ -z "${FABEMU:-}" ]; then
+if [ -z "${FABEMU:-}" ] && [ "$count" != matrices ]; then
 	pgo=build/$(sha256sum <scripts/virtual.pgo | cut -c 1-16).pgo # as in scripts/release.sh
 	mkdir -p build
 	[ -e "$pgo" ] || ln -sf ../scripts/virtual.pgo "$pgo"
@@ -137,6 +140,61 @@ rates() {
 	within htsim "$tmp/rates/htsim.md" docs/notes/validation.md
 }
 
+# matrices: prints for each connection matrix and scheme the mean of all FCTs and of the last in µs, and their deviations
+# over seeds, and the means by rank. Swift's seed is fixed in htsim; it is taken from the environment.
+matrices() {
+	local sim=$tmp/sim rule scheme number file edit
+	sim_of() { make -C "$sim" >"$tmp/make.log" 2>&1 && make -C "$sim/datacenter" "$@" >>"$tmp/make.log" 2>&1 || {
+		tail -n 5 "$tmp/make.log" >&2
+		return 1
+	}; }
+	cp -r "$HTSIM/sim" "$sim"
+	sed -i 's/srand(13)/srand(atoi(getenv("SEED")))/' "$sim/datacenter/main_swift.cpp"
+	rm -f "$sim/datacenter/htsim_swift" "$sim/datacenter/main_swift.o"
+	sim_of htsim_roce htsim_hpcc htsim_swift
+	local -a lines=("one 1 16 20000" "incast 30 16 20000" "perm_16n_16c_2MB 100 16 20000" "incast_128 30 128 100000")
+	many() { # SCHEME NAME
+		local line name seeds nodes end seed
+		for line in "${lines[@]}"; do
+			read -r name seeds nodes end <<<"$line"
+			for ((seed = 1; seed <= seeds; seed++)); do
+				local common=(-q 10000 -nodes "$nodes" -end "$end" -tm "$sim/datacenter/connection_matrices/$name.cm" -o "$tmp/log")
+				if [ "$1" = swift ]; then
+					SEED=$seed "$sim/datacenter/htsim_swift" -flowsize 500 "${common[@]}"
+				else
+					"$sim/datacenter/htsim_$1" -mtu 4000 -seed "$seed" -strat ecmp_host -paths 128 "${common[@]}"
+				fi | awk '/finished/ { for (i = 1; i <= NF; i++) if ($i == "at") print $(i + 1) }' | sort -g | tr '\n' ' '
+				echo
+			done | awk -v name="$2 $name" '
+				NF > 0 {
+					runs++
+					sum = 0
+					for (i = 1; i <= NF; i++) { sum += $i; rank[i] += $i }
+					mean += sum / NF; mean2 += (sum / NF) ^ 2; last += $NF; last2 += $NF ^ 2; flows = NF
+				}
+				function deviation(a, b) { return runs > 1 ? sqrt((b - a * a / runs) / (runs - 1)) : 0 }
+				END {
+					printf "%s: mean %.1f (%.1f) last %.1f (%.1f), %d flows, %d runs\n ", name, mean / runs, deviation(mean, mean2), last / runs, deviation(last, last2), flows, runs
+					for (i = 1; i <= flows && flows < 20; i++) printf " %.0f", rank[i] / runs
+					print ""
+				}'
+		done
+	}
+	many roce "PFC alone:"
+	many hpcc "HPCC:"
+	many swift "Swift:"
+	sed -i 's/^\( *Route \*copy = new Route(_hop_count);\)/\1 copy->_hop_count = _hop_count;/' "$sim/route.cpp"
+	for rule in "${rules[@]}"; do
+		[[ "$rule" = "hpcc "* ]] || continue
+		read -r scheme number file edit <<<"$rule"
+		sed -i -E "$edit" "$sim/$file"
+	done
+	rm -f "$sim"/{route,hpcc,queue_lossless_output}.o "$sim/libhtsim.a" "$sim"/datacenter/htsim_{hpcc,swift}
+	sim_of htsim_hpcc htsim_swift
+	many hpcc "HPCC by the paper's rules:"
+	many swift "Swift with the number of hops:"
+}
+
 # within NAME PART DOCUMENT: writes a part between the lines <!-- NAME --> and <!-- end of NAME -->
 # of a document.
 within() {
@@ -150,8 +208,8 @@ within() {
 	cat "$tmp/document" >"$3"
 }
 
-if [ "$count" = rates ]; then
-	rates
+if [[ "$count" = rates || "$count" = matrices ]]; then
+	"$count"
 	exit
 fi
 go build -o "$tmp/bare" ./scripts/measure/bare
