@@ -80,6 +80,7 @@ func TestList(t *testing.T) {
 		"guest/attached", "guest/gigabit", "guest/gigabit-incast", "guest/incast", "guest/incast-qcn", "guest/iperf", "guest/mixed", "guest/netstack", "guest/netstack-incast", "guest/ping", "guest/red", "guest/victim", "guest/victim-qcn",
 		"hpcc/cut", "hpcc/incast", "hpcc/steady",
 		"hpl2002/fig2", "hpl2002/fig3a", "hpl2002/fig3b", "hpl2002/fig3c", "hpl2002/fig3d",
+		"htsim/incast", "htsim/incast-128", "htsim/permutation",
 		"infiniband/fat-tree-hotspot", "infiniband/lash-ring", "infiniband/opensm", "infiniband/vl-arbitration",
 		"links/length", "links/loss", "links/victim", "llr/mixed", "llr/pause", "llr/replay", "llr/streams",
 		"loop/cut", "loop/disorder", "loop/free", "loop/half", "loop/hours", "loop/lost", "loop/many", "loop/repeated", "loop/storm",
