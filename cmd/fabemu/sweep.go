@@ -58,16 +58,43 @@ func (f *sweepFlags) job(c *cobra.Command, scenario string, e *exportFlags) (*ca
 	if err != nil {
 		return nil, err
 	}
-	if e.engine == campaign.Kubernetes && p.Variants != nil {
-		return nil, errors.New("--scheme takes names of schemes on Kubernetes, not files, which the pods do not have")
-	}
 	cells, err := sweep.Cells(p)
 	if err != nil {
 		return nil, err
 	}
 	j := &campaign.Job{Kind: sweep.Kind, Workers: "--jobs", Table: sweep.TableFile, Cells: cells, Wall: f.options.Clock == emu.WallClock}
-	return j, e.fillScenario(c, j, scenario, f.Out)
+	if err := e.fillScenario(c, j, scenario, f.Out); err != nil || e.engine != campaign.Kubernetes {
+		return j, err
+	}
+	return j, e.takeSchemes(j)
 }
+
+// takeSchemes makes files with schemes come along to Kubernetes: in the call their names there take
+// the place of their names here.
+func (f *exportFlags) takeSchemes(j *campaign.Job) error {
+	for i := range j.Command[1:] {
+		if j.Command[i] != "--scheme" {
+			continue
+		}
+		names := sweep.ParseSchemes(j.Command[i+1 : i+2]).Values
+		for k, name := range names {
+			if !sweep.IsFile(name) {
+				continue
+			}
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return err
+			}
+			names[k] = podFolder + filepath.Base(name)
+			j.Files = append(j.Files, campaign.File{Path: names[k], Text: string(text)})
+		}
+		j.Command[i+1] = strings.Join(names, ",")
+	}
+	return nil
+}
+
+// podFolder is where the pods of Kubernetes find the files that come along.
+const podFolder = "/scenario/"
 
 // fillScenario fills a job of a campaign of a scenario, which comes along to Kubernetes if it is a
 // file.
@@ -79,8 +106,8 @@ func (f *exportFlags) fillScenario(c *cobra.Command, j *campaign.Job, scenario, 
 	if j.Name = scenario; file == scenario {
 		j.Name = filepath.Base(scenario)
 		if f.engine == campaign.Kubernetes {
-			j.Scenario = &campaign.File{Path: "/scenario/" + j.Name, Text: string(src)}
-			scenario = j.Scenario.Path
+			scenario = podFolder + j.Name
+			j.Files = append(j.Files, campaign.File{Path: scenario, Text: string(src)})
 		}
 	}
 	return f.fill(c, j, scenario, out)

@@ -375,7 +375,7 @@ func job() *Job {
 		Kind: "sweep", Name: "two words.yaml", Command: []string{"/opt/fabemu", "sweep", "two words.yaml", "--set", "a={it's} $(b)", "--out", "/results/x"},
 		Dir: "/home/me", Out: "/results/x", Workers: "--jobs", Table: "sweep.csv", Cells: cells(1, 2, 3), Shards: 2, CPUs: 1, Memory: 1024,
 		Time: 90 * time.Minute, Image: "registry.example/fabemu:1", Claim: "results",
-		Scenario: &File{Path: "/scenario/two.yaml", Text: "name: two\nmodel:\n  {}\n"},
+		Files: []File{{Path: "/scenario/two.yaml", Text: "name: two\nmodel:\n  {}\n"}},
 	}
 }
 
@@ -388,9 +388,10 @@ func TestExport(t *testing.T) {
 			name := string(e) + of
 			switch of {
 			case "-wall":
-				j.Wall, j.Time, j.Scenario = true, 0, nil
+				j.Wall, j.Time, j.Files = true, 0, nil
 			case "-rounds":
 				j.Rounds = 3
+				j.Files = append(j.Files, File{Path: "/scenario/best.yaml", Text: "scheme: swift\nset: {}\n"})
 			}
 			var b bytes.Buffer
 			if err := Export(&b, e, j); err != nil {
@@ -405,9 +406,10 @@ func TestExport(t *testing.T) {
 func TestExportMistakes(t *testing.T) {
 	j := job()
 	j.Shards, j.CPUs, j.Memory, j.Time, j.Image, j.Claim = 4, 0, 0, time.Second, "", "a b"
-	j.Dir, j.Scenario.Path = "a\nb", "/scenario/a b.yaml"
+	j.Dir, j.Files = "a\nb", []File{{Path: "/scenario/a b.yaml"}, {Path: "/scenario/c.yaml"}, {Path: "/scenario/c.yaml", Text: strings.Repeat("x", 1<<20)}}
 	err := Export(&bytes.Buffer{}, Kubernetes, j)
-	for _, want := range []string{"--shards 4: expected 1 to 3", "--cpus 0", "--memory", "--time 1s", "--image", `--claim "a b"`, "line break", "cannot be a key of a ConfigMap"} {
+	for _, want := range []string{"--shards 4: expected 1 to 3", "--cpus 0", "--memory", "--time 1s", "--image", `--claim "a b"`, "line break", "cannot be a key of a ConfigMap",
+		"two files have the name c.yaml", "the files have 1048576 bytes"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}

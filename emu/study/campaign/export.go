@@ -30,23 +30,23 @@ func Engines() []Engine { return []Engine{Slurm, Kubernetes} }
 
 // Job is a campaign as engines take it.
 type Job struct {
-	Kind     string        // of campaign
-	Name     string        // of the scenario or figure, for people
-	Command  []string      // the call without its action; its first word finds the program on the machines
-	Dir      string        // where calls are made; Kubernetes: not used
-	Out      string        // the directory of the campaign, as in Command
-	Workers  string        // the flag for the number of runs at a time: "--jobs"
-	Table    string        // the file in Out that is written last
-	Wall     bool          // on the wall clock
-	Cells    []Cell        // with rounds, those of the first
-	Rounds   int           // if runs follow from the results of others: of so many rounds (--round), of which each begins when the one before is done; 0: all are known
-	Shards   int           // Slurm, Kubernetes: tasks of the array
-	CPUs     int           // of each task
-	Memory   int           // of each task, in MiB
-	Time     time.Duration // a task may take; 0: no limit
-	Image    string        // Kubernetes: the image that has the program
-	Claim    string        // Kubernetes: the PersistentVolumeClaim with the directory; ReadWriteMany
-	Scenario *File         // Kubernetes: the scenario, where it is a file
+	Kind    string        // of campaign
+	Name    string        // of the scenario or figure, for people
+	Command []string      // the call without its action; its first word finds the program on the machines
+	Dir     string        // where calls are made; Kubernetes: not used
+	Out     string        // the directory of the campaign, as in Command
+	Workers string        // the flag for the number of runs at a time: "--jobs"
+	Table   string        // the file in Out that is written last
+	Wall    bool          // on the wall clock
+	Cells   []Cell        // with rounds, those of the first
+	Rounds  int           // if runs follow from the results of others: of so many rounds (--round), of which each begins when the one before is done; 0: all are known
+	Shards  int           // Slurm, Kubernetes: tasks of the array
+	CPUs    int           // of each task
+	Memory  int           // of each task, in MiB
+	Time    time.Duration // a task may take; 0: no limit
+	Image   string        // Kubernetes: the image that has the program
+	Claim   string        // Kubernetes: the PersistentVolumeClaim with the directory; ReadWriteMany
+	Files   []File        // Kubernetes: files that the command reads, all in one folder
 }
 
 // File is a file that comes along.
@@ -75,11 +75,15 @@ func (j *Job) check(e Engine) error {
 	if e == Kubernetes {
 		report(j.Image == "", "--image: name the image that contains fabemu, such as registry.example/fabemu:1.0")
 		report(!label.MatchString(j.Claim), "--claim %q: expected the name of a PersistentVolumeClaim", j.Claim)
-		if s := j.Scenario; s != nil {
-			report(len(s.Text) > 1<<20-4096, "the scenario has %d bytes, but a ConfigMap holds 1 MiB", len(s.Text))
-			report(!configKey.MatchString(path.Base(s.Path)),
-				"the name of %s cannot be a key of a ConfigMap: use only letters, digits, '-', '_' and '.'", s.Path)
+		bytes, names := 0, map[string]bool{}
+		for _, f := range j.Files {
+			key := path.Base(f.Path)
+			report(!configKey.MatchString(key),
+				"the name of %s cannot be a key of a ConfigMap: use only letters, digits, '-', '_' and '.'", f.Path)
+			report(names[key], "two files have the name %s, and a ConfigMap holds one of them: rename one", key)
+			bytes, names[key] = bytes+len(f.Text), true
 		}
+		report(bytes > 1<<20-4096, "the files have %d bytes, but a ConfigMap holds 1 MiB", bytes)
 	}
 	return errors.Join(wrong...)
 }
@@ -144,6 +148,9 @@ func (j *Job) Names() []string {
 
 // RoundOf returns the number of the i-th round.
 func (j *Job) RoundOf(i int) int { return i + 1 }
+
+// Folder is that of the files.
+func (j *Job) Folder() string { return path.Dir(j.Files[0].Path) }
 
 // Line is the call as a shell takes it.
 func (j *Job) Line() string { return Quote(j.Command...) }

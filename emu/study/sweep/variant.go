@@ -25,8 +25,8 @@ type Variant struct {
 // mostVariantBytes is how long the file of a variant may be.
 const mostVariantBytes = 1 << 20
 
-// isFile reports whether a scheme is the name of a file with a variant.
-func isFile(scheme string) bool {
+// IsFile reports whether a scheme is the name of a file with a variant.
+func IsFile(scheme string) bool {
 	return slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(filepath.Ext(scheme)))
 }
 
@@ -36,7 +36,7 @@ func LoadSchemes(lists []string) (Axis, []Variant, error) {
 	a := ParseSchemes(lists)
 	var all []Variant
 	for i, name := range a.Values {
-		if !isFile(name) {
+		if !IsFile(name) {
 			continue
 		}
 		v, err := readVariant(name)
