@@ -73,9 +73,9 @@ func writeReport(dir string, force bool, style *plot.Style) (paths []string, err
 	}
 	path := ""
 	if d == nil {
-		path, err = summary.WriteRepetitionsPage(dir, repeated)
+		path, err = summary.WriteRepetitionsPage(dir, repeated, style)
 	} else {
-		path, err = summary.WritePage(d)
+		path, err = summary.WritePage(d, style)
 	}
 	switch {
 	case err != nil:

@@ -217,6 +217,7 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	}
 	style := draw.LineStyle{Color: palette[i%len(palette)], Width: 1.5, Dashes: dashes[i%len(dashes)]}
 	var sample []plot.Thumbnailer
+	by := f.aside(i)
 	for _, part := range c.parts() {
 		var drawn []plot.Plotter
 		if !c.Apart {
@@ -235,7 +236,9 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 			dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: 3, Shape: f.shape(c, i)}
 			drawn = append(drawn, dots)
 		}
-		p.Add(drawn...)
+		for _, x := range drawn {
+			p.Add(moved(x, by))
+		}
 		if len(sample) < len(drawn) {
 			sample = nil
 			for _, x := range drawn {
@@ -245,7 +248,7 @@ func (f *Figure) curve(p *plot.Plot, l *legend, c *Curve, i int) error {
 	}
 	if bars := c.bars(); len(bars.XYs) > 0 {
 		bars.LineStyle, bars.CapWidth = draw.LineStyle{Color: style.Color, Width: 1}, 6
-		p.Add(bars)
+		p.Add(moved(bars, by))
 	}
 	if sample != nil && c.Name != "" {
 		l.add(c.Name, sample...)
@@ -297,6 +300,69 @@ func (c *Curve) bars() *plotter.YErrorBars {
 		}
 	}
 	return b
+}
+
+// besides is how far the bars of two curves are apart that are at one X.
+const besides = vg.Length(5)
+
+// aside returns how far a curve is drawn beside its X, so that its bars and those of other curves
+// at the same X do not hide each other. Curves in frames of their own, and those whose X is apart
+// from that of the others, stay in place.
+func (f *Figure) aside(i int) vg.Length {
+	if f.Panels {
+		return 0
+	}
+	curves := f.shown()
+	own := curves[i].bars().XYs
+	n, place := 0, -1
+	for k := range curves {
+		shares := k == i && len(own) > 0
+		for _, q := range curves[k].bars().XYs {
+			shares = shares || slices.ContainsFunc(own, func(o plotter.XY) bool { return o.X == q.X })
+		}
+		if !shares {
+			continue
+		}
+		if k == i {
+			place = n
+		}
+		n++
+	}
+	if place < 0 {
+		return 0
+	}
+	return besides * (vg.Length(place) - vg.Length(n-1)/2)
+}
+
+// beside draws something beside its place.
+type beside struct {
+	plot.Plotter
+	by vg.Length
+}
+
+func moved(x plot.Plotter, by vg.Length) plot.Plotter {
+	if by == 0 {
+		return x
+	}
+	return beside{x, by}
+}
+
+// Plot moves the canvas: all that is drawn on it follows.
+func (b beside) Plot(c draw.Canvas, p *plot.Plot) {
+	c.Min.X += b.by
+	c.Max.X += b.by
+	b.Plotter.Plot(c, p)
+}
+
+// GlyphBoxes is the room that it needs at the edges.
+func (b beside) GlyphBoxes(p *plot.Plot) (boxes []plot.GlyphBox) {
+	if of, ok := b.Plotter.(plot.GlyphBoxer); ok {
+		boxes = of.GlyphBoxes(p)
+	}
+	for i := range boxes {
+		boxes[i].Rectangle = boxes[i].Rectangle.Add(vg.Point{X: b.by})
+	}
+	return boxes
 }
 
 // maxPoints bounds the points of one curve.

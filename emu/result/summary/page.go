@@ -26,7 +26,7 @@ type page struct{ *document.Page }
 // those that did not pass, the rates, the verdict, the warnings, the lines of next, and, in the
 // last line, where the results lie. It fits into the columns of look unless names are very long.
 func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string) error {
-	p := pageOf(r, nil)
+	p := pageOf(r, nil, &plot.Style{})
 	if r.Directory != "" {
 		p.Last = append(append([]string{""}, next...), "Results: "+r.Directory)
 	}
@@ -35,11 +35,14 @@ func WriteText(w io.Writer, r *report.Result, look terminal.Look, next ...string
 
 // WriteHTML writes the report of a run for browsers: the verdict, the claims, the course of
 // rates, buffers and limits, the machine, the scenario.
-func WriteHTML(w io.Writer, d *report.Dir) error { return pageOf(d.Result, d).WriteHTML(w) }
+func WriteHTML(w io.Writer, d *report.Dir) error {
+	return pageOf(d.Result, d, &plot.Style{}).WriteHTML(w)
+}
 
-// pageOf returns the report of a run. Without the directory it leaves out what only browsers show,
-// because many flows and pictures take time.
-func pageOf(r *report.Result, d *report.Dir) page {
+// pageOf returns the report of a run, with the words of a style in its pictures; those for the axes
+// are in the pictures that WritePictures writes. Without the directory it leaves out what only
+// browsers show, because many flows and pictures take time.
+func pageOf(r *report.Result, d *report.Dir, style *plot.Style) page {
 	how := settings(r)
 	sorted, shown, tally := checksOf(r)
 	p := page{Page(r.Scenario, strings.TrimPrefix(r.Source+"; "+how+"; fabemu "+r.Fabemu, "; "), &r.Verdict, tally)}
@@ -54,17 +57,17 @@ func pageOf(r *report.Result, d *report.Dir) page {
 	rates, workloads := rateTables(r), listed(workloads(r), collectives(r))
 	if d != nil {
 		if f := RatesFigure(r, d.Series); len(f.Curves) > 0 {
-			rates = append([]document.Block{document.Picture{Drawing: f, Name: "rates"}}, rates...)
+			rates = append([]document.Block{document.Picture{Drawing: style.Worded(f), Name: "rates"}}, rates...)
 		}
 		for _, f := range Slowdowns(r) {
-			workloads = append(workloads, document.Picture{Drawing: f, Name: "slowdown"})
+			workloads = append(workloads, document.Picture{Drawing: style.Worded(f), Name: "slowdown"})
 		}
 	}
 	p.add("Rates", rates...)
 	p.add("Workloads", workloads...)
 	p.add("Events", listed(changes(r))...)
 	if d != nil {
-		p.addSeries(d)
+		p.addSeries(d, &plot.Style{Labels: style.Labels})
 	}
 	p.addTiming(r)
 	if d != nil {
@@ -226,7 +229,7 @@ func groupTable(flows []report.Flow, rate func(report.Number) string) *document.
 }
 
 // addSeries adds a picture of each kind of series that a run has.
-func (p page) addSeries(d *report.Dir) {
+func (p page) addSeries(d *report.Dir, style *plot.Style) {
 	for _, x := range []struct{ title, kind, label string }{
 		{"Rate limits of the sources", metrics.FlowLimit, "limit of the rate limiter"},
 		{"Congestion windows of TCP", metrics.FlowWindow, "congestion window"},
@@ -243,7 +246,7 @@ func (p page) addSeries(d *report.Dir) {
 			u = metrics.Share()
 		}
 		DrawIn(f, u)
-		p.add(x.title, document.Picture{Drawing: f, Name: x.title})
+		p.add(x.title, document.Picture{Drawing: style.Worded(f), Name: x.title})
 	}
 }
 
@@ -267,11 +270,11 @@ func rowOf(k *report.Check) Row {
 		Value:    k.Result(), Accepted: k.Accepted(), Because: because}
 }
 
-// WritePage writes the report of a results directory into it, and returns its
-// path.
-func WritePage(d *report.Dir) (string, error) {
+// WritePage writes the report of a results directory into it, with the words of a style in its
+// pictures, and returns its path.
+func WritePage(d *report.Dir, style *plot.Style) (string, error) {
 	path := filepath.Join(d.Directory, report.PageFile)
-	return path, files.Write(path, func(w io.Writer) error { return WriteHTML(w, d) })
+	return path, files.Write(path, pageOf(d.Result, d, style).WriteHTML)
 }
 
 // WritePictures draws the pictures of a results directory in a style, and returns their paths.

@@ -74,23 +74,23 @@ func DrawRepetitions(dir string, r *seeds.Repetitions, style *plot.Style) (paths
 	return drawAll(dir, pictures, style)
 }
 
-// WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers, and
-// returns its path.
-func WriteRepetitionsPage(dir string, r *seeds.Repetitions) (string, error) {
+// WriteRepetitionsPage writes what WriteRepetitions prints into a directory, for browsers and with
+// the words of a style in its picture, and returns its path.
+func WriteRepetitionsPage(dir string, r *seeds.Repetitions, style *plot.Style) (string, error) {
 	path := filepath.Join(dir, report.PageFile)
-	return path, files.Write(path, pageOfRepetitions(r).WriteHTML)
+	return path, files.Write(path, pageOfRepetitions(r, style).WriteHTML)
 }
 
 // WriteRepetitions prints the means over repetitions for people: the checks, and the utilisations
 // of links and groups, in percent; where there are many, those of the busiest.
 func WriteRepetitions(w io.Writer, r *seeds.Repetitions) error {
-	p := pageOfRepetitions(r)
+	p := pageOfRepetitions(r, &plot.Style{})
 	p.Title, p.Verdict = p.Title+": "+p.Verdict, ""
 	return p.WriteText(w, terminal.Look{})
 }
 
 // pageOfRepetitions returns the report of repetitions.
-func pageOfRepetitions(r *seeds.Repetitions) page {
+func pageOfRepetitions(r *seeds.Repetitions, style *plot.Style) page {
 	p := page{&document.Page{Title: r.Scenario, Subtitle: fmt.Sprintf("%d seeds; fabemu %s", len(r.Runs), r.Fabemu), Verdict: means(r)}}
 	if r.Fails() {
 		p.Outcome = document.Bad
@@ -100,7 +100,7 @@ func pageOfRepetitions(r *seeds.Repetitions) page {
 		p.add("Slowdown of "+s.Workload, document.Line(""), document.Paragraph(pooled(s)), slowdownTable(s))
 	}
 	for _, f := range pooledFigures(r) {
-		p.add(f.Title, document.Picture{Drawing: f, Name: "slowdown"})
+		p.add(f.Title, document.Picture{Drawing: style.Worded(f), Name: "slowdown"})
 	}
 	if t := repeatedChecks(r); len(t.Rows) > 0 {
 		t.Folds = true

@@ -143,7 +143,7 @@ func TestRepetitions(t *testing.T) {
 		t.Errorf("the Y axes say %q and %q", f.Y.Label, one.Y.Label)
 	}
 	dir := t.TempDir()
-	path, err := WriteRepetitionsPage(dir, r)
+	path, err := WriteRepetitionsPage(dir, r, &plot.Style{})
 	if err != nil {
 		t.Fatal(err)
 	}

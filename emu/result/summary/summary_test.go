@@ -233,7 +233,7 @@ func TestPage(t *testing.T) {
 	d.Series[0].Name, d.Links[0].Name = d.Scenario, d.Scenario
 	d.Checks[0].Claim = `<script>alert("x")</script>`
 	d.Checks[0].Why = "so says the text"
-	path, err := WritePage(d)
+	path, err := WritePage(d, &plot.Style{})
 	if err != nil {
 		t.Fatal(err)
 	}
