@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -249,16 +251,7 @@ func TestHPCCInPython(t *testing.T) {
 	runtest.NeedTools(t, "python3")
 	run := func(sets ...string) (string, *Result) {
 		t.Helper()
-		s, err := Open("testdata/telemetry.yaml", runtest.Sets(t, sets...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var log bytes.Buffer
-		r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Events: &log})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return log.String(), r
+		return programLog(t, "testdata/telemetry.yaml", sets...)
 	}
 	want, _ := run("defaults.flow.control.algorithm=hpcc", "defaults.flow.control.exact=true", "defaults.flow.control.base-rtt=2us")
 	exec := []string{"defaults.flow.control.algorithm=exec", "defaults.flow.control.program=../docs/examples/hpcc.py",
@@ -274,5 +267,44 @@ func TestHPCCInPython(t *testing.T) {
 	}
 	if n := strings.Count(want, "rate"); n < 100 {
 		t.Errorf("the rate changes %d times", n)
+	}
+}
+
+// programLog returns the log and the result of a scenario with changes, on the virtual clock.
+func programLog(t *testing.T, scenario string, sets ...string) (string, *Result) {
+	t.Helper()
+	s, err := Open(scenario, runtest.Sets(t, sets...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r, err := Run(context.Background(), s, Options{Settings: Settings{Clock: VirtualClock}, Events: &log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log.String(), r
+}
+
+// TestSwiftInPython: a program that measures delays and has a window does what the algorithm of
+// this program does, with windows below a packet and losses, too.
+func TestSwiftInPython(t *testing.T) {
+	runtest.NeedTools(t, "python3")
+	want, _ := programLog(t, "testdata/swift.yaml", "defaults.flow.control.algorithm=swift")
+	got, r := programLog(t, "testdata/swift.yaml", "defaults.flow.control.algorithm=exec", "defaults.flow.control.program=../docs/examples/swift.py",
+		"defaults.flow.control.arguments=2", "defaults.flow.control.feedback=delays", "defaults.flow.control.process=shared")
+	if got != want {
+		t.Errorf("logs of %d bytes here and %d in Python differ", len(want), len(got))
+	}
+	if r.Questions == nil || r.Questions.Count < 1000 {
+		t.Errorf("%+v questions", r.Questions)
+	}
+	small := 0
+	for _, m := range regexp.MustCompile(`"cwnd":(\d+)`).FindAllStringSubmatch(want, -1) {
+		if n, _ := strconv.Atoi(m[1]); n < 1000 {
+			small++
+		}
+	}
+	if lost := strings.Count(want, `"event":"timeout"`); lost < 10 || small < 10 {
+		t.Errorf("%d timeouts and %d windows below a packet: the scenario does not try them", lost, small)
 	}
 }
