@@ -10,7 +10,8 @@
 #        HTSIM=DIR scripts/lab/peers.sh rates
 #        HTSIM=DIR scripts/lab/peers.sh matrices
 #
-# With "matrices": FCTs of htsim's own programs on its connection matrices, for emu/study/papers/words/htsim.yaml.
+# With "matrices": FCTs of htsim's own programs on its connection matrices, for emu/study/papers/words/htsim.yaml. Sources of
+# RoCE and HPCC seed htsim's random numbers with the time, so paths, and figures by about a percent, differ from call to call.
 #
 #   COUNT  how many pairs of each case (default 3)
 #
@@ -144,11 +145,11 @@ rates() {
 # over seeds, and the means by rank. Swift's seed is fixed in htsim; it is taken from the environment.
 matrices() {
 	local sim=$tmp/sim rule scheme number file edit
-	sim_of() { make -C "$sim" >"$tmp/make.log" 2>&1 && make -C "$sim/datacenter" "$@" >>"$tmp/make.log" 2>&1 || {
+	sim_of() { make -j "$(nproc)" -C "$sim" >"$tmp/make.log" 2>&1 && make -j "$(nproc)" -C "$sim/datacenter" "$@" >>"$tmp/make.log" 2>&1 || {
 		tail -n 5 "$tmp/make.log" >&2
 		return 1
 	}; }
-	cp -r "$HTSIM/sim" "$sim"
+	cp -rp "$HTSIM/sim" "$sim"
 	sed -i 's/srand(13)/srand(atoi(getenv("SEED")))/' "$sim/datacenter/main_swift.cpp"
 	rm -f "$sim/datacenter/htsim_swift" "$sim/datacenter/main_swift.o"
 	sim_of htsim_roce htsim_hpcc htsim_swift
@@ -172,7 +173,7 @@ matrices() {
 					for (i = 1; i <= NF; i++) { sum += $i; rank[i] += $i }
 					mean += sum / NF; mean2 += (sum / NF) ^ 2; last += $NF; last2 += $NF ^ 2; flows = NF
 				}
-				function deviation(a, b) { return runs > 1 ? sqrt((b - a * a / runs) / (runs - 1)) : 0 }
+				function deviation(a, b) { b -= a * a / runs; return runs > 1 && b > 0 ? sqrt(b / (runs - 1)) : 0 }
 				END {
 					printf "%s: mean %.1f (%.1f) last %.1f (%.1f), %d flows, %d runs\n ", name, mean / runs, deviation(mean, mean2), last / runs, deviation(last, last2), flows, runs
 					for (i = 1; i <= flows && flows < 20; i++) printf " %.0f", rank[i] / runs
