@@ -325,3 +325,58 @@ func TestTrimmedDeliveries(t *testing.T) {
 		}
 	}
 }
+
+// delivered is a capture of a flow from A over S to C: a packet is dropped there, named as missing
+// and retransmitted.
+func delivered() []byte {
+	b, _ := pcapng.AppendSection(nil, pcapng.Section{Application: "fabemu", Comment: "by hand", More: []string{pcapng.ByPacket, "flow 9 over"}})
+	b = pcapng.AppendNames(b, []pcapng.Name{{MAC: uint64(wire.LID(1).MAC()), Text: "A"}, {MAC: uint64(wire.LID(3).MAC()), Text: "C"}, {MAC: uint64(wire.LID(4).MAC()), Text: "S"}})
+	for _, name := range []string{"A:0 <- S", "S:0 <- A", "S:1 <- C", "C:0 <- S"} {
+		b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, Name: name, FCS: wire.FCSSize, Speed: 10e9})
+	}
+	now := int64(0)
+	add := func(port int, f wire.Frame, comments ...string) {
+		now += 1000
+		p := pcapng.Packet{Interface: port, Direction: pcapng.Outbound, Time: now}
+		if f.Kind != 0 {
+			p.Data = f.Append(nil)
+			p.Length = len(p.Data)
+		} else {
+			p.Direction, p.Length = pcapng.Inbound, 14
+		}
+		for _, c := range comments {
+			p.Comments = append(p.Comments, []byte(c))
+		}
+		b = pcapng.AppendPacket(b, &p)
+	}
+	ack := func(psn, selected uint32, nak bool) wire.Frame {
+		f := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: 3, Src: 3, Dst: 1, QP: 9, PSN: psn}
+		f.SetRoCE(wire.RoCE{NAK: nak})
+		if selected > 0 {
+			f.SetSelected(selected)
+		}
+		return f
+	}
+	for psn := range uint32(3) {
+		add(0, numbered(onRoCE, psn))
+		if add(2, numbered(onRoCE, psn)); psn == 1 {
+			add(3, wire.Frame{}, "dropped: fcs-error (flow 9, psn 1)")
+		}
+	}
+	add(3, ack(0, 0, false))
+	add(3, ack(0, 2, false))
+	add(1, ack(0, 2, false))
+	add(0, numbered(onRoCE, 1))
+	add(2, numbered(onRoCE, 1))
+	add(3, ack(2, 0, false))
+	return b
+}
+
+// A capture that was written by hand is right: one packet was lost, and one came before its turn.
+func TestDeliveredByHand(t *testing.T) {
+	out, sum := text(t, delivered())
+	want := dump.Delivery{QP: 9, Packets: 3, Early: 1, Farthest: 1, Lost: 1}
+	if all := sum.Deliveries(); sum.Problems() > 0 || len(all) != 1 || all[0] != want {
+		t.Errorf("%v %+v\n%s", sum.Found, all, out)
+	}
+}

@@ -877,6 +877,7 @@ func FuzzDump(f *testing.F) {
 	data := erf(21, onIB.Append(nil))
 	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(data), Data: data, Comments: [][]byte{[]byte("missing: 3 frames"), []byte("credit 3 blocks")}})
 	f.Add(pcapng.AppendStatistics(b, pcapng.Statistics{Dropped: 3}))
+	f.Add(delivered())
 	for _, b := range runtest.Seeds(runtest.Mutants(good().bytes(), 100), 20) {
 		f.Add(b)
 	}
@@ -889,6 +890,7 @@ func FuzzDump(f *testing.F) {
 		if err := s.Text(io.Discard); err != nil {
 			t.Fatal(err)
 		}
+		_, _ = dump.Dump(io.Discard, dump.Options{Path: []string{"9"}}, bytes.NewReader(b)) // which may lack the flow
 		for g, n := range s.Gaps {
 			if n < 0 {
 				t.Fatalf("%d %s", n, g)
