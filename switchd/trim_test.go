@@ -169,3 +169,28 @@ func TestTrimmingAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// The queue of trimmed packets does not count for the limit of an output: data has all of it,
+// however many headers wait.
+func TestTrimmedPacketsLeaveTheLimit(t *testing.T) {
+	c := trimming(4)
+	c.OutputLimit, c.Trim.Limit = 5*1068, 5000
+	p := newPlant(t, c)
+	f := packetOf(2, 3, 6)
+	if !f.Trim(128, 11) {
+		t.Fatal("not cut")
+	}
+	p.offer(0, packetOf(1, 3, 0), 50)
+	p.offer(1, f, 400)
+	p.offer(2, f, 400)
+	p.run(500 * t1500)
+	longest := int64(0)
+	for _, e := range p.events {
+		if e.Kind == trace.Queue && e.Lane == 0 {
+			longest = max(longest, e.B)
+		}
+	}
+	if longest != 5*1068 {
+		t.Errorf("at most %d bytes of data waited, want %d", longest, 5*1068)
+	}
+}
