@@ -187,8 +187,8 @@ func TestModelHelpExamples(t *testing.T) {
 		c.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 		return c
 	}
-	for _, out := range []string{"fig3b", "fig3b-2"} {
-		line := "fabemu run hpl2002/fig3b --clock virtual --events --pcap --out results/" + out
+	for out, of := range map[string]string{"fig3b": "hpl2002/fig3b --events --pcap", "fig3b-2": "hpl2002/fig3b --events --pcap", "slow": "ethernet/slow-spine"} {
+		line := "fabemu run " + of + " --clock virtual --out results/" + out
 		if said, err := shell(line).CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, said)
 		}
