@@ -34,7 +34,8 @@ func trimming(s *scenario.Site, p *scenario.Problems) {
 		drops := false
 		for x := range s.Senders {
 			roce, ok := x.Flow.Transport.Params.(node.RoCEParams)
-			if !ok || !reaches(x, here) || s.FlowControlOf(w).ByPriority() && w.Lossless>>x.Flow.Priority&1 == 1 {
+			ultra := x.Flow.Transport.Ultra()
+			if !ok && !ultra || !reaches(x, here) || s.FlowControlOf(w).ByPriority() && w.Lossless>>x.Flow.Priority&1 == 1 {
 				continue
 			}
 			drops = true
@@ -46,7 +47,7 @@ func trimming(s *scenario.Site, p *scenario.Problems) {
 				p.Add(item.Where("size"), "switch %s cannot trim packets of %s to %v, as they are no longer than that: it drops them", w.Name, x.Name, w.Trim.Size)
 			case x.Flow.Priority == w.Trim.Priority:
 				p.Add(item.Where("priority"), "trimmed packets of switch %s have the priority of %s, and wait behind its data: give them a higher one", w.Name, x.Name)
-			case roce.Order == node.GoBackN:
+			case ok && roce.Order == node.GoBackN:
 				p.Add(item.Path(), "switch %s trims packets of %s, whose destination drops trimmed packets as damaged: order: selective-repeat or direct makes use of them", w.Name, x.Name)
 			default:
 				continue
@@ -54,7 +55,7 @@ func trimming(s *scenario.Site, p *scenario.Problems) {
 			break
 		}
 		if !drops {
-			p.Add(item.Path(), "switch %s has trim, and no flow through it has packets of RoCEv2 that it may drop: nothing is trimmed", w.Name)
+			p.Add(item.Path(), "switch %s has trim, and no flow through it has packets of RoCEv2 or UET that it may drop: nothing is trimmed", w.Name)
 		}
 	}
 }
