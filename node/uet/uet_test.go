@@ -472,3 +472,31 @@ func TestContextsAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations for 8 packets", n)
 	}
 }
+
+// A bitmap acknowledges packets behind a missing one, and a NACK of an earlier transmission means
+// nothing.
+func TestSelectiveAndStale(t *testing.T) {
+	p := params(nil)
+	s, r := uet.NewSender(p), uet.NewReceiver(p)
+	for range 4 {
+		s.Send(0, length, 0)
+	}
+	var f wire.Frame
+	for _, psn := range []uint32{0, 2, 3} { // 1 is missing
+		_, _, a := r.Receive(uet.Packet{PSN: psn, Length: length, Asks: true})
+		f = p.Control(wire.Ack, false)
+		r.Fill(&f, &a)
+		s.Ack(unit.Time(10*unit.Microsecond), &f)
+	}
+	if s.First() != 1 || s.Underway() != length {
+		t.Errorf("%d is the first that is missing, and %d bytes are in flight, want 1 and %d", s.First(), s.Underway(), length)
+	}
+	a := r.Trimmed(uet.Packet{PSN: 1}, false)
+	f = p.Control(wire.Ack, true)
+	r.Fill(&f, &a)
+	s.Expire()
+	s.Resend(unit.Time(20*unit.Microsecond), 0)
+	if _, _, _, ok := s.Nack(unit.Time(21*unit.Microsecond), &f); ok {
+		t.Error("a NACK of the first transmission gives up the second one")
+	}
+}
