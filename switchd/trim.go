@@ -16,8 +16,9 @@ import (
 // finds no room in the queue of that priority either.
 //
 // The headers have memory of their own, of Limit at each output. A packet that a switch before has
-// cut takes it too, if it finds no other room. The queue of the priority does not count for an
-// output limit: Limit takes its place there.
+// cut takes it too, if it finds no other room, and so does each frame of that priority that cannot
+// be cut: ACKs that say what was trimmed are not lost because data fill the memory. The queue of
+// the priority does not count for an output limit: Limit takes its place there.
 type Trimming struct {
 	// Bytes that are left of a packet, from its header of IP on, in words of 4 bytes. none: nothing
 	// is trimmed.
@@ -92,28 +93,33 @@ func (s *OutputQueued) overfull(out int, f *wire.Frame, n unit.Size) bool {
 }
 
 // trim is refuse in a switch that trims, for a frame that may be dropped. It reports whether that
-// is done: the frame was cut, or has been cut before.
+// is done: the frame was cut, or takes the memory of trimmed packets as it is.
 func (s *OutputQueued) trim(now unit.Time, p, out int, a *port.Arrival) bool {
 	t, pt, rest := s.trims, &s.ports[p], *a
 	f, dscp, last := &rest.Frame, t.DSCP, int64(0)
 	if t.last[out] {
 		dscp, last = t.LastHopDSCP, 1
 	}
-	before := f.Kind == wire.Trimmed
-	if !before && !f.Trim(t.Size, dscp) {
-		return false
+	before, cut := f.Kind == wire.Trimmed, false
+	if !before {
+		if cut = f.Trim(t.Size, dscp); !cut && f.Lane != t.Priority {
+			return false
+		}
 	}
 	f.Lane = t.Priority
 	rest.Length = s.ports[out].Framing().Length(f)
 	full := s.held(out)+rest.Length > t.Limit
+	if full && !before && !cut {
+		return false
+	}
 	pt.Free(now, &a.Frame)
 	switch {
 	case full:
 		pt.Lost(now, &a.Frame, trace.TrimFull)
-	case !before:
+	case cut:
 		pt.Lost(now, &a.Frame, trace.Trimmed)
 	}
-	if full || !before {
+	if full || cut {
 		dropped := int64(0)
 		if full {
 			dropped = 1

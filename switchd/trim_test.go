@@ -194,3 +194,35 @@ func TestTrimmedPacketsLeaveTheLimit(t *testing.T) {
 		t.Errorf("at most %d bytes of data waited, want %d", longest, 5*1068)
 	}
 }
+
+// ACKs of the priority of trimmed packets take their memory where data fill the rest: otherwise a
+// source would not hear what was trimmed. Those of another priority are dropped.
+func TestAcksOfTrimmedPackets(t *testing.T) {
+	for lane, all := range map[uint8]bool{6: true, 5: false} {
+		c := trimming(4)
+		c.Pooled, c.Memory, c.Trim.Limit = true, 20*1068, 20_000
+		p := newPlant(t, c)
+		ack := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: lane, Dst: wire.LID(2), QP: 3}
+		ack.SetRoCE(wire.RoCE{DSCP: 48})
+		p.offer(1, packetOf(1, 3, 0), 200)
+		p.offer(2, packetOf(2, 3, 0), 200)
+		p.run(15*t1500 + t1500*3/4) // the memory is full until the next packet has left
+		p.offer(0, ack, 200)
+		p.run(1000 * t1500)
+		came := 0
+		for _, a := range p.stations[1].came {
+			if a.frame.Kind == wire.Ack && a.frame.Lane == lane {
+				came++
+			}
+		}
+		full := 0
+		for _, e := range p.events {
+			if e.Kind == trace.Drop && e.Flow == 3 {
+				full++
+			}
+		}
+		if came+full != 200 || (came == 200) != all {
+			t.Errorf("priority %d: %d of 200 ACKs came and %d were dropped", lane, came, full)
+		}
+	}
+}
