@@ -459,7 +459,7 @@ func TestFiltersInDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := []string{fabric(t), links(t), sets(t), "../../../testdata/meeting.pcapng"}
+	samples := []string{fabric(t), links(t), sets(t), uetSample(t), spread(t), "../../../testdata/meeting.pcapng"}
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(doc), -1)
 	if len(rows) < 10 {
 		t.Fatalf("%d filters", len(rows))
@@ -479,6 +479,24 @@ func TestFiltersInDocs(t *testing.T) {
 			t.Errorf("%s finds nothing", f)
 		}
 	}
+}
+
+// spread writes a capture of a packet whose path was chosen at its source, and by a switch.
+func spread(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	c := capture.New(&b, capture.Options{Ports: []capture.Port{{Name: "left:16 <- spine1", Rate: 10e9, Ethernet: true}}})
+	f := wire.Frame{Kind: wire.Data, Family: wire.RoCEv2, Lane: 3, Src: 3, Dst: 5, QP: 0x12, PSN: 7, Payload: 1024}
+	f.SetRoCE(wire.RoCE{DSCP: 26, ECT: true})
+	f.SetSourcePort(53342)
+	for at := unit.Time(1e9); at < 3e9; at += 1e9 { // tshark has no statistics of a single instant
+		c.Sent(0, &port.Transmission{Frame: f, Start: at, Note: port.Note{Credit: -1}}, wire.Body{}, at, 0, 0)
+	}
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	return save(t, b.Bytes())
 }
 
 // The columns of the profile: port, names of nodes for LIDs and for MACs, credit as the

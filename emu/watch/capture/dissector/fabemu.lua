@@ -14,7 +14,8 @@
 --   ctlos       control ordered sets of Ultra Ethernet: CF_Update, LLR_ACK and others
 --   ccupdate    the counters of a CC_Update, which Wireshark shows as a MAC control frame
 --   e2cm        Extended Ethernet Congestion Management: probes and their answers
---   fabemu_say  the names of nodes, FECN (of RoCEv2 CE) and BECN, checksums (a preference), and
+--   uet         packets of Ultra Ethernet transport, UDP port 4793
+--   fabemu_say  the names of nodes, FECN (of RoCEv2 and UET CE) and BECN, checksums (a preference), and
 --               what follows from the order of frames: marks, credit and stalls for
 --               want of it, gaps
 --
@@ -154,6 +155,44 @@ headers[#headers + 1] = { "fabemu_say", "Added by fabemu",
   { "crc_bad", "A checksum is wrong", "bool" },
 }
 
+-- Packets of Ultra Ethernet transport. A Wireshark that has such a protocol of its own keeps it.
+local _, taken = pcall(Dissector.get, "uet")
+local ultra = type(taken) == "userdata" and "fabemu_uet" or "uet"
+local types = {
+  [2] = "RUD_REQ", [3] = "ROD_REQ", [4] = "RUDI_REQ", [5] = "RUDI_RESP", [6] = "UUD_REQ", [7] = "ACK", [8] = "ACK_CC", [9] = "ACK_CCX",
+  [10] = "NACK", [11] = "CTRL", [12] = "NACK_CCX", [13] = "RUD_CC_REQ", [14] = "ROD_CC_REQ",
+}
+local codes = { [0x01] = "TRIMMED", [0x02] = "TRIMMED_LASTHOP", [0x0B] = "PSN_OOR_WINDOW", [0x0D] = "ROD_OOO" }
+local controls = { [6] = "probe", [7] = "credit", [8] = "credit request" }
+
+headers[#headers + 1] = { ultra, "Ultra Ethernet transport",
+  { "type", "Type", "uint16", base.DEC, mask = 0xf800, names = types },
+  { "next", "Next header", "uint16", base.DEC, mask = 0x0780 },
+  { "control", "Control type", "uint16", base.DEC, mask = 0x0780, names = controls },
+  { "marked", "Marked", "bool", 16, mask = 0x0020, text = "Of an ACK or a NACK: the packet that it answers was" },
+  { "again", "Retransmitted", "bool", 16, mask = 0x0010, text = "Of an ACK or a NACK: the packet that it answers was" },
+  { "ackreq", "ACK requested", "bool", 16, mask = 0x0008 },
+  { "probed", "Answer to a probe", "bool", 16, mask = 0x0008 },
+  { "offset", "Offset", "int16", base.DEC, text = "From the PSN: of a request to the clear PSN, of an ACK to the packet that it answers; of a probe and its ACK any number" },
+  { "code", "NACK code", "uint8", base.HEX, names = codes },
+  { "psn", "Packet sequence number", "uint32", base.DEC, text = "Of an ACK: all packets up to it have come" },
+  { "source", "Context of the sender", "uint16", base.HEX },
+  { "destination", "Context of the receiver", "uint16", base.HEX },
+  { "qp", "Flow", "uint24", base.DEC, text = "As the contexts name it" },
+  { "clear", "Clear PSN", "uint32", base.DEC, text = "The packet before the first that the source does not know to have come" },
+  { "answers", "Packet that it answers", "uint32", base.DEC },
+  { "amount", "Credit (256 bytes)", "uint32", base.DEC, mask = 0xffffff, text = "A sum, modulo 2^24: of a request the target, of a control packet what is granted or asked for" },
+  { "bitmap.offset", "Offset of the bitmap", "int16", base.DEC },
+  { "bitmap", "Bitmap", "uint64", base.HEX, text = "The lowest bit is the first packet" },
+  { "bitmap.first", "First packet of the bitmap", "uint32", base.DEC, text = "Of a probe: of the bitmap that its ACK is to have" },
+  { "selected", "Packet that has come ahead of its turn", "uint32", base.DEC, text = "Each one of the bitmap behind the PSN" },
+  { "early", "Packets that wait for an earlier one", "uint16", base.DEC },
+  { "ses.operation", "Operation", "uint8", base.DEC, mask = 0x3f, names = { [5] = "SEND" } },
+  { "ses.complete", "Delivery complete", "bool", 8, mask = 0x20, text = "The last packet of a transfer" },
+  { "ses.length", "Length (bytes)", "uint16", base.DEC, mask = 0x3fff },
+  { "ses.data", "Header data (tag of a message)", "uint64", base.DEC },
+}
+
 -- protocol returns a protocol, its fields by their names, and its headers: fabemu_data has two.
 local function protocol(name)
   local p, own, all, found = nil, {}, {}, {}
@@ -209,6 +248,7 @@ local bcn, n, bcn_header = protocol("bcn")
 local e2cm, _, e2cm_header = protocol("e2cm")
 local ctlos, o, ctlos_header = protocol("ctlos")
 local ccupdate, cu = protocol("ccupdate")
+local uet, u, uet_header = protocol(ultra)
 local say, s = protocol("fabemu_say")
 
 local x = {
@@ -633,6 +673,107 @@ function bcn.dissector(tvb, pinfo, tree)
 end
 
 ------------------------------------------------------------------------------
+-- Ultra Ethernet transport.
+
+-- psn_of returns the PSN that is so far from another.
+local function psn_of(psn, offset) return (psn + offset) % 4294967296 end
+
+-- dissect_ses shows what there is of the header of the semantic sublayer of a request of one packet.
+local function dissect_ses(sub, tvb)
+  if tvb:len() < 4 then return "" end
+  sub:add(u["ses.operation"], tvb(0, 1))
+  sub:add(u["ses.complete"], tvb(1, 1))
+  sub:add(u["ses.length"], tvb(2, 2))
+  local flags, words = tvb(1, 1):uint(), string.format(", %d bytes", band(tvb(2, 2):uint(), 0x3FFF))
+  if band(flags, 4) ~= 0 and tvb:len() >= 20 then sub:add(u["ses.data"], tvb(12, 8)) end
+  return words .. (band(flags, 0x20) ~= 0 and ", the last one" or "")
+end
+
+-- dissect_bitmap shows which packets an ACK says to have come.
+local function dissect_bitmap(sub, tvb, psn)
+  local first, selected = psn_of(psn, tvb(2, 2):int()), 0
+  sub:add(u["bitmap.offset"], tvb(2, 2))
+  local tree = sub:add(u.bitmap, tvb(4, 8))
+  tree:add(u["bitmap.first"], tvb(2, 2), first):set_generated()
+  for i = 0, 63 do -- the lowest bit is the last of the last byte
+    local octet, n = tvb(4 + 7 - math.floor(i / 8), 1), psn_of(first, i)
+    local ahead = psn_of(n, -psn)
+    if band(rshift(octet:uint(), i % 8), 1) == 1 and ahead > 0 and ahead < 2147483648 then
+      tree:add(u.selected, octet, n):set_generated()
+      selected = selected + 1
+    end
+  end
+  sub:add(u.early, tvb(18, 2))
+  return selected > 0 and string.format(" and %d ahead", selected) or ""
+end
+
+-- what each type has behind the first 12 bytes, at least
+local least = { [2] = 0, [3] = 0, [7] = 0, [8] = 20, [10] = 4, [11] = 4, [13] = 4, [14] = 4 }
+
+function uet.dissector(tvb, pinfo, tree)
+  if tvb:len() < 12 then return 0 end
+  local first, psn, offset = tvb(0, 2):uint(), tvb(4, 4):uint(), tvb(2, 2):int()
+  local kind = rshift(first, 11)
+  if not least[kind] or tvb:len() < 12 + least[kind] then return 0 end
+  local request = kind < 4 or kind > 12
+  local sub = tree:add(uet, tvb(0, 12 + least[kind]))
+  local name = types[kind]
+  local function flag(f) sub:add(u[f], tvb(0, 2)) return band(first, uet_header[f].mask) ~= 0 end
+  flag("type")
+  flag(kind == 11 and "control" or "next")
+  local marked = not request and kind ~= 11 and flag("marked")
+  local again, asked = flag("again"), flag((kind == 7 or kind == 8) and "probed" or "ackreq")
+  if kind == 10 then
+    sub:add(u.code, tvb(2, 1))
+  else
+    sub:add(u.offset, tvb(2, 2))
+  end
+  sub:add(u.psn, tvb(4, 4))
+  sub:add(u.source, tvb(8, 2))
+  sub:add(u.destination, tvb(10, 2))
+  local control = kind == 11 and band(rshift(first, 7), 15)
+  local here, there = tvb(8, 2):uint(), tvb(10, 2):uint()
+  if not request and (kind ~= 11 or control == 7) then here, there = there, here end -- it goes back
+  local qp = band(here, 0x7FFF) + band(there, 0x1FF) * 32768
+  sub:add(u.qp, tvb(8, 4), qp):set_generated()
+  local words = ""
+  if request then
+    sub:add(u.clear, tvb(2, 2), psn_of(psn, offset)):set_generated()
+    if kind > 12 then
+      sub:add(u.amount, tvb(12, 4))
+      words = string.format(", credit target %d", band(tvb(12, 4):uint(), 0xFFFFFF))
+    end
+    local at = 12 + least[kind]
+    if tvb:len() > at then words = dissect_ses(sub, tvb(at):tvb()) .. words end
+    if asked then words = words .. ", asks for an ACK" end
+  elseif kind == 10 then
+    words = ", " .. (codes[tvb(2, 1):uint()] or string.format("code 0x%02x", tvb(2, 1):uint()))
+  elseif kind == 11 then
+    name = controls[control] or string.format("CTRL %d", control)
+    name = name:sub(1, 1):upper() .. name:sub(2)
+    if control == 6 then
+      sub:add(u["bitmap.first"], tvb(12, 4))
+    elseif control == 7 or control == 8 then
+      sub:add(u.amount, tvb(12, 4))
+      words = string.format(", %d", band(tvb(12, 4):uint(), 0xFFFFFF))
+    end
+  else
+    if kind == 8 then words = dissect_bitmap(sub, tvb(12):tvb(), psn) end
+    if asked then
+      words = words .. ", answers a probe"
+    else
+      sub:add(u.answers, tvb(2, 2), psn_of(psn, offset)):set_generated()
+      words = words .. string.format(", answers %d", psn_of(psn, offset))
+    end
+  end
+  if marked then words = words .. ", marked" end
+  if again then words = words .. ", retransmitted" end
+  pinfo.cols.protocol = "UET"
+  pinfo.cols.info = string.format("%s, flow %d, PSN %d%s", name, qp, psn, words)
+  return tvb:len()
+end
+
+------------------------------------------------------------------------------
 -- Behind all other dissectors.
 
 -- telemetry shows the entries of a packet: b is its header.
@@ -666,6 +807,7 @@ local ecn, ecn6 = Field.new("ip.dsfield.ecn"), Field.new("ipv6.tclass.ecn")
 local ip_length, ip6_length, udp_length = Field.new("ip.len"), Field.new("ipv6.plen"), Field.new("udp.length")
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
+local pds, pds_marked, pds_psn, pds_qp = Field.new(ultra .. ".type"), Field.new(ultra .. ".marked"), Field.new(ultra .. ".psn"), Field.new(ultra .. ".qp")
 local comment = Field.new("frame.comment")
 local slid, dlid = Field.new("infiniband.lrh.slid"), Field.new("infiniband.lrh.dlid")
 local eth_src, eth_dst = Field.new("eth.src"), Field.new("eth.dst")
@@ -714,6 +856,16 @@ local function cut()
   return #ip > 0 and length + 20 > ip[#ip].value and length + 20
 end
 
+-- congested reports whether a packet of IP has CE, the mark of RoCEv2 and of Ultra Ethernet transport.
+local function congested()
+  for _, fields in ipairs({ { ecn() }, { ecn6() } }) do
+    for _, field in ipairs(fields) do
+      if field.value == 3 then return true end
+    end
+  end
+  return false
+end
+
 function say.dissector(tvb, pinfo, tree)
   local port = trailers[pinfo.number]
   if not port and has_trailer(tvb) then -- an Ethernet frame on a veth pair
@@ -732,9 +884,7 @@ function say.dissector(tvb, pinfo, tree)
     sub = sub or tree:add(say):set_generated()
     local v = header.range(4, 1):uint()
     marked = band(v, 0x80) ~= 0
-    for _, fields in ipairs(lrh() and {} or { { ecn() }, { ecn6() } }) do -- RoCEv2 marks by CE
-      for _, field in ipairs(fields) do marked = marked or field.value == 3 end
-    end
+    marked = marked or not lrh() and congested()
     sub:add(s.fecn, header.range(4, 1), marked)
     sub:add(s.becn, header.range(4, 1), band(v, 0x40) ~= 0)
     local cnp = not lrh() and opcode().value == 0x81
@@ -786,6 +936,19 @@ function say.dissector(tvb, pinfo, tree)
         sub:add(s.crc_bad, true)
       end
     end
+  elseif pds() then
+    sub = sub or tree:add(say):set_generated()
+    marked = congested()
+    sub:add(s.fecn, marked)
+    local back = pds_marked()
+    sub:add(s.becn, back ~= nil and back.value)
+    local whole = cut()
+    if whole then
+      sub:add(s.trimmed, true)
+      sub:add(s.whole, whole)
+      pinfo.cols.info:clear_fence()
+      pinfo.cols.info = string.format("Trimmed, was %d bytes, flow %d, PSN %s", whole, pds_qp().value, tostring(pds_psn().value))
+    end
   elseif mark_of_data() and not notified() then
     marked = mark_of_data().value
     if key and not port then follow(pinfo, string.format("%s/%s/%s", key, tostring(out), tostring(qp_of_data())), psn_of_data().value, 16777216, "PSN", true) end
@@ -804,6 +967,7 @@ end
 -- Where frames come from.
 
 link:register_heuristic("udp", train)
+DissectorTable.get("udp.port"):add(4793, uet)
 ethertype:add(0x88B6, link)
 ethertype:add(0x88B5, data)
 ethertype:add(0x8808, ccupdate)
