@@ -400,7 +400,7 @@ var (
 		{Word: "dscp", access: ofDSCP, Has: (*Frame).isIP},
 		{Word: "sl", access: ofDSCP, Has: func(f *Frame) bool { return f.DSCP != 0 && f.Family == InfiniBand && f.Kind != TCP }},
 	}, markFields, []Field{
-		{Word: "ack-req", Form: Flag, access: is(hasBit(bitAckReq))},
+		{Word: "ack-req", Form: Flag, access: is(func(f *Frame) bool { return f.Kind != Ack && f.Bits&bitAckReq != 0 })},
 		{Word: "nak", Form: Flag, access: is(func(f *Frame) bool { return f.Kind == Ack && f.Bits&bitNAK != 0 })},
 		{Word: "selected", access: number(func(f *Frame) *uint32 { return &f.Payload }), Has: func(f *Frame) bool { _, ok := f.Selected(); return ok }},
 		{Word: "sport", access: number(func(f *Frame) *uint16 { return &f.Window }), Has: func(f *Frame) bool { return f.isIP() && f.Kind != TCP && f.Family != Guest && f.Window != 0 }},
