@@ -491,7 +491,9 @@ var (
 		{Word: "retransmitted", Form: Flag, access: is(func(f *Frame) bool { return f.Family == UET && f.flagged(UETRetransmitted) })},
 		{Word: "probed", Form: Flag, access: is(func(f *Frame) bool { return f.Family == UET && f.flagged(UETProbed) })},
 		{Word: "code", access: number(func(f *Frame) *uint8 { return &f.UET().Code }),
-			Has: func(f *Frame) bool { return f.Family == UET && (f.Kind == UETControl || f.Bits&bitNAK != 0) }},
+			Has: func(f *Frame) bool {
+				return f.Family == UET && (f.Kind == UETControl || f.Kind == Ack && f.Bits&bitNAK != 0)
+			}},
 		{Word: "answers", access: access{Of: func(f *Frame) int64 { return int64(f.PSN + uint32(f.UET().Offset)) }},
 			Has: func(f *Frame) bool {
 				return f.Family == UET && f.Kind == Ack && f.Bits&bitNAK == 0 && !f.flagged(UETProbed)

@@ -14,7 +14,7 @@ import (
 )
 
 // This file follows packets from their source to their destination, in whatever order they come:
-// those of RoCEv2, and of all flows if the frames of one may take several paths.
+// those of RoCEv2 and of UET, and of all flows if the frames of one may take several paths.
 
 // Delivery is what a capture shows of the packets of a flow.
 type Delivery struct {
@@ -85,7 +85,8 @@ type travel struct {
 	Delivery
 	earlier   Delivery // of flows that had the queue pair before
 	src, dst  wire.LID
-	roce      bool
+	answered  bool // by ACKs: RoCEv2 and UET
+	ultra     *context
 	unclear   bool // the capture lacks the begin, or an end, of the flow
 	selective bool // an ACK has named a packet
 	both      bool // frames are recorded where they come in, too
@@ -107,6 +108,10 @@ type answer struct {
 	at       int64  // when it began there, in ns
 	before   uint64 // all packets before it have come
 	selected uint64 // this one too, plus one; 0: none
+
+	base, bitmap uint64 // UET: the packets of the bits that are set, from base on
+	wanted       uint64 // UET: a NACK asks for this one, plus one; 0: none
+	again        bool   // and answers a retransmission of it
 }
 
 // parcel is a packet of a flow.
@@ -115,8 +120,13 @@ type parcel struct {
 	recorded      uint16 // where they come in
 	dropped       uint16 // anywhere
 	refused       uint16 // of those that arrived
+	headers       uint16 // of copies that a switch has trimmed, which have begun to arrive
+	headersIn     uint16 // recorded where they come in
+	refusals      uint16 // UET: NACKs for these
+	stray         uint16 // UET, ordered: copies ahead of their turn, of which no report says that they were dropped
+	left          bool   // the last node
 	acked         bool   // the source knows that it has come
-	headers       bool   // a switch has trimmed it, and its headers have begun to arrive
+	owed          bool   // UET: the source knows that it is to be sent again
 	early         uint32 // how many packets it was ahead of its turn
 	toward        wire.LID
 	via           int   // the interface by which it went there
@@ -137,9 +147,13 @@ func (t *travel) of(number int64) *parcel {
 	return nil
 }
 
-// numberOf returns the number of a PSN: the one that is nearest to another number.
-func numberOf(psn uint32, near uint64) int64 {
+// numberOf returns the number of a PSN: the one that is nearest to another number. PSNs have 32
+// bits with UET, else 24.
+func (t *travel) numberOf(psn uint32, near uint64) int64 {
 	const bits = 24
+	if t.ultra != nil {
+		return int64(near) + int64(int32(psn-uint32(near)))
+	}
 	return int64(near) + int64(int32((psn-uint32(near))<<(32-bits))>>(32-bits))
 }
 
@@ -157,8 +171,9 @@ func (t *travel) advance() {
 // follow follows a frame of a flow at a port.
 func (c *Checker) follow(p *Packet) {
 	f := &p.Frame
-	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack && f.Kind != wire.Trimmed || f.Family == wire.Guest || f.Family == wire.UET || f.Family != wire.RoCEv2 && !c.layout.byPacket ||
-		p.BadSum != "" || f.Kind == wire.Ack && f.Family != wire.RoCEv2 {
+	answers := f.Family == wire.RoCEv2 || f.Family == wire.UET
+	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack && f.Kind != wire.Trimmed && f.Kind != wire.UETControl || f.Family == wire.Guest || !answers && !c.layout.byPacket ||
+		p.BadSum != "" || f.Kind == wire.Ack && !answers {
 		return
 	}
 	t, known := c.travels[f.QP]
@@ -171,6 +186,10 @@ func (c *Checker) follow(p *Packet) {
 	switch out := p.Direction == pcapng.Outbound; {
 	case t.unclear:
 		c.Gaps[NotFollowed]++
+	case (f.Family == wire.UET) != (t.ultra != nil):
+		t.unclear = true
+	case f.Kind == wire.UETControl:
+		c.controls(p, t)
 	case f.Kind != wire.Ack && (f.Src != t.src || f.Dst != t.dst), f.Kind == wire.Ack && (f.Src != t.dst || f.Dst != t.src):
 		t.unclear = true
 	case f.Kind == wire.Ack && out && e.here == t.dst:
@@ -179,8 +198,10 @@ func (c *Checker) follow(p *Packet) {
 		t.acks = append(t.acks, t.answerOf(p, !out))
 	case f.Kind == wire.Ack:
 	case f.Kind == wire.Trimmed:
-		if out && e.there == t.dst || !out && e.here == t.dst {
+		if out && e.there == t.dst && !t.both {
 			c.headers(p, t)
+		} else if !out && e.here == t.dst {
+			c.recordedHeaders(p, t)
 		}
 	case out && e.here == t.src:
 		c.leaves(p, t)
@@ -200,13 +221,13 @@ func (c *Checker) follow(p *Packet) {
 	case strings.Contains(p.Comment, "dropped: "):
 		c.droppedAt(p, "", f.QP, f.PSN)
 	}
-	if x := t.of(numberOf(f.PSN, t.next)); x != nil && !t.unclear && f.Kind == wire.Data && p.Direction == pcapng.Outbound {
+	if x := t.of(t.numberOf(f.PSN, t.next)); x != nil && !t.unclear && f.Kind == wire.Data && p.Direction == pcapng.Outbound {
 		x.toward, x.via = e.there, p.Interface
 		if e.there == c.layout.last[t.dst] && c.layout.whole && !c.disturbed {
 			if t.queues == nil {
 				t.queues = map[int][]uint64{}
 			}
-			q := append(t.queues[p.Interface], uint64(numberOf(f.PSN, t.next)))
+			q := append(t.queues[p.Interface], uint64(t.numberOf(f.PSN, t.next)))
 			t.queues[p.Interface] = q[max(len(q)-remembered, 0):] // no switch holds so many
 		}
 	}
@@ -225,11 +246,16 @@ func (c *Checker) begin(p *Packet) *travel {
 	if len(c.layout.ends) == 0 {
 		return nil
 	}
-	t := &travel{src: f.Src, dst: f.Dst, roce: f.Family == wire.RoCEv2}
-	t.QP = f.QP
-	_, ends := c.layout.last[f.Dst]
-	t.unclear = f.Kind != wire.Data || f.PSN != 0 || p.Direction != pcapng.Outbound || c.endsOf(p).here != f.Src ||
-		!ends || !c.layout.starts[f.Src]
+	t := &travel{src: f.Src, dst: f.Dst, answered: f.Family == wire.RoCEv2 || f.Family == wire.UET}
+	if t.QP = f.QP; f.Family == wire.UET {
+		t.ultra = new(context)
+	}
+	first := f.Kind == wire.Data && f.PSN == 0
+	if f.Kind == wire.UETControl && f.UET().Code == wire.UETCredit { // it may come before all packets
+		t.src, t.dst, first = f.Dst, f.Src, true
+	}
+	_, ends := c.layout.last[t.dst]
+	t.unclear = !first || p.Direction != pcapng.Outbound || c.endsOf(p).here != f.Src || !ends || !c.layout.starts[t.src]
 	if c.travels == nil {
 		c.travels = map[uint32]*travel{}
 	}
@@ -240,15 +266,19 @@ func (c *Checker) begin(p *Packet) *travel {
 // leaves takes a packet that its source sends.
 func (c *Checker) leaves(p *Packet, t *travel) {
 	f := &p.Frame
-	for len(t.acks) > 0 && t.transit > 0 && t.acks[0].at+2*t.transit <= p.Time {
+	fresh := f.PSN == 0 && t.ultra != nil && f.UET().Flags&wire.UETRetransmitted == 0 // all before it is over
+	for len(t.acks) > 0 && t.transit > 0 && (fresh || t.acks[0].at+2*t.transit <= p.Time) {
 		t.learn(&t.acks[0])
 		t.acks = t.acks[1:]
 	}
-	if f.PSN == 0 && t.next > 0 && t.known >= t.next && t.roce && !t.selectedBehind() && numberOf(0, t.next) < int64(t.next) {
+	if f.PSN == 0 && t.next > 0 && t.known >= t.next && t.answered && !t.selectedBehind() && t.numberOf(0, t.next) < int64(t.next) {
 		t.again()
 	}
-	n := numberOf(f.PSN, t.next)
+	n := t.numberOf(f.PSN, t.next)
 	c.Checked[Deliveries]++
+	if t.ultra != nil {
+		c.leavesUltra(p, t, n)
+	}
 	switch x := t.of(n); {
 	case n > int64(t.next):
 		c.found(p, Deliveries, "%s sends packet %d, and has not sent %d", c.flowName(t.QP), n, t.next)
@@ -286,7 +316,11 @@ func (t *travel) again() {
 	t.end()
 	was := t.Delivery
 	t.earlier.add(&was)
-	*t = travel{src: t.src, dst: t.dst, roce: t.roce, both: t.both, transit: t.transit, earlier: t.earlier}
+	ultra := t.ultra
+	if ultra != nil {
+		ultra = new(context)
+	}
+	*t = travel{src: t.src, dst: t.dst, answered: t.answered, ultra: ultra, both: t.both, transit: t.transit, earlier: t.earlier}
 	t.QP = was.QP
 }
 
@@ -310,19 +344,20 @@ func (t *travel) send(p *Packet) {
 func (t *travel) learn(a *answer) {
 	for ; t.known < a.before; t.known++ {
 		if x := t.of(int64(t.known)); x != nil {
-			x.acked = true
+			t.acknowledge(x)
 		}
 	}
 	if a.selected > 0 {
 		if x := t.of(int64(a.selected - 1)); x != nil {
-			x.acked = true
+			t.acknowledge(x)
 		}
 	}
+	t.learnUltra(a)
 }
 
 // measure takes the record of a packet that has just left the node behind its source.
 func (c *Checker) measure(p *Packet, t *travel) {
-	x := t.of(numberOf(p.Frame.PSN, t.next))
+	x := t.of(t.numberOf(p.Frame.PSN, t.next))
 	if x == nil || x.sent != 1 || x.toward != c.endsOf(p).here || c.endsOf(p).here == 0 {
 		return
 	}
@@ -336,18 +371,23 @@ func (c *Checker) measure(p *Packet, t *travel) {
 // passes takes a packet that leaves the last node for its destination: those that came there by the
 // same link before it have left, or were dropped.
 func (c *Checker) passes(p *Packet, t *travel) {
-	n := numberOf(p.Frame.PSN, t.next)
+	n := t.numberOf(p.Frame.PSN, t.next)
 	x := t.of(n)
 	if x == nil || c.disturbed {
 		return
 	}
+	x.left = true
 	by, at := t.queued(x, uint64(n))
 	if at < 0 {
 		return
 	}
 	q := t.queues[by]
+	if x.sent > 1 { // which copy has left, and which was dropped, is not known
+		t.queues[by] = slices.Delete(q, at, at+1)
+		return
+	}
 	for _, m := range q[:at] {
-		if y := t.of(int64(m)); y != nil && y.dropped == 0 && y.arrived == 0 {
+		if y := t.of(int64(m)); y != nil && y.dropped == 0 && !y.left {
 			c.found(p, Deliveries, "%s: packet %d has come to the last switch by the same link before packet %d, and has not left it", c.flowName(t.QP), m, n)
 			y.dropped++
 		}
@@ -371,7 +411,7 @@ func (t *travel) queued(x *parcel, n uint64) (by, at int) {
 
 // recorded takes the record of a packet where it comes in.
 func (c *Checker) recorded(p *Packet, t *travel) {
-	x := t.of(numberOf(p.Frame.PSN, t.next))
+	x := t.of(t.numberOf(p.Frame.PSN, t.next))
 	t.both = true
 	if x == nil {
 		c.arrives(p, t)
@@ -381,13 +421,13 @@ func (c *Checker) recorded(p *Packet, t *travel) {
 		c.arrives(p, t)
 	}
 	if _, why, dropped := strings.Cut(p.Comment, "dropped: "); dropped {
-		t.drop(x, numberOf(p.Frame.PSN, t.next), why, true)
+		t.drop(x, t.numberOf(p.Frame.PSN, t.next), why, true)
 	}
 }
 
 // arrives takes a packet that begins to arrive at its destination, or that has arrived.
 func (c *Checker) arrives(p *Packet, t *travel) {
-	n := numberOf(p.Frame.PSN, t.next)
+	n := t.numberOf(p.Frame.PSN, t.next)
 	x := t.of(n)
 	c.Checked[Deliveries]++
 	if x == nil && n >= int64(t.next) {
@@ -402,7 +442,9 @@ func (c *Checker) arrives(p *Packet, t *travel) {
 		return
 	}
 	x.arrived++
-	switch ahead := n - int64(t.turn); {
+	ahead := n - int64(t.turn)
+	t.arrivesUltra(p, x, ahead)
+	switch {
 	case x.arrived > x.sent && !c.disturbed:
 		c.found(p, Deliveries, "%s: packet %d arrives %d times, and was sent %d times", c.flowName(t.QP), n, x.arrived, x.sent)
 		fallthrough
@@ -417,13 +459,31 @@ func (c *Checker) arrives(p *Packet, t *travel) {
 
 // headers takes the headers of a packet that a switch has trimmed, which arrive at its destination.
 func (c *Checker) headers(p *Packet, t *travel) {
-	n := numberOf(p.Frame.PSN, t.next)
+	n := t.numberOf(p.Frame.PSN, t.next)
 	c.Checked[Deliveries]++
 	switch x := t.of(n); {
 	case x != nil:
-		x.headers = true
+		x.headers++
+		t.headersUltra(x, n)
 	case n >= int64(t.next):
 		c.found(p, Deliveries, "%s: headers of packet %d arrive, and it was not sent", c.flowName(t.QP), n)
+	}
+}
+
+// recordedHeaders takes the record of the headers of a trimmed packet where they come in.
+func (c *Checker) recordedHeaders(p *Packet, t *travel) {
+	n := t.numberOf(p.Frame.PSN, t.next)
+	x := t.of(n)
+	t.both = true
+	if x == nil {
+		c.headers(p, t)
+		return
+	}
+	if x.headersIn++; x.headersIn > x.headers {
+		c.headers(p, t)
+	}
+	if strings.Contains(p.Comment, "dropped: ") {
+		t.dropHeaders(uint64(n))
 	}
 }
 
@@ -431,6 +491,10 @@ func (c *Checker) headers(p *Packet, t *travel) {
 func (t *travel) drop(x *parcel, n int64, why string, there bool) {
 	x.dropped++
 	if !there {
+		return
+	}
+	if x.stray > 0 {
+		x.stray--
 		return
 	}
 	x.refused++
@@ -451,8 +515,11 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 	if t == nil || t.unclear || e.here == 0 {
 		return
 	}
-	n := numberOf(psn, t.next)
+	n := t.numberOf(psn, t.next)
 	x := t.of(n)
+	if e.here == t.dst {
+		t.dropHeaders(uint64(n))
+	}
 	if x == nil || x.toward != e.here {
 		return
 	}
@@ -465,7 +532,7 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 // answerOf reads an ACK.
 func (t *travel) answerOf(p *Packet, now bool) answer {
 	f := &p.Frame
-	before := numberOf(f.PSN, t.turn) + 1
+	before := t.numberOf(f.PSN, t.turn) + 1
 	if f.RoCE().NAK && !f.Missing() {
 		before--
 	}
@@ -473,8 +540,12 @@ func (t *travel) answerOf(p *Packet, now bool) answer {
 	if now {
 		a.at -= 2 * t.transit
 	}
+	if t.ultra != nil {
+		t.answerUltra(f, &a)
+		return a
+	}
 	if psn, names := f.Selected(); names && !f.Missing() {
-		a.selected = uint64(max(numberOf(psn, t.turn), 0)) + 1
+		a.selected = uint64(max(t.numberOf(psn, t.turn), 0)) + 1
 	}
 	return a
 }
@@ -488,10 +559,14 @@ func (c *Checker) answers(p *Packet, t *travel) {
 		t.blamed = t.turn + 1
 		c.found(p, Deliveries, "%s: an ACK says that all packets before %d have come, and %d has not", c.flowName(t.QP), a.before, t.turn)
 	}
+	if t.ultra != nil {
+		c.answersUltra(p, t, &a)
+		return
+	}
 	if psn, _ := p.Frame.Selected(); p.Frame.Missing() {
 		t.selective = true
-		if x := t.of(numberOf(psn, t.turn)); x != nil && !x.headers {
-			c.found(p, Deliveries, "%s: a NAK asks for packet %d, whose headers have not come", c.flowName(t.QP), numberOf(psn, t.turn))
+		if x := t.of(t.numberOf(psn, t.turn)); x != nil && x.headers == 0 {
+			c.found(p, Deliveries, "%s: a NAK asks for packet %d, whose headers have not come", c.flowName(t.QP), t.numberOf(psn, t.turn))
 		}
 	}
 	if a.selected == 0 {
@@ -531,7 +606,7 @@ func (c *Checker) Deliveries() (all []Delivery) {
 func (c *Checker) countMissing() {
 	n := 0
 	for _, t := range c.travels {
-		if !t.roce && !t.unclear {
+		if !t.answered && !t.unclear {
 			t.end()
 			n += t.Missing + t.earlier.Missing
 		}

@@ -326,16 +326,16 @@ func TestTrimmedDeliveries(t *testing.T) {
 	}
 }
 
-// delivered is a capture of a flow from A over S to C: a packet is dropped there, named as missing
-// and retransmitted.
-func delivered() []byte {
-	b, _ := pcapng.AppendSection(nil, pcapng.Section{Application: "fabemu", Comment: "by hand", More: []string{pcapng.ByPacket, "flow 9 over"}})
+// byHand writes a capture of frames at the ports of A - S - C: add adds one, or without a frame a
+// comment.
+func byHand() (b []byte, add func(b []byte, port int, f wire.Frame, comments ...string) []byte) {
+	b, _ = pcapng.AppendSection(nil, pcapng.Section{Application: "fabemu", Comment: "by hand", More: []string{pcapng.ByPacket, "flow 9 over"}})
 	b = pcapng.AppendNames(b, []pcapng.Name{{MAC: uint64(wire.LID(1).MAC()), Text: "A"}, {MAC: uint64(wire.LID(3).MAC()), Text: "C"}, {MAC: uint64(wire.LID(4).MAC()), Text: "S"}})
 	for _, name := range []string{"A:0 <- S", "S:0 <- A", "S:1 <- C", "C:0 <- S"} {
 		b = pcapng.AppendInterface(b, pcapng.Interface{Link: pcapng.Ethernet, Name: name, FCS: wire.FCSSize, Speed: 10e9})
 	}
 	now := int64(0)
-	add := func(port int, f wire.Frame, comments ...string) {
+	return b, func(b []byte, port int, f wire.Frame, comments ...string) []byte {
 		now += 1000
 		p := pcapng.Packet{Interface: port, Direction: pcapng.Outbound, Time: now}
 		if f.Kind != 0 {
@@ -347,8 +347,15 @@ func delivered() []byte {
 		for _, c := range comments {
 			p.Comments = append(p.Comments, []byte(c))
 		}
-		b = pcapng.AppendPacket(b, &p)
+		return pcapng.AppendPacket(b, &p)
 	}
+}
+
+// delivered is a capture of a flow from A over S to C: a packet is dropped there, named as missing
+// and retransmitted.
+func delivered() []byte {
+	b, put := byHand()
+	add := func(port int, f wire.Frame, comments ...string) { b = put(b, port, f, comments...) }
 	ack := func(psn, selected uint32, nak bool) wire.Frame {
 		f := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: 3, Src: 3, Dst: 1, QP: 9, PSN: psn}
 		f.SetRoCE(wire.RoCE{NAK: nak})

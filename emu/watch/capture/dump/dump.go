@@ -54,7 +54,7 @@ func (s *Summary) Text(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	words := map[Kind]string{
 		Reading: "packets", Checksum: "packets that were captured whole",
-		Credit:   "frames against the credit of their lane",
+		Credit:   "frames against their credit",
 		Sequence: "numbers that follow another", PauseKept: "frames of ports that were paused before",
 		Deliveries: "packets and ACKs from end to end",
 	}

@@ -878,6 +878,7 @@ func FuzzDump(f *testing.F) {
 	b = pcapng.AppendPacket(b, &pcapng.Packet{Length: len(data), Data: data, Comments: [][]byte{[]byte("missing: 3 frames"), []byte("credit 3 blocks")}})
 	f.Add(pcapng.AppendStatistics(b, pcapng.Statistics{Dropped: 3}))
 	f.Add(delivered())
+	f.Add(deliveredUltra())
 	for _, b := range runtest.Seeds(runtest.Mutants(good().bytes(), 100), 20) {
 		f.Add(b)
 	}

@@ -26,7 +26,7 @@ type pathsOf struct {
 // trip is a packet on its way.
 type trip struct {
 	links []string
-	port  uint16 // of UDP, with RoCEv2
+	port  uint16 // of UDP, with RoCEv2 and UET
 }
 
 // tally is how many packets have taken a path, and with how many source ports.
@@ -75,7 +75,7 @@ func (x *pathsOf) take(w io.Writer, s *Summary, p *Packet, in *pcapng.Reader) er
 	}
 	t := x.on[key]
 	if e.here == f.Src {
-		if t = new(trip); f.Family == wire.RoCEv2 {
+		if t = new(trip); f.Family == wire.RoCEv2 || f.Family == wire.UET {
 			t.port = f.SourcePort()
 		}
 		x.on[key] = t
