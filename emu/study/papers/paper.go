@@ -174,8 +174,8 @@ func Papers() []*Paper {
 	read := papers()
 	return []*Paper{
 		read["hpl2002"], read["qcn"], read["bcn"], read["e2cm"], read["cca"], read["dcqcn"], read["timely"],
-		read["swift"], read["hpcc"], read["htsim"], read["tcp-red"], read["workloads"], read["pfc"], read["cbfc"], read["llr"],
-		read["links"], read["paths"],
+		read["swift"], read["hpcc"], read["htsim"], read["uet"], read["tcp-red"], read["workloads"], read["pfc"], read["cbfc"],
+		read["llr"], read["links"], read["paths"],
 		compareSchemes(&tables, false), compareSchemes(&tables, true),
 	}
 }
