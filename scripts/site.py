@@ -59,7 +59,7 @@ MENU = [
         ("docs/papers/reading.md", "How to read the claims"), ("docs/papers/hpl2002.md", "HPL-2002-224 (InfiniBand)"), ("docs/papers/cca.md", "CCA (InfiniBand, Annex A10)"),
         ("docs/papers/bcn.md", "BCN"), ("docs/papers/e2cm.md", "E2CM"), ("docs/papers/qcn.md", "QCN (802.1Qau)"),
         ("docs/papers/dcqcn.md", "DCQCN"), ("docs/papers/timely.md", "TIMELY"), ("docs/papers/swift.md", "Swift"),
-        ("docs/papers/hpcc.md", "HPCC"), ("docs/papers/htsim.md", "htsim's configurations"), ("docs/papers/tcp.md", "TCP over RED"),
+        ("docs/papers/hpcc.md", "HPCC"), ("docs/papers/htsim.md", "htsim's configurations"), ("docs/papers/uet.md", "Ultra Ethernet"), ("docs/papers/tcp.md", "TCP over RED"),
         ("docs/papers/workloads.md", "Web-search and Hadoop flows"), ("docs/papers/compare-schemes.md", "All schemes compared"),
         ("docs/papers/pfc.md", "PFC, watchdog, ECN tests"), ("docs/papers/cbfc.md", "CBFC tests"), ("docs/papers/llr.md", "LLR tests"),
         ("docs/papers/links.md", "PFC, credits, retry compared"), ("docs/papers/paths.md", "Paths by packet"), "docs/papers/",

@@ -38,6 +38,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"timely", 4, nil},
 		{"swift", 2, nil},
 		{"htsim", 4, nil},
+		{"uet", 8, nil},
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
@@ -51,7 +52,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"hpl2002/zzzzzzzzzzzzzzzz", 0, []string{`no figure named "zzzzzzzzzzzzzzzz": it has`}},
 		{"hpl2020", 0, []string{`no paper named "hpl2020" (did you mean "hpl2002"?)`}},
 		{"fig4a", 0, []string{"the figure is hpl2002/fig4a"}},
-		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, htsim, tcp-red, workloads, pfc, cbfc, llr, links, paths, compare-schemes`}},
+		{"", 0, []string{`no paper named "": there are hpl2002, qcn, bcn, e2cm, cca, dcqcn, timely, swift, hpcc, htsim, uet, tcp-red, workloads, pfc, cbfc, llr, links, paths, compare-schemes`}},
 	} {
 		_, figures, err := Find(test.name)
 		if len(figures) != test.figures {
