@@ -39,9 +39,9 @@ func algorithms(s *scenario.Site, p *scenario.Problems) {
 		case algorithm.Ultra && !ultra:
 			wrong = "asks for credit in packets of Ultra Ethernet: give flow " + f.Name + " transport: uet"
 		case algorithm.Feedback == rp.Delays && family != wire.Ethernet:
-			wrong = "uses round trips, which the ACKs of RoCEv2 measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
+			wrong = "uses round trips, which the ACKs of RoCEv2 and UET measure, on Ethernet: flow " + f.Name + " starts on a link with credit"
 		case algorithm.Feedback == rp.Delays && !acks:
-			wrong = "uses round trips, which the ACKs of RoCEv2 measure: give flow " + f.Name + " transport: rocev2"
+			wrong = "uses round trips, which the ACKs of RoCEv2 and UET measure: give flow " + f.Name + " transport: rocev2 or uet"
 		case algorithm.Feedback == rp.Notifications && family != wire.Ethernet:
 			wrong = "needs notifications, which InfiniBand does not have: flow " + f.Name + " starts on a link with credit"
 		case algorithm.Answer != nil && family != wire.Ethernet:
