@@ -312,7 +312,7 @@ func (w *witness) begin(e *trace.Event, kind wire.Kind, p *witnessed) *passing {
 		}
 		w.next[e.Flow] = max(w.next[e.Flow], e.PSN+1) // after a timeout it goes back, and ACKs that come then take it further
 		w.started++
-	case (kind == wire.Ack || kind == wire.TCP || kind == wire.CNP) && w.ends(int(e.Node)):
+	case (kind == wire.Ack || kind == wire.TCP || kind == wire.CNP || kind == wire.UETControl && own[id] == 0) && w.ends(int(e.Node)):
 		w.streams[e.Flow] = w.streams[e.Flow] || kind == wire.TCP
 		w.feedback++
 	case own[id] > 0:
