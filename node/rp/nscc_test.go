@@ -33,8 +33,8 @@ func echo(bytes unit.Size, delay unit.Duration, marked bool) Ack {
 	return Ack{Frame: &wire.Frame{Kind: wire.Ack, BECN: marked}, RTT: 12*us + delay, Bytes: bytes, Flight: 50_000}
 }
 
-// The four cases of mark and delay, computed by hand: uet-htsim, updateCwndOnAck_NSCC; "NSCC ...
-// four cases" of Hoefler et al. 2025.
+// The four cases of mark and delay, computed by hand from the rules of uet-htsim (uec.cpp,
+// updateCwndOnAck_NSCC).
 func TestNSCCCases(t *testing.T) {
 	start := func(p *NSCCParams) { p.StartWindow, p.QuickAdapt = 100_000, false }
 	for _, c := range []struct {
