@@ -156,7 +156,7 @@ func (p NSCCParams) CheckSite(s Site) (string, error) {
 }
 
 func nsccAlgorithm() Algorithm {
-	return row(Algorithm{Name: "nscc", Feedback: Delays,
+	return row(Algorithm{Name: "nscc", Feedback: Delays, Trials: []Trial{{Point: "ecn", Flow: []string{"transport.kind=uet"}}},
 		Doc: "sets a window by marks and round trips, in four cases, and by trimmed packets: Ultra Ethernet's control at the sender"},
 		func(p NSCCParams, s Site) Reaction { return newNSCC(p, s).Reaction() })
 }
