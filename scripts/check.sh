@@ -19,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 staticcheck=honnef.co/go/tools/cmd/staticcheck@v0.8.2
 misspell=github.com/golangci/misspell/cmd/misspell@v0.8.0
-accepted=ect,betwen,modle,sensitivty # ECN-capable transport, and mistakes that tests make on purpose
+accepted=ect,strat,betwen,modle,sensitivty # ECN-capable transport, an option of htsim, and mistakes that tests make on purpose
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT

@@ -40,18 +40,32 @@ func TestAllocsOfACKs(t *testing.T) {
 			t.Fatal(err)
 		}
 		algorithm, now, f := c.Acknowledged, unit.Time(0), wire.Frame{Kind: wire.Ack}
-		rates, i := map[unit.Rate]bool{}, uint64(0)
+		granted := wire.Frame{Kind: wire.UETControl, Family: wire.UET}
+		granted.UET().Code = wire.UETCredit
+		rates, i, allowed := map[unit.Rate]bool{}, uint64(0), unit.Size(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			i++
 			now = now.Add(unit.Microsecond)
 			algorithm.Acked(now, Ack{Frame: &f, RTT: unit.Duration(40+i%40) * unit.Microsecond, Bytes: 1000, Oldest: i, Next: i + 10})
 			algorithm.Lost(now)
+			if c.Trimmed != nil {
+				c.Trimmed(now, Trim{Bytes: 1000, Flight: 5000})
+			}
+			if c.Expired != nil {
+				c.Expired(now, 1000)
+			}
 			c.Sent(now, algorithm.Window())
+			if c.Demand != nil {
+				c.Demand(now, 5000)
+				granted.SetCredit(unit.Size(i) * 1000)
+				c.Feedback(now, granted)
+				allowed += c.Allowance()
+			}
 			if len(rates) < 2 {
 				rates[c.Rate()] = true
 			}
-		}); n != 0 || len(rates) < 2 && algorithm.Window() == 0 {
-			t.Errorf("%s allocates %v times, and has %d rates", l.Name, n, len(rates))
+		}); n != 0 || len(rates) < 2 && algorithm.Window() == 0 && allowed == 0 {
+			t.Errorf("%s allocates %v times, has %d rates and no window, and allows %v", l.Name, n, len(rates), allowed)
 		}
 	}
 }
