@@ -72,8 +72,7 @@ func (t Trip) Traits() Traits {
 // The text of the specification (Ultra Ethernet 1.0, 3.6) is not at hand: rules and values are
 // those of its reference model, uet-htsim (sim/uec.cpp), and a value that only the model has says
 // so. No rule or value was taken from the paper of the specification's authors (T. Hoefler et al.,
-// "Ultra Ethernet's Design Principles and Architectural Innovations", arXiv 2508.08906), or
-// compared with it.
+// "Ultra Ethernet's Design Principles and Architectural Innovations", 2025), or compared with it.
 //
 // Gains are for a link of 100 Gb/s and a round trip of 12 µs: they are multiplied by the bytes that
 // the link carries in base-rtt, over those of reference-bdp.
