@@ -26,7 +26,7 @@ flows:
   - {name: y, from: b, to: c, start: 500us, limiter: {kind: segments, depth: 4KB}}
 `
 
-// TestLawsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that goes by
+// TestAlgorithmsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that goes by
 // them is that of the virtual clock, whose frames are encoded too.
 func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Algorithms() {
@@ -36,6 +36,9 @@ func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 		sets := []scenario.Set{{Path: "defaults.flow.control.algorithm", Value: l.Name}}
 		if l.Name == "hpcc" { // whose telemetry has no code for 1 Gb/s
 			sets = append(sets, scenario.Set{Path: "defaults.flow.control.exact", Value: "true"})
+		}
+		if l.Ultra {
+			sets = append(sets, scenario.Set{Path: "defaults.flow.transport", Value: "uet"})
 		}
 		s, err := resolve.Load("delays.yaml", []byte(delays), sets)
 		if err != nil {
