@@ -26,8 +26,8 @@ flows:
   - {name: y, from: b, to: c, start: 500us, limiter: {kind: segments, depth: 4KB}}
 `
 
-// TestAlgorithmsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that goes by
-// them is that of the virtual clock, whose frames are encoded too.
+// TestAlgorithmsOfDelaysOnUDP: the stamps cross real sockets, and the log of each algorithm that
+// goes by them is that of the virtual clock, whose frames are encoded too.
 func TestAlgorithmsOfDelaysOnUDP(t *testing.T) {
 	for _, l := range rp.Algorithms() {
 		if l.Feedback != rp.Delays {
