@@ -72,7 +72,10 @@ func TestFiguresOfBenchInShort(t *testing.T) {
 }
 
 // unreported reports whether a row is of a scheme to which no frame reports congestion: its
-// algorithm goes by round trips, or TCP by the marks of its own ACKs.
+// algorithm goes by round trips, or TCP by the marks of its own ACKs. Ultra Ethernet's algorithms
+// have marks in ACKs, or credit, too.
 func unreported(row string) bool {
-	return row == "dctcp" || slices.ContainsFunc(rp.Algorithms(), func(l rp.Algorithm) bool { return l.Feedback == rp.Delays && strings.HasPrefix(row, l.Name) })
+	return row == "dctcp" || slices.ContainsFunc(rp.Algorithms(), func(l rp.Algorithm) bool {
+		return l.Feedback == rp.Delays && strings.HasPrefix(row, l.Name) && l.Name != "nscc" && !l.Ultra
+	})
 }
