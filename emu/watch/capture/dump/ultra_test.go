@@ -77,7 +77,7 @@ func wrongs(out string) (found []string) {
 // A capture of Ultra Ethernet transport with a fault shows it.
 func TestFaultsOfUltra(t *testing.T) {
 	if testing.Short() {
-		t.Skip("reads sixteen captures")
+		t.Skip("long: not with -short")
 	}
 	b, _ := disorderOf(t, ultra, false)
 	const rccc, plain, rod = 2, 5, 7
