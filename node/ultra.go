@@ -92,6 +92,7 @@ func (r *uetSender) demand(now unit.Time) {
 		}
 	}
 	note(now, n)
+	r.source.ownPacer.due = r.reaction().Deadline()
 }
 
 // endless is what a greedy source has to send.

@@ -109,10 +109,16 @@ func (n *NSCCRCCC) Reaction() Reaction {
 func (n *NSCCRCCC) Feedback(_ unit.Time, f wire.Frame) { n.feedback(&f) }
 
 // Sent spends credit.
-func (n *NSCCRCCC) Sent(_ unit.Time, bytes unit.Size) { n.left -= int64(bytes) }
+func (n *NSCCRCCC) Sent(_ unit.Time, bytes unit.Size) { n.spend(bytes) }
 
 // Demand takes in how much the flow has to send.
-func (n *NSCCRCCC) Demand(_ unit.Time, bytes unit.Size) { n.demand = int64(bytes) }
+func (n *NSCCRCCC) Demand(now unit.Time, bytes unit.Size) { n.wants(now, int64(bytes), n.window) }
+
+// Advance asks again for credit that has not come.
+func (n *NSCCRCCC) Advance(now unit.Time) { n.retry(now) }
+
+// Deadline returns when it asks again.
+func (n *NSCCRCCC) Deadline() unit.Time { return n.due() }
 
 // Allowance returns the credit that is left.
 func (n *NSCCRCCC) Allowance() unit.Size { return allowance(n.left) }
@@ -120,12 +126,14 @@ func (n *NSCCRCCC) Allowance() unit.Size { return allowance(n.left) }
 // Acked takes in the mark and the round trip of an ACK.
 func (n *NSCCRCCC) Acked(now unit.Time, a Ack) {
 	n.heard()
+	n.starve(now)
 	n.NSCC.Acked(now, a)
 }
 
 // Trimmed takes in that a packet was trimmed.
 func (n *NSCCRCCC) Trimmed(now unit.Time, t Trim) {
 	n.heard()
+	n.starve(now)
 	n.NSCC.Trimmed(now, t)
 }
 
@@ -161,8 +169,12 @@ type credit struct {
 	granted int64     // sum of all credit that has come
 	demand  int64     // bytes to send
 	early   bool      // nothing has come back: credit is that of the start
+	asked   int64     // up to which sum its packets have asked for
+	leaves  bool      // a packet leaves, which is to ask
 	begged  unit.Time // when a request of its own left last
 	begs    bool      // such a request is to leave
+	waits   bool      // nothing in flight asks for credit: only an answer to its request brings some
+	tries   int       // requests since then that were not answered
 	trip    unit.Duration
 }
 
@@ -181,6 +193,7 @@ func (c *credit) heard() {
 // grant takes in the sum of all credit.
 func (c *credit) grant(sum int64) {
 	c.heard()
+	c.waits = false
 	if sum > c.granted {
 		c.left = min(c.left+(sum-c.granted)*int64(wire.CreditUnit), c.most)
 		c.granted = sum
@@ -210,6 +223,47 @@ func (c *credit) expired(now unit.Time) {
 	c.heard()
 	if c.left <= 0 && now.Sub(c.begged) >= c.trip {
 		c.begged, c.begs = now, true
+	}
+}
+
+// spend takes the credit of a packet that leaves.
+func (c *credit) spend(bytes unit.Size) {
+	c.left -= int64(bytes)
+	c.leaves = true
+}
+
+// wants takes in how much the flow has to send. If that is because a packet leaves, the packet asks
+// for credit.
+func (c *credit) wants(now unit.Time, bytes, window int64) {
+	if c.demand = bytes; c.leaves {
+		c.asked, c.leaves = max(c.asked, c.target(window)), false
+		return
+	}
+	c.starve(now)
+}
+
+// starve asks for credit by a frame of its own, if there is something to send, no credit, and no
+// packet has asked for more than has come. The reference model knows from the start how much a flow
+// will send, and needs none.
+func (c *credit) starve(now unit.Time) {
+	if c.demand > 0 && c.left <= 0 && c.asked <= c.granted && !c.waits {
+		c.begged, c.begs, c.waits, c.tries = now, true, true, 0
+	}
+}
+
+// due returns when the flow asks again for credit that has not come: after a round trip, then after
+// twice as long each time.
+func (c *credit) due() unit.Time {
+	if !c.waits {
+		return unit.Never
+	}
+	return c.begged.Add(c.trip << min(c.tries, 10))
+}
+
+// retry asks for credit again, if that is due.
+func (c *credit) retry(now unit.Time) {
+	if c.due() <= now {
+		c.begged, c.begs, c.tries = now, true, c.tries+1
 	}
 }
 
@@ -249,7 +303,8 @@ func refusesCredit(f *wire.Frame) trace.Reason {
 
 // RCCC is the reaction point of a flow that sends by credit. It starts with credit for max-window,
 // which is void as soon as anything comes back. Its packets say up to which sum the flow asks for
-// credit: what it has to send, at most a window, less the credit that is left.
+// credit: what it has to send, at most a window, less the credit that is left. If none of its
+// packets has asked, it asks by frames of its own.
 type RCCC struct {
 	ackClocked
 	credit
@@ -277,13 +332,22 @@ func (r *RCCC) Rate() unit.Rate { return r.line }
 func (*RCCC) Window() unit.Size { return 0 }
 
 // Acked takes in that an ACK has come.
-func (r *RCCC) Acked(unit.Time, Ack) { r.heard() }
+func (r *RCCC) Acked(now unit.Time, _ Ack) {
+	r.heard()
+	r.starve(now)
+}
 
 // Sent spends credit.
-func (r *RCCC) Sent(_ unit.Time, n unit.Size) { r.left -= int64(n) }
+func (r *RCCC) Sent(_ unit.Time, n unit.Size) { r.spend(n) }
 
 // Demand takes in how much the flow has to send.
-func (r *RCCC) Demand(_ unit.Time, n unit.Size) { r.demand = int64(n) }
+func (r *RCCC) Demand(now unit.Time, n unit.Size) { r.wants(now, int64(n), 0) }
+
+// Advance asks again for credit that has not come.
+func (r *RCCC) Advance(now unit.Time) { r.retry(now) }
+
+// Deadline returns when it asks again.
+func (r *RCCC) Deadline() unit.Time { return r.due() }
 
 // Allowance returns the credit that is left.
 func (r *RCCC) Allowance() unit.Size { return allowance(r.left) }
@@ -292,7 +356,10 @@ func (r *RCCC) Allowance() unit.Size { return allowance(r.left) }
 func allowance(left int64) unit.Size { return unit.Size(min(max(left, 0), math.MaxInt32)) }
 
 // Trimmed takes in that a NACK has come.
-func (r *RCCC) Trimmed(unit.Time, Trim) { r.heard() }
+func (r *RCCC) Trimmed(now unit.Time, _ Trim) {
+	r.heard()
+	r.starve(now)
+}
 
 // Expired asks for credit, if there is none.
 func (r *RCCC) Expired(now unit.Time, _ unit.Size) { r.expired(now) }
