@@ -17,18 +17,21 @@ import (
 //   - hpcc: the simulator of HPCC (github.com/alibaba-edu/High-Precision-Congestion-Control), as
 //     its run.py configures it for DCQCN.
 //   - dctcp: the same for DCTCP.
+//   - uet-htsim: the reference model of Ultra Ethernet (github.com/ultraethernet/uet-htsim,
+//     main_uec.cpp): a fifth and four fifths of what the links carry in a round trip, which it
+//     rounds up to whole packets. The values are those of its reference network.
 type ECNParams struct {
 	// Source of the defaults.
-	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|dctcp" omit:"usual" from:"Zhu et al. 2015|ns3-rdma, mix/config.txt|HPCC's simulator, run.py|HPCC's simulator, run.py" rates:"40Gb/s|40Gb/s|25Gb/s-400Gb/s|"`
+	Preset string `key:"preset" def:"paper" words:"paper|ns3-rdma|hpcc|dctcp|uet-htsim" omit:"usual" from:"Zhu et al. 2015|ns3-rdma, mix/config.txt|HPCC's simulator, run.py|HPCC's simulator, run.py|uet-htsim, main_uec.cpp" rates:"40Gb/s|40Gb/s|25Gb/s-400Gb/s||100Gb/s" trips:"||||12us"`
 	// Kmin: queue length up to which nothing is marked.
-	Min unit.Size `key:"min" by:"preset=5KB|41200B|100KB|30KB" grows:"rate/per" low:"0B" also:"kmin"`
+	Min unit.Size `key:"min" by:"preset=5KB|41200B|100KB|30KB|30KB" rule:"preset=||||0.2 * rate * rtt" grows:"rate/per" low:"0B" also:"kmin"`
 	// Kmax: queue length above which everything is marked; at least min.
-	Max unit.Size `key:"max" by:"preset=200KB|1030KB|400KB|30KB" grows:"rate/per" low:"0B" also:"kmax"`
+	Max unit.Size `key:"max" by:"preset=200KB|1030KB|400KB|30KB|120KB" rule:"preset=||||0.8 * rate * rtt" grows:"rate/per" low:"0B" also:"kmax"`
 	// Pmax: marking probability at max, rising linearly from min.
-	MaxP float64 `key:"max-p" by:"preset=0.01|1|0.2|1" low:"above 0" high:"1" also:"pmax"`
+	MaxP float64 `key:"max-p" by:"preset=0.01|1|0.2|1|1" low:"above 0" high:"1" also:"pmax"`
 	// Rate of an output for which min and max are given; they scale with the rate of each output.
 	// none: they do not.
-	Per unit.Rate `key:"per" by:"preset=none|none|25Gb/s|10Gb/s" none:"none" omit:"usual"`
+	Per unit.Rate `key:"per" by:"preset=none|none|25Gb/s|10Gb/s|none" none:"none" omit:"usual"`
 	// When a packet is marked. enqueue: on arrival, by the queue ahead of it; dequeue: on
 	// departure, by the queue behind it, so that the mark is newer.
 	At string `key:"at" def:"dequeue" words:"enqueue|dequeue"`

@@ -161,23 +161,31 @@ func (p *Place) hull(of *param.Struct, x *param.Param, params any, usual float64
 
 // inSet returns the value that a set has for the place; NaN if it has none.
 func (p *Place) inSet(of *param.Struct, x *param.Param, params any, set string) float64 {
+	// Values are for the rate that the parameter Unless has, both in the set and here; those of
+	// rules are for the links.
+	by, here := of.Find(x.Unless), p.Rate
+	if by != nil {
+		if rate, err := unit.ParseRate(by.Text(params)); err == nil {
+			here = rate
+		}
+	}
 	if text := x.Ruled(set, p.quantities()); text != "" {
-		return quantity(x, text)
+		v := quantity(x, text)
+		if x.Grows == param.LinkRate {
+			v *= float64(here) / float64(p.Rate)
+		}
+		return v
 	}
 	v, made := quantity(x, x.In(set)), of.Sets().MadeFor(set)
 	switch x.Grows {
 	case param.LinkRate:
-		// Values are for the rate that the parameter Unless has, both in the set and here.
-		here, there := p.Rate, made.Least
+		there := made.Least
 		if made.Least != made.Most {
 			there = 0
 		}
-		if by := of.Find(x.Unless); by != nil {
+		if by != nil {
 			if rate, err := unit.ParseRate(by.In(set)); err == nil {
 				there = rate
-			}
-			if rate, err := unit.ParseRate(by.Text(params)); err == nil {
-				here = rate
 			}
 		}
 		if there == 0 {

@@ -39,13 +39,13 @@ func TestRanges(t *testing.T) {
 			"control.byte-counter":    "", // the set has none
 			"control.gd":              "", // all sources have the same
 			"control.phases":          "", // it is a word
-			// 5 KB for 40 Gb/s is 3125 bytes for 25 Gb/s.
-			"marking.min":   "3125B to 100KB, 100KB, paper (Zhu et al. 2015) to hpcc (HPCC's simulator, run.py)",
+			// A fifth of what 25 Gb/s carry in 2.65 us; 5 KB for 40 Gb/s is 3125 bytes for 25 Gb/s.
+			"marking.min":   "1653B to 100KB, 100KB, uet-htsim (uet-htsim, main_uec.cpp: 0.2 * rate * rtt) to hpcc (HPCC's simulator, run.py)",
 			"marking.max-p": "0.01 to 1, 0.2, paper (Zhu et al. 2015) to ns3-rdma (ns3-rdma, mix/config.txt)",
 		}},
 		// Without a rate to which the thresholds scale they are those of the links.
 		{"40Gb/s", "algorithm: dcqcn", "scheme: ecn", map[string]string{
-			"marking.min": "5KB to 160KB, 5KB, paper (Zhu et al. 2015) to hpcc (HPCC's simulator, run.py)",
+			"marking.min": "3252B to 160KB, 5KB, uet-htsim (uet-htsim, main_uec.cpp: 0.2 * rate * rtt) to hpcc (HPCC's simulator, run.py)",
 		}},
 		{"100Gb/s", "algorithm: swift, base-target: 2us", "scheme: none", map[string]string{
 			"control.base-target":   "1.37us to 20us, 2us, paper (Kumar et al. 2020: one-switch / 0.5) to htsim (htsim, sim/swift.cpp, a guess)",
