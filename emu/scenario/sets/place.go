@@ -3,6 +3,7 @@ package sets
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"fabemu/emu/scenario"
 	"fabemu/wire"
@@ -19,6 +20,10 @@ type Place struct {
 	PerSwitch unit.Duration // what each further switch adds on the way of Trip
 	Switches  int           // on that way
 	Workload  bool          // flows of a workload do not know how many switches are on their paths
+	Several   bool          // there are several shortest paths between some endpoints
+	// Oversubscription is the rate of all links of endpoints over that of the links upwards from
+	// the narrowest tier; at least 1.
+	Oversubscription float64
 }
 
 // The bytes on an Ethernet line of a RoCEv2 packet beside its payload, with the telemetry of HPCC,
@@ -52,7 +57,7 @@ func Trip(s *scenario.Scenario, packet, ack unit.Size) unit.Duration { return of
 // of measures the fabric of a scenario with packets and ACKs of these lengths on the link.
 func of(s *scenario.Scenario, packet, ack unit.Size) Place {
 	m := newChart(s, packet, ack)
-	p := Place{Workload: len(s.Workloads) > 0, Rate: m.rate}
+	p := Place{Workload: len(s.Workloads) > 0, Rate: m.rate, Oversubscription: m.oversubscription()}
 	step := max(1, (len(m.edges)+mostEdges-2)/mostEdges)
 	for i := 0; i < len(m.edges); i += step {
 		m.from(&p, m.edges[i])
@@ -72,6 +77,7 @@ type chart struct {
 	delay []unit.Duration // of each switch, there and back
 	near  []unit.Duration // of each switch, the round trip over the slowest link to an endpoint; 0: there is none
 	ends  []int           // of each switch, its endpoints
+	down  float64         // of all links of endpoints, in bits per second
 	next  [][]line
 	edges []int // switches with endpoints
 }
@@ -80,6 +86,7 @@ type chart struct {
 type line struct {
 	to   int
 	trip unit.Duration
+	rate unit.Rate
 }
 
 func newChart(s *scenario.Scenario, packet, ack unit.Size) *chart {
@@ -96,7 +103,7 @@ func newChart(s *scenario.Scenario, packet, ack unit.Size) *chart {
 		b, inB := number[l.B]
 		switch {
 		case inA && inB:
-			m.next[a], m.next[b] = append(m.next[a], line{b, trip}), append(m.next[b], line{a, trip})
+			m.next[a], m.next[b] = append(m.next[a], line{b, trip, l.Rate}), append(m.next[b], line{a, trip, l.Rate})
 		case inA || inB:
 			at := a
 			if inB {
@@ -104,6 +111,7 @@ func newChart(s *scenario.Scenario, packet, ack unit.Size) *chart {
 			}
 			m.near[at], m.rate = max(m.near[at], trip), max(m.rate, l.Rate)
 			m.ends[at]++
+			m.down += float64(l.Rate)
 		}
 	}
 	for i, trip := range m.near {
@@ -118,6 +126,7 @@ func newChart(s *scenario.Scenario, packet, ack unit.Size) *chart {
 func (m *chart) from(p *Place, edge int) {
 	p.OneSwitch = max(p.OneSwitch, 2*m.near[edge]+m.delay[edge])
 	switches, trip := make([]int, len(m.delay)), make([]unit.Duration, len(m.delay))
+	several := make([]bool, len(m.delay))
 	switches[edge], trip[edge] = 1, m.near[edge]+m.delay[edge]
 	for queue := []int{edge}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
@@ -125,16 +134,49 @@ func (m *chart) from(p *Place, edge int) {
 			cmp.Or(cmp.Compare(whole, p.Trip), cmp.Compare(switches[at], p.Switches)) > 0 {
 			p.Trip, p.Switches = whole, switches[at]
 		}
+		p.Several = p.Several || several[at] && m.ends[at] > 0
 		for _, l := range m.next[at] {
-			if switches[l.to] == 0 {
+			first := switches[l.to] == 0
+			if first {
 				switches[l.to] = switches[at] + 1
 				queue = append(queue, l.to)
 			}
 			if switches[l.to] == switches[at]+1 {
+				several[l.to] = several[l.to] || several[at] || !first
 				trip[l.to] = max(trip[l.to], trip[at]+l.trip+m.delay[l.to])
 			}
 		}
 	}
+}
+
+// oversubscription returns the Oversubscription of a Place. A tier is the switches at one distance
+// from the nearest endpoint; their links upwards are those to switches that are no nearer.
+func (m *chart) oversubscription() float64 {
+	tier := make([]int, len(m.delay))
+	queue := slices.Clone(m.edges)
+	for _, at := range queue {
+		tier[at] = 1
+	}
+	up := []float64{0, 0}
+	for ; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, l := range m.next[at] {
+			if tier[l.to] == 0 {
+				tier[l.to] = tier[at] + 1
+				queue, up = append(queue, l.to), append(up, make([]float64, max(tier[l.to]+1-len(up), 0))...)
+			}
+			if tier[l.to] >= tier[at] {
+				up[tier[at]] += float64(l.rate)
+			}
+		}
+	}
+	ratio := 1.0
+	for _, rate := range up {
+		if rate > 0 {
+			ratio = max(ratio, m.down/rate)
+		}
+	}
+	return ratio
 }
 
 // String describes the place: "100Gb/s and a round trip of 1.2us", the time in steps of 10 ns, as

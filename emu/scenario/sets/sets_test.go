@@ -50,9 +50,32 @@ func TestPlace(t *testing.T) {
 	for _, traffic := range []string{across, load} {
 		p, ok := sets.Of(pod(t, "100Gb/s", "algorithm: fixed", "scheme: none", traffic))
 		want := sets.Place{Rate: 100e9, Trip: unit.Duration(2*host + 2*spine + 3*wait), OneSwitch: unit.Duration(2*host + wait),
-			PerSwitch: unit.Duration(spine + wait), Switches: 3, Workload: traffic == load}
+			PerSwitch: unit.Duration(spine + wait), Switches: 3, Workload: traffic == load, Oversubscription: 2}
 		if !ok || p != want {
 			t.Errorf("%+v, want %+v", p, want)
+		}
+	}
+	for _, c := range []struct {
+		text    string
+		several bool
+		over    float64
+	}{
+		{`switches: {a: {}, b: {}}
+links: ["h[1-4] - a", "h[5-6] - b", a - b]`, false, 3}, // six hosts, and a trunk up from each side
+		{`switches: {a: {}, b: {}, s: {}, t: {}}
+links: ["h[1-4] - a", "h[5-6] - b", a - s, b - s, a - t, b - t]`, true, 1.5},
+		{`switches: {a: {}, b: {}, s: {}, t: {}, u: {}}
+links: ["h[1-4] - a", "h[5-6] - b", a - s, a - t, b - s, b - t, s - u, t - u]`, true, 3}, // the third tier has two links, and no endpoint needs it
+		{`switches: {a: {}, s: {}, t: {}}
+links: ["h[1-6] - a", a - s, a - t, s - t]`, false, 3}, // two paths lead to no endpoint
+	} {
+		s, err := resolve.Load("fabric.yaml", []byte("name: fabric\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 100Gb/s, flow-control: pfc}, switch: {kind: output-queued}}\nendpoints: [\"h[1-6]\"]\n"+
+			c.text+"\nflows: [{name: f, from: h1, to: h6}]\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := sets.Of(s); p.Several != c.several || p.Oversubscription != c.over {
+			t.Errorf("%s: several %v, oversubscription %v", c.text, p.Several, p.Oversubscription)
 		}
 	}
 	direct, err := resolve.Load("two.yaml", []byte("name: two\nmodel: {duration: 1ms}\ndefaults: {link: {rate: 1GB/s}}\nendpoints: [a, b]\nlinks: [a - b]\nflows: [{name: f, from: a, to: b}]\n"), nil)
