@@ -16,6 +16,10 @@ type Preset struct {
 	Acts             bool        // sources change their rates
 	Sets             []Set       // of defaults
 	Marks            string      // the set of the congestion point that goes with it, in place of its values in Sets; empty: any
+
+	// Further fields of defaults, by the fabric: those of rp.Trial. The oversubscription is still
+	// written as its word.
+	Paths, Drops, Narrow []Set
 }
 
 // Presets returns each algorithm with each of its variants and congestion points: on InfiniBand,
@@ -72,6 +76,14 @@ func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
 	add("flow.control.", "algorithm="+l.Name)
 	add("flow.", v.Flow...)
 	add("flow.control.", v.Control...)
+	defaults := func(all []string) (sets []Set) {
+		for _, s := range all {
+			path, value, _ := strings.Cut(s, "=")
+			sets = append(sets, Set{Path: "defaults." + path, Value: value})
+		}
+		return sets
+	}
+	preset.Paths, preset.Drops, preset.Narrow = defaults(v.Paths), defaults(v.Drops), defaults(v.Narrow)
 	switch {
 	case p == nil && v.Name == "" && !preset.Acts:
 		preset.Name = rp.NoPoint

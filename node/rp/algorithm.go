@@ -44,7 +44,15 @@ type Trial struct {
 	Marking []string // parameters of the congestion points: "octets=14"
 	Marks   string   // the set of parameters of the congestion points that suits it on other links; empty: any
 	Flow    []string // of the flows, that the algorithm needs: "transport=rocev2"
+
+	// Fields of defaults that belong to the scheme in some fabrics, and are not tried on the bench:
+	// where a hash chooses among equal paths; where links drop; and where the fabric has a lower
+	// rate than its endpoints, whose ratio is Oversubscription in the text.
+	Paths, Drops, Narrow []string // "flow.transport.spray=mixed"
 }
+
+// Oversubscription stands in Trial.Narrow for the rate of the endpoints over that of the fabric.
+const Oversubscription = "{oversubscription}"
 
 // NoPoint is the scheme of switches that give no feedback about congestion.
 const NoPoint = "none"

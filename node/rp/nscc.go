@@ -154,9 +154,21 @@ func (p NSCCParams) CheckSite(s Site) (string, error) {
 	return p.Trip.CheckSite(s)
 }
 
+// What Ultra Ethernet's algorithms need of switches and flows as in uet-htsim (main_uec.cpp): marks
+// by the bytes that the fabric carries in a round trip; packets sprayed as by default there; and
+// where queues drop, trimming, with ACKs and NACKs in the class of trimmed packets. Those without
+// marks of their own need them for the choice of paths.
+const ultraSet = "uet-htsim"
+
+var (
+	ultraPaths = []string{"flow.transport.spray=mixed", "switch.marking.scheme=ecn"}
+	ultraDrops = []string{"switch.trim=64B", "flow.transport.ack-dscp=48"}
+)
+
 func nsccAlgorithm() Algorithm {
-	return row(Algorithm{Name: "nscc", Feedback: Delays, Trials: []Trial{{Point: "ecn", Flow: []string{"transport.kind=uet"}}},
-		Doc: "sets a window by marks and round trips, in four cases, and by trimmed packets: Ultra Ethernet's control at the sender"},
+	return row(Algorithm{Name: "nscc", Feedback: Delays,
+		Trials: []Trial{{Point: "ecn", Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Paths: ultraPaths[:1], Drops: ultraDrops}},
+		Doc:    "sets a window by marks and round trips, in four cases, and by trimmed packets: Ultra Ethernet's control at the sender"},
 		func(p NSCCParams, s Site) Reaction { return newNSCC(p, s).Reaction() })
 }
 

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/sets"
 	"fabemu/node/rp"
+	"fabemu/switchd"
 	"fabemu/switchd/cp"
 	"fabemu/wire"
 	"fabemu/wire/param"
@@ -109,22 +111,26 @@ func SchemeOf(name string, base *scenario.Scenario) (scenario.Preset, []scenario
 	if err != nil {
 		return scenario.Preset{}, nil, err
 	}
-	if place, ok := sets.Of(base); ok {
-		s.fit(&place)
-	}
+	s.fit(base)
 	var sets []scenario.Set
 	for _, section := range []string{"switch.marking", "flow.control", "flow.transport"} {
 		sets = append(sets, scenario.Set{Path: "defaults." + section})
 	}
 	if s.Point == "" {
-		sets = append(sets, scenario.Set{Path: "defaults.switch.marking.scheme", Value: rp.NoPoint})
+		sets = append(sets, scenario.Set{Path: markingScheme, Value: rp.NoPoint})
 	}
 	return s.Preset, append(sets, s.Sets...), nil
 }
 
-// fit gives a scheme the sets of parameters that suit a place, with the values of their rules
-// there. Its own parameters stay.
-func (s *scheme) fit(place *sets.Place) {
+// fit gives a scheme what it needs in a fabric, and the sets of parameters that suit it, with the
+// values of their rules there. Its own parameters stay.
+func (s *scheme) fit(base *scenario.Scenario) {
+	p, ok := sets.Of(base)
+	if !ok {
+		return
+	}
+	place := &p
+	s.suit(base, place)
 	tables := scenario.BuiltIn()
 	set := ""
 	for i := range tables.Algorithms {
@@ -149,8 +155,34 @@ func (s *scheme) fit(place *sets.Place) {
 	}
 }
 
-// hasSets reports whether parameters of the scheme come in sets.
-func (s *scheme) hasSets() bool {
+// suit adds the fields that the scheme has in a fabric such as this. Trimming that switches have
+// stays as it is.
+func (s *scheme) suit(base *scenario.Scenario, place *sets.Place) {
+	add := func(is bool, all []scenario.Set) {
+		for _, x := range all {
+			if !is || slices.ContainsFunc(s.Sets, func(y scenario.Set) bool { return y.Path == x.Path }) {
+				continue
+			}
+			x.Value = strings.ReplaceAll(x.Value, rp.Oversubscription, strconv.FormatFloat(place.Oversubscription, 'g', 4, 64))
+			s.Sets = append(s.Sets[:len(s.Sets):len(s.Sets)], x)
+			if x.Path == markingScheme {
+				s.Point = x.Value
+			}
+		}
+	}
+	add(place.Several && base.Routing.Paths == scenario.ECMP && base.Routing.Balance == switchd.Hash, s.Paths)
+	add(slices.ContainsFunc(base.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) &&
+		!slices.ContainsFunc(base.Switches, func(w scenario.Switch) bool { return w.Trim.Size > 0 }), s.Drops)
+	add(place.Oversubscription > 1, s.Narrow)
+}
+
+const markingScheme = "defaults.switch.marking.scheme"
+
+// depends reports whether the scheme depends on the fabric.
+func (s *scheme) depends() bool {
+	if s.Paths != nil || s.Drops != nil || s.Narrow != nil {
+		return true
+	}
 	tables := scenario.BuiltIn()
 	for i := range tables.Algorithms {
 		if l := &tables.Algorithms[i]; l.Name == s.Algorithm && param.Of(l.Params).Sets() != nil {

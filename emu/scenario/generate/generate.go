@@ -14,7 +14,6 @@ import (
 	"fabemu/emu/base/spelling"
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/resolve"
-	"fabemu/emu/scenario/sets"
 	"fabemu/node/traffic"
 	"fabemu/wire/unit"
 )
@@ -199,9 +198,9 @@ var metres = [...]string{"Cables of 5 m, at 5 ns/m.", "Cables of 5 m to endpoint
 // paper is the kind that is the fabric of a paper, which has no cables.
 const paper = "hpl2002"
 
-// fit gives a scheme the sets of parameters that suit the fabric, as it is without the scheme.
+// fit fits a scheme to the fabric, as it is without the scheme.
 func (k *Kind) fit(s *scheme, o Options) error {
-	if !s.hasSets() {
+	if !s.depends() {
 		return nil
 	}
 	o.Scheme, o.FlowControl = "", s.control
@@ -213,9 +212,7 @@ func (k *Kind) fit(s *scheme, o Options) error {
 	if err != nil {
 		return err
 	}
-	if place, ok := sets.Of(bare); ok {
-		s.fit(&place)
-	}
+	s.fit(bare)
 	return nil
 }
 

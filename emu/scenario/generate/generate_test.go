@@ -109,11 +109,13 @@ func variants() map[string]struct {
 			Rates: []unit.Rate{25e9, 50e9, 100e9}, Delays: []unit.Duration{us / 10, us / 2, 2 * us}}},
 		"dcqcn": {"leaf-spine", generate.Options{Leaves: 2, PerLeaf: 4, Oversubscription: []float64{2}, Scheme: "dcqcn",
 			Rates: []unit.Rate{25e9, 50e9}, Delays: []unit.Duration{us, 10 * us}}},
-		"pfc":        {"incast", generate.Options{FlowControl: "pfc", Rates: []unit.Rate{1e9}}},
-		"marks":      {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
-		"rails":      {"rail-optimised", generate.Options{}},
-		"rails4":     {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
-		"hadoop":     {"fat-tree", generate.Options{Ports: 4, Rates: []unit.Rate{25e9}, Scheme: "dcqcn", Traffic: "hadoop", Load: 0.3, Incast: 12}},
+		"pfc":    {"incast", generate.Options{FlowControl: "pfc", Rates: []unit.Rate{1e9}}},
+		"marks":  {"dumbbell", generate.Options{Endpoints: 4, Scheme: "lipd,input-output"}},
+		"rails":  {"rail-optimised", generate.Options{}},
+		"rails4": {"rail-optimised", generate.Options{Rails: 4, Pods: 3, PerLeaf: 2}},
+		"hadoop": {"fat-tree", generate.Options{Ports: 4, Rates: []unit.Rate{25e9}, Scheme: "dcqcn", Traffic: "hadoop", Load: 0.3, Incast: 12}},
+		"uet": {"leaf-spine", generate.Options{Leaves: 4, PerLeaf: 8, Oversubscription: []float64{4}, Scheme: "rccc", FlowControl: "none",
+			Rates: []unit.Rate{100e9}, Delays: []unit.Duration{us}}},
 		"rails-load": {"rail-optimised", generate.Options{Rails: 4, Pods: 2, PerLeaf: 2, Rates: []unit.Rate{100e9}, Traffic: "1MB", Incast: 3}},
 	}
 }
@@ -163,7 +165,13 @@ func TestSchemes(t *testing.T) {
 				o.FlowControl = "pause"
 			}
 			s := load(t, k.Name, o)
-			if got := s.Flows[0].Control.Algorithm; got != p.Algorithm || s.Links[0].Family() != p.Family || s.Switches[0].Marking.Scheme != cmp.Or(p.Point, "none") {
+			points := []string{cmp.Or(p.Point, "none")}
+			for _, x := range slices.Concat(p.Paths, p.Narrow) {
+				if x.Path == "defaults.switch.marking.scheme" {
+					points = append(points, x.Value)
+				}
+			}
+			if got := s.Flows[0].Control.Algorithm; got != p.Algorithm || s.Links[0].Family() != p.Family || !slices.Contains(points, s.Switches[0].Marking.Scheme) {
 				t.Errorf("%s with %s: %s on %v", k.Name, p.Name, got, s.Links[0].Family())
 			}
 		}
@@ -197,6 +205,64 @@ func TestLines(t *testing.T) {
 			if len(line) > 190 {
 				t.Errorf("%s: a line of %d characters: %s", k.Name, len(line), line)
 			}
+		}
+	}
+}
+
+// TestUltraEthernet: its schemes bring what they need in a fabric, and no more: packets are sprayed
+// where switches choose among several paths by a hash, switches trim where they drop unless the
+// file says how, and credit becomes less where the core is narrow. Marks follow the rule of their
+// set: 0.2 and 0.8 of 100 Gb/s times the round trip, which Place measures.
+func TestUltraEthernet(t *testing.T) {
+	const base = `name: base
+model: {duration: 1ms}
+routing: %s
+defaults:
+  link: {rate: 100Gb/s, propagation: 1us, %s}
+  switch: {kind: output-queued%s}
+  flow: {packet: 2048B, transport: rocev2}
+switches: {a: {}, b: {}, "s[1-%d]": {}}
+endpoints: ["h[1-8]"]
+links: ["h[1-4] - a", "h[5-8] - b", "a x s[1-%[4]d]", "b x s[1-%[4]d]"]
+flows: [{name: f, from: "h[1-4]", to: "h[5-8]"}]
+`
+	const marks = "switch.marking.preset=uet-htsim switch.marking.min=22450B switch.marking.max=89799B"
+	for _, c := range []struct {
+		routing, control, trim string
+		spines                 int
+		scheme, want           string
+	}{
+		{"ecmp", "flow-control: pfc", "", 4, "nscc", "switch.marking.scheme=ecn flow.control.algorithm=nscc flow.transport.kind=uet flow.transport.spray=mixed " + marks},
+		{"ecmp", "flow-control: pause", "", 4, "rccc", "flow.control.algorithm=rccc flow.transport.kind=uet flow.transport.spray=mixed switch.marking.scheme=ecn " + marks},
+		{"ecmp", "flow-control: none", "", 4, "nscc", "switch.marking.scheme=ecn flow.control.algorithm=nscc flow.transport.kind=uet flow.transport.spray=mixed switch.trim=64B flow.transport.ack-dscp=48 " + marks},
+		{"ecmp", "flow-control: none", ", trim: 128B", 4, "nscc-rccc", "switch.marking.scheme=ecn flow.control.algorithm=nscc-rccc flow.transport.kind=uet flow.transport.spray=mixed " + marks},
+		{"{paths: ecmp, balance: adaptive}", "flow-control: pfc", "", 4, "nscc", "switch.marking.scheme=ecn flow.control.algorithm=nscc flow.transport.kind=uet " + marks},
+		{"ecmp", "flow-control: pfc", "", 1, "rccc", "flow.control.algorithm=rccc flow.transport.kind=uet flow.control.oversubscription=4 switch.marking.scheme=ecn " + marks},
+		{"shortest", "flow-control: pfc", "", 4, "rccc", "switch.marking.scheme=none flow.control.algorithm=rccc flow.transport.kind=uet"},
+		{"shortest", "flow-control: cbfc, cbfc: {limit: port, port-limit: 1000}", "", 2, "nscc", "switch.marking.scheme=ecn flow.control.algorithm=nscc flow.transport.kind=uet " + marks},
+		{"ecmp", "flow-control: none", "", 4, "swift", "switch.marking.scheme=none flow.control.algorithm=swift flow.transport.kind=rocev2 flow.control.base-target=8.9us flow.control.hop-target=2.27us flow.control.scaling-range=44.5us"},
+	} {
+		text := fmt.Sprintf(base, c.routing, c.control, c.trim, c.spines)
+		s, err := resolve.Load("base.yaml", []byte(text), nil)
+		if err != nil {
+			t.Errorf("%+v: %v", c, err)
+			continue
+		}
+		_, sets, err := generate.SchemeOf(c.scheme, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, x := range sets {
+			if x.Value != "" {
+				got = append(got, strings.TrimPrefix(x.String(), "defaults."))
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%+v:\n%s", c, strings.Join(got, " "))
+		}
+		if _, err := resolve.Load("base.yaml", []byte(text), sets); err != nil {
+			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/sets"
+	"fabemu/emu/study/campaign"
 	"fabemu/wire/unit"
 )
 
@@ -73,7 +74,11 @@ func (l *layout) compared() string {
 	if len(l.level) == 0 || l.differing() != nil {
 		return ""
 	}
-	text := fmt.Sprintf("the schemes differ in algorithm, marking and transport: %s has all values. Links, buffers, framing, traffic, sample and seeds are equal", ParametersFile)
+	parts := "algorithm, marking and transport"
+	if l.trims() {
+		parts = "algorithm, marking, trimming and transport"
+	}
+	text := fmt.Sprintf("the schemes differ in %s: %s has all values. Links, buffers, framing, traffic, sample and seeds are equal", parts, ParametersFile)
 	var levels []string
 	for _, of := range l.level {
 		for _, s := range of {
@@ -86,6 +91,14 @@ func (l *layout) compared() string {
 		text += "; so are the watermarks that each would derive, at the lowest: " + strings.Join(levels, ", ")
 	}
 	return text
+}
+
+// trims reports whether switches trim under one scheme and not under another.
+func (l *layout) trims() bool {
+	first := l.cells[l.plan.Cells[0].ID].scenario.Switches
+	return slices.ContainsFunc(l.plan.Cells, func(x campaign.Cell) bool {
+		return !slices.EqualFunc(first, l.cells[x.ID].scenario.Switches, func(a, b scenario.Switch) bool { return a.Trim == b.Trim })
+	})
 }
 
 // seedPath is the axis of repetitions.
@@ -118,8 +131,8 @@ func (l *layout) differing() (parts []string) {
 	return parts
 }
 
-// apart returns the sections of two scenarios that differ in more than algorithms, markings and
-// transports.
+// apart returns the sections of two scenarios that differ in more than algorithms, markings,
+// trimming and transports.
 func apart(a, b *scenario.Scenario) (sections []string) {
 	add := func(section string, equal bool) {
 		if !equal {
@@ -130,7 +143,7 @@ func apart(a, b *scenario.Scenario) (sections []string) {
 	add("routing", a.Routing == b.Routing)
 	add("measure", a.Measure == b.Measure)
 	add("switches", slices.EqualFunc(a.Switches, b.Switches, func(x, y scenario.Switch) bool {
-		x.Marking = y.Marking
+		x.Marking, x.Trim = y.Marking, y.Trim
 		return x == y
 	}))
 	add("endpoints", slices.EqualFunc(a.Endpoints, b.Endpoints, func(x, y scenario.Endpoint) bool { return x == y }))

@@ -36,8 +36,8 @@ func generated(t *testing.T, scheme string) string {
 // TestSchemes: whatever scheme a scenario has, replacing it gives the scenario that is generated
 // for the new scheme.
 func TestSchemes(t *testing.T) {
-	schemes := []string{"dcqcn", "hpcc", "swift", "timely", "dctcp", "none", "timely patched"}
-	for _, base := range []string{"dcqcn connectx", "dctcp", "none"} {
+	schemes := []string{"dcqcn", "hpcc", "swift", "timely", "dctcp", "none", "timely patched", "nscc", "rccc"}
+	for _, base := range []string{"dcqcn connectx", "dctcp", "none", "rccc"} {
 		file := generated(t, base)
 		for _, scheme := range schemes {
 			l := laid(t, Plan{Scenario: file, Axes: []Axis{{Path: Scheme, Values: []string{scheme}}}, Metrics: []string{"load.rate"}})
