@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -546,14 +547,26 @@ func (b *batch) claimOverSeeds(c *Claim) ClaimResult {
 	return r
 }
 
+// sourceOf cites the source of a figure: its place in that of the paper, or which of the paper's
+// sources it is.
+func (p *Paper) sourceOf(f *Figure) string {
+	all := strings.Split(p.Source, "; ")
+	for part := range strings.SplitSeq(f.Source, "; ") {
+		if !slices.Contains(all, part) {
+			return p.Source + ", " + f.Source
+		}
+	}
+	return f.Source
+}
+
 func (b *batch) picture(p *Paper, f *Figure, x *Plot, r *Result) Picture {
 	name, title := f.pictureName(x), cmp.Or(x.Title, f.Title)
 	if x.Fabrics != nil {
 		fig := b.fabrics(x.Fabrics)
-		fig.Title, fig.Subtitle, fig.Stamp, fig.Quantity = title, p.Source+", "+f.Source, r.stamp(), x.Y.Label
+		fig.Title, fig.Subtitle, fig.Stamp, fig.Quantity = title, p.sourceOf(f), r.stamp(), x.Y.Label
 		return Picture{Name: name, Title: title, Figure: fig}
 	}
-	fig := &plot.Figure{Title: title, Subtitle: p.Source + ", " + f.Source, X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
+	fig := &plot.Figure{Title: title, Subtitle: p.sourceOf(f), X: x.X, Y: x.Y, References: x.References, Panels: x.Panels, Stamp: r.stamp()}
 	var window unit.Duration
 	for _, c := range x.Curves {
 		scale := cmp.Or(c.Scale, 1)

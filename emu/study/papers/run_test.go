@@ -242,3 +242,17 @@ func TestPrinting(t *testing.T) {
 		}
 	}
 }
+
+// A picture names each source once.
+func TestSourceOfAFigure(t *testing.T) {
+	for _, c := range []struct{ paper, figure, want string }{
+		{"HPL-2002-224", "Fig. 2", "HPL-2002-224, Fig. 2"},
+		{"SAI; uet-htsim; IEEE 802.1Qbb", "IEEE 802.1Qbb", "IEEE 802.1Qbb"},
+		{"SAI; uet-htsim; IEEE 802.1Qbb", "SAI; uet-htsim", "SAI; uet-htsim"},
+		{"SAI; uet-htsim", "SAI; incast.cm", "SAI; uet-htsim, SAI; incast.cm"},
+	} {
+		if got := (&Paper{Source: c.paper}).sourceOf(&Figure{Source: c.figure}); got != c.want {
+			t.Errorf("%q", got)
+		}
+	}
+}
