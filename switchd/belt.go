@@ -305,9 +305,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 // keep notes why the frames of a priority wait from an instant on.
 func (s *OutputQueued) keep(from unit.Time, lane uint8, block port.Block, o *output, c *trace.Counts) {
 	o.blocks(uint(lane), block)
-	if lane == 0 {
-		c.Turn(from, uint8(block))
-	}
+	c.Turn(from, lane, uint8(block))
 }
 
 // resumes returns when an input has so little memory that the sender of a class may resume, as far

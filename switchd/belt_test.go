@@ -26,8 +26,8 @@ type ledger struct {
 func newLedger(ports int, control port.FlowControl) *ledger {
 	l := &ledger{counts: make([]trace.Counts, ports), marks: make([]*trace.Reasons, ports)}
 	for i := range l.counts {
-		l.counts[i].Kept = new([trace.Causes - trace.FirstKept]int64)
-		l.counts[i].Block, l.counts[i].Lanes = trace.Idle, 255
+		l.counts[i].Kept = new(trace.Held)
+		l.counts[i].Blocks, l.counts[i].Lanes = trace.Empty, 255
 		if control.ByPriority() {
 			lanes := make([]int64, port.Priorities)
 			l.counts[i].Lanes, l.counts[i].ByLane = 0, &lanes

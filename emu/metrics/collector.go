@@ -88,7 +88,7 @@ func New(f *fabric.Fabric, s *scenario.Scenario, more ...*Figure) (*Collector, e
 // keep has ports and flows count the times of stalls among the counters.
 func (c *Collector) keep() {
 	for i := range c.tallies {
-		c.tallies[i].Kept = (*[trace.Causes - trace.FirstKept]int64)(c.now[i*portColumns+firstStall:])
+		c.tallies[i].Kept = (*trace.Held)(c.now[i*portColumns+firstStall:])
 	}
 	for i := range c.flows {
 		c.flows[i].Kept = (*[trace.Causes]int64)(c.now[c.ofFlows+i*flowColumns+flowStall:])

@@ -101,8 +101,8 @@ func (c *Collector) countStall(e *trace.Event) {
 	}
 	if i := int(e.Flow - firstQP); i < len(c.flows) {
 		c.flows[i].Turn(e.At, uint8(e.A))
-	} else if e.Flow == 0 && e.Lane == 0 {
-		c.tallies[c.first.number(e)].Turn(e.At, uint8(e.A))
+	} else if e.Flow == 0 {
+		c.tallies[c.first.number(e)].Turn(e.At, e.Lane, uint8(e.A))
 	}
 }
 

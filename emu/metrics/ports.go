@@ -92,7 +92,7 @@ func (c *Collector) beginPorts(f *fabric.Fabric, s *scenario.Scenario) (columns 
 	}
 	c.messages = c.credits != nil || c.retries != nil
 	for i := range c.ports {
-		c.tallies[i].Block, c.tallies[i].Lanes = trace.Idle, firstLane
+		c.tallies[i].Blocks, c.tallies[i].Lanes = trace.Empty, firstLane
 	}
 	for i := range c.recent {
 		c.recent[i].First, c.recent[i].Flows = firstQP, uint32(len(f.Flows))
@@ -148,10 +148,7 @@ func (c *portCounts) settle(b *bins, rates capacities, t unit.Time) {
 // settlePort settles a port, whose counters begin with now.
 func (c *portCounts) settlePort(rates capacities, i int, p *portState, y *trace.Counts, now *[portColumns]int64, t unit.Time) {
 	y.SetQueue(t, y.Queue)
-	if y.Block >= trace.FirstKept {
-		now[outStall+int(y.Block)] += int64(t - y.Turned)
-	}
-	y.Turned = t
+	y.Until(t, (*trace.Held)(now[firstStall:]))
 	begun := p.columns.begun | uint32(y.Seen>>trace.FirstKept)<<firstStall
 	if begun>>outPaused&1 == 1 {
 		now[outPaused] += p.pausing.pausedUp(t)

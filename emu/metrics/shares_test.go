@@ -8,6 +8,7 @@ import (
 
 	"fabemu/emu/scenario"
 	"fabemu/wire"
+	"fabemu/wire/port"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -197,4 +198,26 @@ func TestStalledByFlowControl(t *testing.T) {
 	}
 	p.c.Close(100 * ms)
 	near(t, "stalled", over(t, p.c, "trunk.A-B.stalled.flow-control", 0, 100*us), 0.02)
+}
+
+// The frames of any priority that wait stop a link, and its time counts once.
+func TestStalledByAnyPriority(t *testing.T) {
+	f, s := paperFabric(2)
+	p := newPlay(t, f, s)
+	m, number := p.end("trunk", 0)
+	stall := func(at unit.Time, lane uint8, b port.Block) {
+		p.record(trace.Event{At: at, Node: m, Port: number, Lane: lane, Kind: trace.Stall, A: int64(b)})
+	}
+	stall(1*ms, 3, port.Paused)
+	stall(3*ms, 0, port.Paused)
+	stall(4*ms, 7, port.LinkBusy)
+	stall(5*ms, 3, port.LinkBusy)
+	stall(7*ms, 0, port.Open)
+	stall(8*ms, 7, port.Open)
+	stall(9*ms, 3, port.Open)
+	p.c.Close(100 * ms)
+	if got, want := parts(t, p.c, "trunk.A-B", "stalled.time"), "line-busy 5e+09 paused 6e+09 "; got != want {
+		t.Errorf("trunk stalled %v, want %v", got, want)
+	}
+	near(t, "paused in part", over(t, p.c, "trunk.A-B.stalled.paused", 6*ms, 8*ms), 0.5)
 }

@@ -185,11 +185,11 @@ func (v *View) explain(s *Silence, kept map[source]port.Block) {
 // run, if it lies at the other end of its link.
 func (v *View) keeps(h fabric.Hop, priority uint8) port.Block {
 	p := v.sender(h)
-	switch {
-	case p.Paused>>priority&1 == 1:
+	if p.Paused>>priority&1 == 1 {
 		return port.Paused
-	case priority == 0 && (p.Block == port.Paused || p.Block == port.NoCredit):
-		return p.Block
+	}
+	if b := p.Keeps(priority); b == port.Paused || b == port.NoCredit {
+		return b
 	}
 	return port.Open
 }

@@ -230,7 +230,7 @@ var table = []*Figure{
 		Meaning: "99th percentile of the samples",
 		over:    ofQueue(func(t taken, out int) float64 { return t.exceeded(out+outQueue, 0.99) * (1 << queueShift) })},
 	{Of: Link, Name: "stalled", Ends: stallCauses, Unit: share, Kind: Mean,
-		Meaning: "share of time in which waiting frames were stopped: `no-credit`, `line-busy`, `crossbar-busy`; Ethernet: `paused`, `line-busy`; `down`; `flow-control` is `no-credit` plus `paused`",
+		Meaning: "share of time in which waiting frames, of any priority, were stopped: `no-credit`, `line-busy`, `crossbar-busy`; Ethernet: `paused`, `line-busy`; `down`; `flow-control` is `no-credit` plus `paused`",
 		over:    mean(stalled(sent, outStall)),
 		Series:  Curve{Kind: LinkStalled, how: means, column: stallColumn(outColumn(outStall)), scale: 1}},
 	{Of: Link, Name: "stalled.time", Unit: picoseconds, by: "cause",

@@ -230,14 +230,24 @@ func (v *View) Counted(k int) iter.Seq[*Done] { return v.c.Counted(k) }
 func (v *View) Jain(flows []int, from, to unit.Time) float64 { return v.c.Jain(flows, from, to) }
 
 type PortState struct {
-	Block    port.Block // the cause that keeps the frames that wait for its link, lane 0: Idle where none wait
-	Queue    int64      // bytes that wait for its link; -1 where they cannot be found
-	Held     int64      // amount in the buffer behind it: blocks of credit; on Ethernet bytes
-	Paused   uint8      // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
-	Down     bool       // its link is
-	Capacity unit.Rate  // of its line
+	// Blocks are the causes that keep the frames that wait for its link, by priority: Idle where
+	// none wait. On InfiniBand the first stands for all virtual lanes.
+	Blocks   [port.Priorities]port.Block
+	Queue    int64     // bytes that wait for its link; -1 where they cannot be found
+	Held     int64     // amount in the buffer behind it: blocks of credit; on Ethernet bytes
+	Paused   uint8     // on Ethernet: the priorities that the far end has stopped, as bits; all with PAUSE
+	Down     bool      // its link is
+	Capacity unit.Rate // of its line
 	// Congested is how long the data that waited for it exceeded the threshold of cca; see observe.
 	Congested unit.Duration
+}
+
+// Keeps returns the cause that keeps the frames of a priority that wait: Idle where none wait.
+func (p *PortState) Keeps(priority uint8) port.Block {
+	if int(priority) >= len(p.Blocks) {
+		return port.Idle
+	}
+	return p.Blocks[priority]
 }
 
 type FlowState struct {
@@ -278,8 +288,11 @@ func (v *View) state(c *Collector, at unit.Time) {
 	for i := range c.fabric.Nodes {
 		for _, joined := range c.fabric.Nodes[i].Ports {
 			p := &c.ports[number]
-			s := PortState{Block: port.Block(c.tallies[number].Block), Queue: c.tallies[number].Queue, Held: c.tallies[number].Occupancy,
+			s := PortState{Queue: c.tallies[number].Queue, Held: c.tallies[number].Occupancy,
 				Down: down[joined.Wire], Capacity: c.rateAt(joined.Wire, at)}
+			for lane, block := range c.tallies[number].Blocks {
+				s.Blocks[lane] = port.Block(block)
+			}
 			if c.lost && !InBytes(c.fabric, joined.Wire) {
 				s.Queue = -1
 			}

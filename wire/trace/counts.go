@@ -1,6 +1,9 @@
 package trace
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -16,20 +19,23 @@ type Counts struct {
 	Last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
 	Frames    uint32 // data frames, since they were written down; so are the others
 	Acks      uint32
-	Control   uint32                     // flow control packets
-	Lanes     uint8                      // lanes, from 0 on, whose events state the amount of the whole buffer
-	OfInputs  bool                       // its frames wait in a switch with input buffers
-	Block     uint8                      // the cause that has held the line back since Turned, as in a Stall
-	Seen      uint16                     // the causes that have, a bit each
-	Changed   unit.Time                  // Waited is counted up to here
-	Queue     int64                      // bytes that wait for the link since then
-	Waited    int64                      // bytes that wait for the link, times 1024 picoseconds
-	Longest   int64                      // the most bytes that waited
-	ByLane    *[]int64                   // occupancy, where an event states that of one lane; nil: none does
-	Kept      *[Causes - FirstKept]int64 // picoseconds by cause, from FirstKept on, up to Turned
+	Control   uint32    // flow control packets
+	Lanes     uint8     // lanes, from 0 on, whose events state the amount of the whole buffer
+	OfInputs  bool      // its frames wait in a switch with input buffers
+	Holding   uint16    // the causes that have held back frames of some lane since Turned, a bit each
+	Seen      uint16    // the causes that ever have
+	Changed   unit.Time // Waited is counted up to here
+	Queue     int64     // bytes that wait for the link since then
+	Waited    int64     // bytes that wait for the link, times 1024 picoseconds
+	Longest   int64     // the most bytes that waited
+	ByLane    *[]int64  // occupancy, where an event states that of one lane; nil: none does
+	Kept      *Held     // up to Turned
 	Turned    unit.Time
-	_         [8]byte
+	Blocks    [8]uint8 // by lane, the cause that holds its frames back, as in a Stall
 }
+
+// Empty is Counts.Blocks where no frame waits.
+var Empty = [8]uint8{Idle, Idle, Idle, Idle, Idle, Idle, Idle, Idle}
 
 // Hold records the amount in the buffer, or in a lane of it, from an instant on.
 func (c *Counts) Hold(from unit.Time, lane uint8, holds int64) {
@@ -72,14 +78,40 @@ func (c *Counts) PassQueue(at unit.Time, bytes int64) {
 	}
 }
 
-// Turn notes that another cause holds the line back from an instant on.
-func (c *Counts) Turn(at unit.Time, block uint8) {
-	if i := int(c.Block) - FirstKept; i >= 0 {
-		c.Kept[i] += int64(at - c.Turned)
+// Turn notes that another cause holds back the frames of a lane from an instant on. The time of a
+// cause is counted once, however many lanes it holds back.
+func (c *Counts) Turn(at unit.Time, lane, block uint8) {
+	if int(lane) >= len(c.Blocks) {
+		return
 	}
-	c.Block, c.Turned = block, at
-	c.Seen |= 1 << (block & 15)
+	c.Until(at, c.Kept)
+	before := c.Blocks[lane]
+	c.Blocks[lane] = block
+	if !c.holds(before) {
+		c.Holding &^= 1 << (before & 15)
+	}
+	c.Holding |= 1 << (block & 15)
+	c.Seen |= c.Holding
 }
+
+// Until adds the time of the causes that hold frames back, up to an instant, to what they have
+// held.
+func (c *Counts) Until(t unit.Time, held *Held) {
+	for kept := c.Holding >> FirstKept; kept != 0; kept &= kept - 1 {
+		held[bits.TrailingZeros16(kept)] += int64(t - c.Turned)
+	}
+	c.Turned = t
+}
+
+// holds reports whether a cause holds back the frames of any lane.
+func (c *Counts) holds(cause uint8) bool {
+	const ones = 0x01_01_01_01_01_01_01_01
+	x := binary.NativeEndian.Uint64(c.Blocks[:]) ^ ones*uint64(cause) // a byte is 0 where it is the cause
+	return (x-ones)&^x&(ones<<7) != 0
+}
+
+// Held are picoseconds by cause, from FirstKept on.
+type Held [Causes - FirstKept]int64
 
 // begin counts a data frame.
 func (c *Counts) begin(at unit.Time, bytes uint32) {
@@ -277,9 +309,7 @@ func (r *Recorder) Passed(now unit.Time, port uint16, n unit.Size) bool {
 // from now on, and the one before.
 func (r *Recorder) Stall(now unit.Time, port uint16, lane, block, before uint8) {
 	if r.counting(now) {
-		if lane == 0 {
-			r.own.Ports[port].Turn(now, block)
-		}
+		r.own.Ports[port].Turn(now, lane, block)
 		r.seq++
 		return
 	}

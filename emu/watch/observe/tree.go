@@ -117,11 +117,7 @@ func (w *waiting) follow(ports func(fabric.Hop) *metrics.PortState, flows []metr
 				w.keep(before, o, 0)
 			}
 			before = o
-			if p := ports(h); p.Paused>>o.Class&1 == 1 && p.Block != port.Idle {
-				w.stall(o, port.Paused, -1)
-			} else if o.Class == 0 {
-				w.stall(o, p.Block, -1)
-			}
+			w.stall(o, ports(h).Keeps(o.Class), -1)
 		}
 	}
 }
