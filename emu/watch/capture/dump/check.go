@@ -83,6 +83,7 @@ type Checker struct {
 	travels   map[uint32]*travel // by queue pair
 	gone      int                // packets of flows without retransmission that the capture reports as dropped
 	disturbed bool               // a fault has repeated frames, or changed their order
+	delayed   map[int]bool       // by interface: a fault has delayed frames of its link
 }
 
 // NewChecker returns a Checker that has seen nothing.

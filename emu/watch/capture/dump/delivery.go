@@ -99,12 +99,14 @@ type travel struct {
 
 	transit int64    // the shortest time from the source to the record behind it, in ns; 0: unknown
 	acks    []answer // on their way to the source
+	heard   bool     // what comes to the source is recorded there
 	known   uint64   // the source knows that all packets before it have come
 	blamed  uint64   // the last missing packet that an ACK said had come, plus one
 }
 
 // answer is an ACK on the last link to the source.
 type answer struct {
+	psn      uint32 // of its frame
 	at       int64  // when it began there, in ns
 	before   uint64 // all packets before it have come
 	selected uint64 // this one too, plus one; 0: none
@@ -173,7 +175,7 @@ func (c *Checker) follow(p *Packet) {
 	f := &p.Frame
 	answers := f.Family == wire.RoCEv2 || f.Family == wire.UET
 	if p.Carried || p.again || f.Kind != wire.Data && f.Kind != wire.Ack && f.Kind != wire.Trimmed && f.Kind != wire.UETControl || f.Family == wire.Guest || !answers && !c.layout.byPacket ||
-		p.BadSum != "" || f.Kind == wire.Ack && !answers {
+		p.BadSum != "" && !p.corrupted() || f.Kind == wire.Ack && !answers {
 		return
 	}
 	t, known := c.travels[f.QP]
@@ -194,8 +196,8 @@ func (c *Checker) follow(p *Packet) {
 		t.unclear = true
 	case f.Kind == wire.Ack && out && e.here == t.dst:
 		c.answers(p, t)
-	case f.Kind == wire.Ack && (out && e.there == t.src || !out && e.here == t.src && !p.ended()):
-		t.acks = append(t.acks, t.answerOf(p, !out))
+	case f.Kind == wire.Ack && (out && e.there == t.src || !out && e.here == t.src):
+		c.returns(p, t, t.answerOf(p))
 	case f.Kind == wire.Ack:
 	case f.Kind == wire.Trimmed:
 		if out && e.there == t.dst && !t.both {
@@ -320,7 +322,7 @@ func (t *travel) again() {
 	if ultra != nil {
 		ultra = new(context)
 	}
-	*t = travel{src: t.src, dst: t.dst, answered: t.answered, ultra: ultra, both: t.both, transit: t.transit, earlier: t.earlier}
+	*t = travel{src: t.src, dst: t.dst, answered: t.answered, ultra: ultra, both: t.both, heard: t.heard, transit: t.transit, earlier: t.earlier}
 	t.QP = was.QP
 }
 
@@ -338,6 +340,22 @@ func (t *travel) send(p *Packet) {
 	t.parcels = append(t.parcels, parcel{sent: 1, sentAt: p.Time})
 	t.next++
 	t.Packets++
+}
+
+// returns takes an answer on the last link to the source, where it leaves and where it comes in. If
+// only the former is recorded, when it comes is not known where a fault delays it.
+func (c *Checker) returns(p *Packet, t *travel, a answer) {
+	in := p.Direction != pcapng.Outbound
+	if in && !t.heard { // those that are on their way are recorded there, too
+		t.heard, t.acks = true, nil
+	}
+	switch {
+	case in && p.ended(), !in && (t.heard || c.delayed[p.Interface]):
+		return
+	case in:
+		a.at -= 2 * t.transit
+	}
+	t.acks = append(t.acks, a)
 }
 
 // learn has the source take in an ACK.
@@ -517,8 +535,11 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 	}
 	n := t.numberOf(psn, t.next)
 	x := t.of(n)
-	if e.here == t.dst {
+	switch e.here {
+	case t.dst:
 		t.dropHeaders(uint64(n))
+	case t.src: // several may have this PSN
+		t.acks = slices.DeleteFunc(t.acks, func(a answer) bool { return a.psn == psn })
 	}
 	if x == nil || x.toward != e.here {
 		return
@@ -530,16 +551,13 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 }
 
 // answerOf reads an ACK.
-func (t *travel) answerOf(p *Packet, now bool) answer {
+func (t *travel) answerOf(p *Packet) answer {
 	f := &p.Frame
 	before := t.numberOf(f.PSN, t.turn) + 1
 	if f.RoCE().NAK && !f.Missing() {
 		before--
 	}
-	a := answer{at: p.Time, before: uint64(max(before, 0))}
-	if now {
-		a.at -= 2 * t.transit
-	}
+	a := answer{psn: f.PSN, at: p.Time, before: uint64(max(before, 0))}
 	if t.ultra != nil {
 		t.answerUltra(f, &a)
 		return a
@@ -553,7 +571,7 @@ func (t *travel) answerOf(p *Packet, now bool) answer {
 // answers takes an ACK that the destination sends: what it says must have come.
 func (c *Checker) answers(p *Packet, t *travel) {
 	t.advance()
-	a := t.answerOf(p, false)
+	a := t.answerOf(p)
 	c.Checked[Deliveries]++
 	if a.before > t.turn && t.blamed != t.turn+1 { // of one that is missing it is said once
 		t.blamed = t.turn + 1

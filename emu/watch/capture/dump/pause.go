@@ -68,6 +68,12 @@ func (c *Checker) portEvent(p *Packet, at where) {
 	port := c.port(at)
 	name, figure, _ := strings.Cut(p.Comment, " ")
 	c.disturbed = c.disturbed || strings.Contains(p.Comment, "repeat of") || strings.Contains(p.Comment, "overtake")
+	if strings.Contains(p.Comment, "delay of") {
+		if c.delayed == nil {
+			c.delayed = map[int]bool{}
+		}
+		c.delayed[p.Interface] = true
+	}
 	switch name {
 	case "dropped:":
 		if _, frame, found := strings.Cut(figure, " ("); found {

@@ -61,8 +61,11 @@ func (c *Checker) leavesUltra(p *Packet, t *travel, n int64) {
 	}
 	if u.owed > 0 && n >= int64(t.next) && !c.disturbed {
 		for i := range t.parcels {
-			if y := &t.parcels[i]; y.owed {
-				y.owed = false
+			y := &t.parcels[i]
+			if !y.owed {
+				continue
+			}
+			if y.owed = false; !t.acknowledged(t.first + uint64(i)) {
 				c.found(p, Deliveries, "%s sends packet %d, and has not sent %d again, for which a NACK had come", c.flowName(t.QP), n, t.first+uint64(i))
 			}
 		}
@@ -149,6 +152,12 @@ func (t *travel) learnUltra(a *answer) {
 		x.owed = true
 		u.owed++
 	}
+}
+
+// acknowledged reports whether an answer that may have come to the source says that a packet has
+// come.
+func (t *travel) acknowledged(n uint64) bool {
+	return slices.ContainsFunc(t.acks, func(a answer) bool { return n < a.before || n >= a.base && a.bitmap>>(n-a.base)&1 == 1 })
 }
 
 // acknowledge notes that the source knows that a packet has come.
@@ -245,6 +254,6 @@ func (c *Checker) controls(p *Packet, t *travel) {
 	}
 	if e.there == t.src || e.here == t.src {
 		u.credit.known = max(u.credit.known, f.CreditSince(u.credit.known))
-		t.acks = append(t.acks, answer{at: p.Time})
+		c.returns(p, t, answer{psn: f.PSN, at: p.Time})
 	}
 }

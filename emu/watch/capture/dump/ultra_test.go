@@ -64,6 +64,37 @@ func TestUltraIsProvedRight(t *testing.T) {
 	}
 }
 
+// What faults do to links is no mistake of what crosses them: ACKs that are lost or late on the
+// last link to the source, packets that are damaged before the last switch, links and switches that
+// fail.
+func TestFaultyLinksAreProvedRight(t *testing.T) {
+	const faults = `  - {at: 100us, link: spine1 - right, corruption: 0.05, for: 200us}
+  - {at: 150us, link: L1 - left, from: left, loss: 0.3, for: 100us}
+  - {at: 150us, link: L2 - left, from: left, corruption: 0.3, for: 100us}
+  - {at: 150us, link: "L3 - left", delay: 40us, jitter: 3us, for: 100us}
+  - {at: 250us, link: "L1 - left", delay: 40us, for: 100us}
+  - {at: 400us, switch: spine3, restart: 20us}
+  - {at: 450us, link: L2 - left, state: down}
+  - {at: 470us, link: L2 - left, state: up}
+`
+	for what, fabric := range map[string]string{
+		"uet": ultra, "rocev2": strings.Replace(disordered, "priority: 3", "priority: 0", 1),
+		"trimmed": strings.NewReplacer("flow-control: pfc", "flow-control: none", "2MB per port", "20KB per port, lossless: [], trim: 128B", "to: R2", "to: R1", "to: R3", "to: R1").Replace(disordered),
+	} {
+		for _, both := range []bool{false, true} {
+			b, _ := disorderOf(t, fabric+faults, both)
+			out, sum := text(t, b)
+			lost := 0
+			for _, d := range sum.Deliveries() {
+				lost += d.Lost
+			}
+			if sum.Problems() > 0 || sum.Checked[dump.Deliveries] < 1500 || lost < 30 {
+				t.Errorf("%s, both ends %t: %v %v, %d losses\n%s", what, both, sum.Found, sum.Checked, lost, wrongs(out))
+			}
+		}
+	}
+}
+
 // wrongs returns the lines of faults.
 func wrongs(out string) (found []string) {
 	for line := range strings.Lines(out) {
