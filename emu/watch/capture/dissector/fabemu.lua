@@ -452,7 +452,7 @@ local function add_trailer(tvb, pinfo, tree)
   end
   sub:add(t.version, b(61, 1))
   follow(pinfo, string.format("t%08x:%d", run, number), seq, 4294967296, "sequence")
-  trailers[pinfo.number] = { run = run, number = number }
+  trailers[pinfo.number] = { run = run, number = number, guest = b(60, 1):uint() % 128 == 4 }
   return trailers[pinfo.number]
 end
 
@@ -707,6 +707,16 @@ local function dissect_bitmap(sub, tvb, psn)
   return selected > 0 and string.format(" and %d ahead", selected) or ""
 end
 
+local comment = Field.new("frame.comment")
+
+-- of_guest reports whether a frame is a guest's, whose packets are not those of a flow.
+local function of_guest(pinfo)
+  for _, c in ipairs({ comment() }) do
+    if tostring(c.value):sub(1, 7) == "guest: " then return true end
+  end
+  return trailers[pinfo.number] ~= nil and trailers[pinfo.number].guest
+end
+
 -- what each type has behind the first 12 bytes, at least
 local least = { [2] = 0, [3] = 0, [7] = 0, [8] = 20, [10] = 4, [11] = 4, [13] = 4, [14] = 4 }
 
@@ -734,9 +744,12 @@ function uet.dissector(tvb, pinfo, tree)
   local control = kind == 11 and band(rshift(first, 7), 15)
   local here, there = tvb(8, 2):uint(), tvb(10, 2):uint()
   if not request and (kind ~= 11 or control == 7) then here, there = there, here end -- it goes back
-  local qp = band(here, 0x7FFF) + band(there, 0x1FF) * 32768
-  sub:add(u.qp, tvb(8, 4), qp):set_generated()
-  local words = ""
+  local flow, words = "", ""
+  if not of_guest(pinfo) then
+    local qp = band(here, 0x7FFF) + band(there, 0x1FF) * 32768
+    sub:add(u.qp, tvb(8, 4), qp):set_generated()
+    flow = string.format(", flow %d", qp)
+  end
   if request then
     sub:add(u.clear, tvb(2, 2), psn_of(psn, offset)):set_generated()
     if kind > 12 then
@@ -769,7 +782,7 @@ function uet.dissector(tvb, pinfo, tree)
   if marked then words = words .. ", marked" end
   if again then words = words .. ", retransmitted" end
   pinfo.cols.protocol = "UET"
-  pinfo.cols.info = string.format("%s, flow %d, PSN %d%s", name, qp, psn, words)
+  pinfo.cols.info = string.format("%s%s, PSN %d%s", name, flow, psn, words)
   return tvb:len()
 end
 
@@ -808,7 +821,6 @@ local ip_length, ip6_length, udp_length = Field.new("ip.len"), Field.new("ipv6.p
 local mark_of_data, qp_of_data, psn_of_data = Field.new("fabemu_data.fecn"), Field.new("fabemu_data.qp"), Field.new("fabemu_data.psn")
 local notified = Field.new("cnm.fb")
 local pds, pds_marked, pds_psn, pds_qp = Field.new(ultra .. ".type"), Field.new(ultra .. ".marked"), Field.new(ultra .. ".psn"), Field.new(ultra .. ".qp")
-local comment = Field.new("frame.comment")
 local slid, dlid = Field.new("infiniband.lrh.slid"), Field.new("infiniband.lrh.dlid")
 local eth_src, eth_dst = Field.new("eth.src"), Field.new("eth.dst")
 
@@ -893,7 +905,7 @@ function say.dissector(tvb, pinfo, tree)
       pinfo.cols.info:clear_fence()
       pinfo.cols.info = string.format("CNP (congestion notification) QP=0x%06x", qp().value)
     end
-    local whole = not lrh() and cut()
+    local whole = not lrh() and not of_guest(pinfo) and cut()
     if whole then
       sub:add(s.trimmed, true)
       sub:add(s.whole, whole)
@@ -942,7 +954,7 @@ function say.dissector(tvb, pinfo, tree)
     sub:add(s.fecn, marked)
     local back = pds_marked()
     sub:add(s.becn, back ~= nil and back.value)
-    local whole = cut()
+    local whole = not of_guest(pinfo) and cut()
     if whole then
       sub:add(s.trimmed, true)
       sub:add(s.whole, whole)

@@ -2,6 +2,7 @@ package dissector_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -151,5 +152,36 @@ func TestFieldsOfUET(t *testing.T) {
 		if n != list[filters[i]] {
 			t.Errorf("%s finds %d frames, want %d", filters[i], n, list[filters[i]])
 		}
+	}
+}
+
+// What a guest sends to the port of Ultra Ethernet transport is of no flow of the fabric, and no
+// switch has trimmed it: the last fragment of a datagram is shorter than its header of UDP says.
+func TestUETOfGuests(t *testing.T) {
+	u := newUser(t)
+	plain := wire.Frame{Kind: wire.Data, Family: wire.UET, Src: 3, Dst: 5, QP: 2, PSN: 7, Payload: 1024}
+	plain.SetRoCE(wire.RoCE{ECT: true})
+	short := plain
+	if !short.Trim(128, 21) {
+		t.Fatal("a packet that cannot be cut")
+	}
+	var b bytes.Buffer
+	var bodies wire.Bodies
+	c := capture.New(&b, capture.Options{Ports: ports, Request: capture.Request{Both: true}})
+	for i, f := range []wire.Frame{plain, short} {
+		frame, at := f.Append(nil), unit.Time(i+1)*1e9
+		guest := wire.Frame{Kind: wire.Data, Family: wire.Ethernet, Src: 3, Dst: 5, QP: 9, PSN: uint32(i)}
+		bodies.Put(&guest, wire.Body{Type: 0x0800, Bytes: frame[wire.EthernetHeaderSize : len(frame)-wire.FCSSize]})
+		for _, f := range []wire.Frame{f, guest} {
+			c.Sent(2, &port.Transmission{Port: 1, Frame: f, Start: at, Note: port.Note{Credit: -1}}, bodies.Of(&f), at, 0, 0)
+		}
+	}
+	c.End()
+	if err := c.Close(""); err != nil {
+		t.Fatal(err)
+	}
+	filters := []string{"uet.psn == 7", "uet.qp == 2", "fabemu_say.trimmed == 1"}
+	if got, want := fmt.Sprint(u.counts(save(t, b.Bytes()), filters)), "[4 2 1]"; got != want {
+		t.Errorf("%q find %s packets, want %s", filters, got, want)
 	}
 }
