@@ -101,3 +101,34 @@ func TestFramesCountBehindTheHandshake(t *testing.T) {
 		t.Errorf("%d frames were protected, want 2: those behind the first and the last handshake", got)
 	}
 }
+
+// A duplicate that the destination of retransmitted packets refuses is no packet that comes next:
+// when the ACK is back, nothing waits.
+func TestRefusedDuplicates(t *testing.T) {
+	f, s := everything(port.PauseFrames)
+	c, err := New(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, flow := &c.flows[0], &f.Flows[0]
+	x.Again, x.Any = true, true
+	batch := trace.NewBatch(trace.MaxBatch, c)
+	batch.Count(c, c.Flows())
+	source, sink := trace.NewRecorder(flow.Src, batch), trace.NewRecorder(flow.Dst, batch)
+	frame := func(psn uint32) *wire.Frame {
+		return &wire.Frame{Kind: wire.Data, QP: flow.QP, Lane: flow.Priority, PSN: psn}
+	}
+	for psn := range uint32(2) {
+		source.Start(1*us, 0, frame(psn), 1000, -1)
+		sink.Deliver(2*us, frame(psn), 1000, 0)
+	}
+	source.Start(3*us, 0, frame(0), 1000, -1)
+	sink.Emit(trace.Event{At: 4 * us, Kind: trace.Refuse, Flow: flow.QP, Bytes: 1000})
+	ack := wire.Frame{Kind: wire.Ack, PSN: 1}
+	source.Feedback(5*us, flow.QP, &ack, 0)
+	batch.Flush()
+	x.Block = uint8(port.Idle)
+	if x.Gone != 2 || x.Waits() {
+		t.Errorf("%d packets are gone, and it waits: %t; want 2, false", x.Gone, x.Waits())
+	}
+}

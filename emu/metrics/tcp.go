@@ -83,8 +83,8 @@ func (c *Collector) tcp(i int, e *trace.Event) {
 		}
 	case trace.Refuse:
 		now[tcpRefused]++
-		if e.Bytes > 0 && int(e.Node) == c.fabric.Flows[i].Dst {
-			c.flows[i].Gone++
+		if f := &c.flows[i]; e.Bytes > 0 && !f.Again && int(e.Node) == c.fabric.Flows[i].Dst {
+			f.Gone++
 		}
 	}
 }
