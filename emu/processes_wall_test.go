@@ -30,9 +30,41 @@ func TestModelLogOfFaultsInProcessesIsThatOfTheVirtualClock(t *testing.T) {
 	sameInProcesses(t, true)
 }
 
+// ultraFabric is an incast of Ultra Ethernet with each of its controls, whose packets are trimmed
+// before and at the last switch, beside ordered delivery.
+const ultraFabric = `name: ultra
+model: {duration: 400us, seed: 3}
+routing: {paths: ecmp, recompute: 5us}
+defaults:
+  link: {rate: 10Gb/s, propagation: 500ns, flow-control: none}
+  switch: {kind: output-queued, memory: 60KB per port, output-limit: 20KB, lossless: [], trim: 64B, marking: {scheme: ecn, min: 5KB, max: 20KB}}
+  flow: {packet: 1024B, traffic: transfers, size: 32KiB, jitter: 0s, start: 0s}
+switches: {"leaf[1-2]": {}, "spine[1-2]": {}}
+endpoints: ["a[1-4]", "b[1-2]"]
+links: ["a[1-4] - leaf1", "b[1-2] - leaf2", "leaf[1-2] x spine[1-2]"]
+flows:
+  - {name: plain, from: a1, to: b1, transport: {kind: uet, window: 32}}
+  - {name: nscc, from: a2, to: b1, transport: {kind: uet, spray: mixed}, control: {algorithm: nscc, base-rtt: 10us}}
+  - {name: rccc, from: a3, to: b1, transport: {kind: uet, spray: oblivious}, control: {algorithm: rccc, base-rtt: 10us}}
+  - {name: both, from: a4, to: b1, transport: {kind: uet, probe-after: 40us}, control: {algorithm: nscc-rccc, base-rtt: 10us}}
+  - {name: ordered, from: a4, to: b2, transport: {kind: uet, delivery: ordered, window: 8}}
+`
+
+// ultraFaults are what happens to it: a link that fails, a switch that is restarted, and links that
+// lose, damage and delay frames.
+const ultraFaults = `events:
+  - {at: 60us, link: leaf1 - spine1, state: down}
+  - {at: 110us, link: leaf1 - spine1, state: up}
+  - {at: 150us, switch: leaf2, restart: 20us}
+faults:
+  - {link: leaf1 - spine2, at: 20us, loss: 0.05, for: 200us}
+  - {link: leaf2 - spine1, at: 20us, corruption: 0.05, for: 200us}
+  - {link: a3 - leaf1, at: 200us, delay: 10us, jitter: 1us, for: 50us}
+`
+
 // sameInProcesses runs the scenarios with faults, or the others.
 func sameInProcesses(t *testing.T, faults bool) {
-	ofFaults := []string{"failover", "deadlock", "cbfc", "retry", "retry below cbfc", "restart"}
+	ofFaults := []string{"failover", "deadlock", "cbfc", "retry", "retry below cbfc", "restart", "uet with faults"}
 	load := func(name, duration string, sets ...string) func(dilation string) *scenario.Scenario {
 		return func(dilation string) *scenario.Scenario {
 			sets := append([]string{"model.duration=" + duration, "wall.dilation=" + dilation}, sets...)
@@ -55,6 +87,11 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 `, runtest.Sets(t, "wall.dilation="+dilation)...)
 		}
 	}
+	ultra := func(more string) func(dilation string) *scenario.Scenario {
+		return func(dilation string) *scenario.Scenario {
+			return runtest.Load(t, ultraFabric+more, runtest.Sets(t, "wall.dilation="+dilation)...)
+		}
+	}
 	for _, test := range []struct {
 		name      string
 		scenario  func(dilation string) *scenario.Scenario
@@ -72,6 +109,8 @@ workload: [{name: work, over: "h[1-4]", `+workload+`}]
 			return runtest.Restarting(t, "1ms", "300us", "wall.dilation="+dilation)
 		}, map[Placement]string{InProcesses: "200", InDomains: "1"}},
 		{"workload", working(`size: "0B:0 2KB:60 40KB:100", load: 0.6`), map[Placement]string{InProcesses: "50", InDomains: "200"}},
+		{"uet", ultra(""), map[Placement]string{InProcesses: "100", InDomains: "1"}},
+		{"uet with faults", ultra(ultraFaults), map[Placement]string{InProcesses: "1", InDomains: "100"}},
 		{"ranks", working("collective: all-reduce, size: 40KB, count: 20, compute: 2us"), map[Placement]string{InProcesses: "200", InDomains: "50"}},
 	} {
 		if slices.Contains(ofFaults, test.name) != faults {
