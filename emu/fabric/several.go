@@ -17,10 +17,7 @@ func (f *Fabric) Spreads(w *Flow) bool { return f.Scenario != nil && f.Scenario.
 // leave. Each path has one hop of each level. Of a flow that takes one path a level has one hop.
 func (f *Fabric) Levels(w *Flow) (levels [][]Hop) {
 	if !f.Spreads(w) {
-		for _, h := range w.Path.All() {
-			levels = append(levels, []Hop{h})
-		}
-		return levels
+		return slices.Collect(slices.Chunk(w.Path.Hops(), 1))
 	}
 	at := []int{w.Src}
 	var steps []paths.Step

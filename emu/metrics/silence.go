@@ -148,17 +148,17 @@ func (v *View) explain(s *Silence, kept map[source]port.Block) {
 		}
 	}
 	f, when := &v.c.fabric.Flows[s.Flow], s.From+(s.To-s.From)/2
-	path := f.Path
+	hops := slices.Concat(v.c.fabric.Levels(f)...) // of all paths that its packets may take
 	if s.Lasting {
 		when, s.Block = s.To, v.Flows[s.Flow].Block
 		if b, ok := kept[v.c.source(s.Flow)]; ok && s.Block == port.LinkBusy { // by a flow that is kept
 			s.Block = b
 		}
 		if n := len(f.Later); n > 0 {
-			path = f.Later[n-1]
+			hops = f.Later[n-1].Hops()
 		}
 	}
-	for _, h := range slices.Backward(path.Hops()) {
+	for _, h := range slices.Backward(hops) {
 		b := port.Down
 		switch {
 		case v.c.isDown(h.Wire, when):

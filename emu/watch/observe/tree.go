@@ -110,14 +110,20 @@ func (w *waiting) follow(ports func(fabric.Hop) *metrics.PortState, flows []metr
 		if !flows[i].Active {
 			continue
 		}
-		var before Output
-		for k, h := range f.Path.All() {
-			o := Output{h, classOf(w.fabric, f, h.Wire)}
-			if k > 0 {
-				w.keep(before, o, 0)
+		var before []Output
+		for _, level := range w.fabric.Levels(f) {
+			var outputs []Output
+			for _, h := range level {
+				o := Output{h, classOf(w.fabric, f, h.Wire)}
+				for _, b := range before {
+					if w.fabric.Wires[b.Hop.Wire].Ends[1-b.Hop.From].Node == w.fabric.Wires[h.Wire].Ends[h.From].Node {
+						w.keep(b, o, 0)
+					}
+				}
+				w.stall(o, ports(h).Keeps(o.Class), -1)
+				outputs = append(outputs, o)
 			}
-			before = o
-			w.stall(o, ports(h).Keeps(o.Class), -1)
+			before = outputs
 		}
 	}
 }
@@ -181,14 +187,17 @@ func Trees(f *fabric.Fabric, stalls []Stall, flows []metrics.FlowState) (all []T
 		}
 		slices.Sort(t.Stalls)
 		for i := range flows {
+			if !flows[i].Active {
+				continue
+			}
 			waits, through := false, false
-			for _, h := range f.Flows[i].Path.All() {
+			for _, h := range slices.Concat(f.Levels(&f.Flows[i])...) {
 				o := Output{h, classOf(f, &f.Flows[i], h.Wire)}
 				k, stalled := at[o]
 				waits = waits || stalled && in[k]
 				through = through || !r.Ends && o == r.Next
 			}
-			if !flows[i].Active || !waits {
+			if !waits {
 				continue
 			}
 			t.Flows = append(t.Flows, i)
