@@ -285,6 +285,32 @@ func programLog(t *testing.T, scenario string, sets ...string) (string, *Result)
 	return log.String(), r
 }
 
+// TestNSCCInPython: a program with UET hears of each trimmed packet and each timeout, and does what
+// the algorithm of this program does.
+func TestNSCCInPython(t *testing.T) {
+	runtest.NeedTools(t, "python3")
+	losses := map[string]int{"trimmed": 50, "timeout": 5}
+	for _, sets := range [][]string{nil, {"defaults.switch.trim=none"}, {"defaults.switch.marking.scheme=ecn", "defaults.switch.marking.min=4KB", "defaults.switch.marking.max=16KB"}} {
+		sets = append(sets, "model.duration=1ms", "defaults.flow.transport.window=none")
+		want, _ := programLog(t, "uet/trimming", append(sets, "defaults.flow.control.algorithm=nscc", "defaults.flow.control.base-rtt=5us")...)
+		got, r := programLog(t, "uet/trimming", append(sets, "defaults.flow.control.algorithm=exec", "defaults.flow.control.program=../docs/examples/nscc.py",
+			"defaults.flow.control.arguments=5000000 4076", "defaults.flow.control.feedback=delays", "defaults.flow.control.process=shared")...)
+		if got != want {
+			t.Errorf("%q: logs of %d bytes here and %d in Python differ: %s", sets, len(want), len(got), runtest.FirstDifference(want, got))
+		}
+		if r.Questions == nil || r.Questions.Count < 500 {
+			t.Errorf("%q: %+v questions", sets, r.Questions)
+		}
+		losses["trimmed"] -= strings.Count(want, `"reason":"trimmed"`)
+		losses["timeout"] -= strings.Count(want, `"event":"timeout"`)
+	}
+	for what, lack := range losses {
+		if lack > 0 {
+			t.Errorf("%d more of %s would be enough", lack, what)
+		}
+	}
+}
+
 // TestSwiftInPython: a program that measures delays and has a window does what the algorithm of
 // this program does, with windows below a packet and losses, too.
 func TestSwiftInPython(t *testing.T) {

@@ -22,10 +22,12 @@ import (
 	"fabemu/emu/run/guest"
 	"fabemu/emu/run/pace"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/sets"
 	"fabemu/emu/watch/capture"
 	"fabemu/emu/watch/observe"
 	"fabemu/emu/watch/perfetto"
 	"fabemu/node"
+	"fabemu/wire"
 	"fabemu/wire/trace"
 	"fabemu/wire/unit"
 )
@@ -311,9 +313,15 @@ func (r *recording) listen(s *assemble.Schemes) {
 // headOf describes the flow that is recorded.
 func (r *recording) headOf(f *fabric.Flow) feedback.Head {
 	frame := r.fabric.Frame(f)
+	length := r.fabric.Framing().Length(&frame)
+	hops := 0
+	for range f.Path.Rest.All() {
+		hops++
+	}
 	return feedback.Head{
 		Scenario: r.fabric.Scenario.Name, Flow: f.Name, Algorithm: r.fabric.Scenario.Algorithm(f.Flow).Name, Family: f.Family,
-		Line: r.fabric.Wires[f.Path.Hop.Wire].Link.Rate, Packet: r.fabric.Framing().Length(&frame), Begin: f.Start,
+		Line: r.fabric.Wires[f.Path.Hop.Wire].Link.Rate, Packet: length, Payload: unit.Size(frame.Payload), Begin: f.Start, Hops: hops,
+		Trip: sets.Trip(r.fabric.Scenario, length, r.fabric.Framing().Length(&wire.Frame{Kind: wire.Ack, Family: frame.Family})),
 	}
 }
 

@@ -50,12 +50,12 @@ func TestModelRecordingMakesTheSameRates(t *testing.T) {
 		}
 		rates := 0
 		for _, e := range r.Entries {
-			if e.Frame.Kind != 0 {
-				c.Feedback(e.At, e.Frame)
+			if e.Input.Kind != rp.NoInput {
+				c.Take(e.At, &e.Input)
 				continue
 			}
-			if want := c.Rate(); e.Rate != want {
-				t.Fatalf("at %v the rate is %v, and another algorithm of the kind has %v", e.At, e.Rate, want)
+			if want := int64(c.Rate()); e.Limit.Value != want {
+				t.Fatalf("at %v the rate is %v, and another algorithm of the kind has %v", e.At, e.Limit.Value, want)
 			}
 			rates++
 		}

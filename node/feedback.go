@@ -11,13 +11,15 @@ import (
 
 // Feedback for the scheme of a flow, and the frames that the scheme itself sends.
 
-// Listener receives the feedback for the source of a flow that has its own rate limiter, as it
-// arrives. It must not keep anything of a frame that it receives.
+// Listener receives what the reaction point of a flow is told that has its own rate limiter, and
+// what that permits. It must not keep telemetry that it receives.
 type Listener interface {
-	// Feedback reports a frame that the reaction point takes in at now.
-	Feedback(now unit.Time, f *wire.Frame)
-	// Rate reports the rate that the limiter is set to: the first rate at time 0, then each change.
-	Rate(now unit.Time, r unit.Rate)
+	// Told reports what the reaction point is told at now, before it is. ACKs of UET are measured
+	// whether or not it uses that. Starts of packets and the demand are reported if it has Demand.
+	Told(now unit.Time, in rp.Input)
+	// Limits reports what the reaction point permits: at time 0, and after what it is told. The
+	// rate is that of the limiter.
+	Limits(now unit.Time, l rp.Limits)
 }
 
 // refuses returns why a source does not take in a frame that has come back to it.

@@ -125,7 +125,11 @@ func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 		return
 	}
 	if g.reaction.Acknowledged != nil && f.Kind == wire.Ack {
-		g.reaction.Acknowledged.Acked(now, s.measured(now, f, rec))
+		a := s.measured(now, f)
+		if a.RTT > 0 {
+			rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.window.Timeout)})
+		}
+		g.reaction.Acknowledged.Acked(now, a)
 	} else {
 		g.reaction.Feedback(now, *f)
 	}
@@ -140,6 +144,9 @@ func (g *pacer) feedback(now unit.Time, s *source, f *wire.Frame, rec *trace.Rec
 // sent records that a packet of a flow has started.
 func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder) {
 	g.limiter.Sent(now, n)
+	if g.reaction.Demand != nil {
+		g.tell(now, rp.StartInput, n)
+	}
 	if g.reaction.Controller != nil {
 		g.reaction.Sent(now, n)
 		g.settle(now, rec)
@@ -149,6 +156,70 @@ func (g *pacer) sent(now unit.Time, s *source, n unit.Size, rec *trace.Recorder)
 		g.out = nil
 		g.next(now)
 	}
+}
+
+// lost tells the reaction point, if it uses ACKs, that packets are sent again.
+func (g *pacer) lost(now unit.Time, rec *trace.Recorder) {
+	if a := g.reaction.Acknowledged; a != nil {
+		g.tell(now, rp.LossInput, 0)
+		a.Lost(now)
+		g.settle(now, rec)
+	}
+}
+
+// trimmed tells the reaction point that a packet was trimmed. It reports whether that wants to know
+// each such packet, or there is none that could be told of losses.
+func (g *pacer) trimmed(now unit.Time, t rp.Trim, rec *trace.Recorder) bool {
+	if g.reaction.Trimmed == nil && g.reaction.Acknowledged != nil {
+		return false
+	}
+	if l := g.listener(); l != nil {
+		l.Told(now, rp.Input{Kind: rp.TrimInput, Trim: t})
+	}
+	if g.reaction.Trimmed != nil {
+		g.reaction.Trimmed(now, t)
+		g.settle(now, rec)
+	}
+	return true
+}
+
+// expired tells the reaction point that packets of n bytes were given up, and reports the same as
+// trimmed.
+func (g *pacer) expired(now unit.Time, n unit.Size, rec *trace.Recorder) bool {
+	if g.reaction.Expired == nil && g.reaction.Acknowledged != nil {
+		return false
+	}
+	g.tell(now, rp.ExpiryInput, n)
+	if g.reaction.Expired != nil {
+		g.reaction.Expired(now, n)
+		g.settle(now, rec)
+	}
+	return true
+}
+
+// listener returns the listener of the flow; nil: it has none, or flows share the pacer.
+func (g *pacer) listener() Listener {
+	if g.flow == nil {
+		return nil
+	}
+	return g.flow.Listener
+}
+
+// tell tells the listener what the reaction point is told of n bytes.
+func (g *pacer) tell(now unit.Time, kind rp.InputKind, n unit.Size) {
+	if l := g.listener(); l != nil {
+		l.Told(now, rp.Input{Kind: kind, Bytes: n})
+	}
+}
+
+// report tells the listener, which there is, what the reaction point permits.
+func (g *pacer) report(now unit.Time) {
+	l := rp.Limits{Credit: rp.NoCredit}
+	if g.reaction.Controller != nil {
+		l = g.reaction.Limits()
+	}
+	l.Rate = g.rate
+	g.flow.Listener.Limits(now, l)
 }
 
 // about notes which flow of those that share it the next feedback is about, and that it may have a
@@ -166,11 +237,11 @@ func (g *pacer) settle(now unit.Time, rec *trace.Recorder) {
 	if changed {
 		g.rate = r
 		g.limiter.SetRate(now, r)
-		if g.flow != nil && g.flow.Listener != nil {
-			g.flow.Listener.Rate(now, r)
-		}
 	}
 	if g.flow != nil {
+		if g.flow.Listener != nil {
+			g.report(now)
+		}
 		if changed && g.reaction.Target != nil {
 			g.flow.limitChanged(now, rec)
 		}

@@ -237,10 +237,7 @@ func (p *packets) again(now unit.Time, why trace.Reason, rec *trace.Recorder) {
 		rec.Emit(trace.Event{At: now, Kind: trace.Retransmit, Lane: s.Lane, Flow: s.QP, PSN: uint32(s.count) & psnMask,
 			A: int64(why), B: int64(n)})
 	}
-	if a := s.ownPacer.reaction.Acknowledged; a != nil {
-		a.Lost(now)
-		s.ownPacer.settle(now, rec)
-	}
+	s.ownPacer.lost(now, rec)
 }
 
 // asks reports whether the next packet of a flow, which ends a transfer or not, asks for an ACK as

@@ -158,12 +158,8 @@ func following(from uint64, psn uint32) uint64 { return from + uint64((psn-uint3
 
 // report tells the reaction point of losses: once for those of all that is in flight.
 func (r *selectiveSender) report(now unit.Time, rec *trace.Recorder) {
-	s := r.source
 	r.known = r.board.Next()
-	if a := s.ownPacer.reaction.Acknowledged; a != nil {
-		a.Lost(now)
-		s.ownPacer.settle(now, rec)
-	}
+	r.source.ownPacer.lost(now, rec)
 }
 
 func (r *selectiveSender) advance(now unit.Time, rec *trace.Recorder) {

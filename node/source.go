@@ -99,7 +99,7 @@ func (e *Endpoint) newSource(s *source, f Flow, slot int, p *workloadRun) {
 		s.next = f.Traffic.Next()
 	}
 	if f.Listener != nil {
-		f.Listener.Rate(0, s.ownPacer.rate)
+		s.ownPacer.report(0)
 	}
 }
 
@@ -223,19 +223,24 @@ func (s *source) sent(now unit.Time, rec *trace.Recorder) {
 	s.sentBy.sent(now, s, n, rec)
 }
 
-// measured returns an ACK that has come with its measurements, and reports the round trip. A stamp
-// that cannot be is none.
-func (s *source) measured(now unit.Time, f *wire.Frame, rec *trace.Recorder) rp.Ack {
+// measured returns an ACK that has come with its measurements. A stamp that cannot be is none.
+func (s *source) measured(now unit.Time, f *wire.Frame) rp.Ack {
 	a := rp.Ack{Frame: f, Hops: s.window.hops, Bytes: s.window.news, Flight: s.window.underway, Oldest: s.oldest(), Next: s.count}
 	if f.Family == wire.UET {
 		a.RTT = s.window.trip
 	} else if p := f.Stamp(); p.SentAt < now && p.Held < now.Sub(p.SentAt) {
 		a.RTT, a.Held = now.Sub(p.SentAt)-p.Held, p.Held
 	}
-	if a.RTT > 0 {
-		rec.Emit(trace.Event{At: now, Kind: trace.RoundTrip, Flow: s.QP, PSN: f.PSN, A: int64(a.RTT), B: int64(s.window.Timeout)})
-	}
 	return a
+}
+
+// hears tells the listener of a frame that has come.
+func (s *source) hears(now unit.Time, f *wire.Frame) {
+	in := rp.Input{Kind: rp.FrameInput, Frame: *f}
+	if f.Kind == wire.Ack && (f.Family == wire.UET || s.ownPacer.reaction.Acknowledged != nil) {
+		in.Kind, in.Ack = rp.AckInput, s.measured(now, f)
+	}
+	s.Listener.Told(now, in)
 }
 
 // windowChanged records the window of the reaction point.
@@ -246,7 +251,7 @@ func (s *source) windowChanged(now unit.Time, rec *trace.Recorder) {
 // feedback hands the fabric's feedback about the flow to its reaction point.
 func (s *source) feedback(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 	if s.Listener != nil {
-		s.Listener.Feedback(now, f)
+		s.hears(now, f)
 	}
 	if g := s.sharedPacer; g != nil {
 		g.feedback(now, s, f, rec)

@@ -91,8 +91,10 @@ func (r *uetSender) demand(now unit.Time) {
 			n -= r.full - r.ends.at(i).length
 		}
 	}
+	g := &r.source.ownPacer
+	g.tell(now, rp.DemandInput, n)
 	note(now, n)
-	r.source.ownPacer.due = r.reaction().Deadline()
+	g.due = r.reaction().Deadline()
 }
 
 // endless is what a greedy source has to send.
@@ -236,18 +238,17 @@ func (r *uetSender) nack(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 		}
 		number = b.First()
 	}
-	note, why := r.reaction().Trimmed, trace.Reason(trace.SequenceError)
+	why := trace.Reason(trace.SequenceError)
 	trimmed := code == wire.NackTrimmed || code == wire.NackTrimmedLastHop
 	if trimmed {
 		why = trace.Trimmed
 	}
 	r.lost(now, number, lost, why, rec)
 	r.settle()
-	switch {
-	case trimmed && note != nil:
-		note(now, rp.Trim{Bytes: n, RTT: trip, LastHop: code == wire.NackTrimmedLastHop, Flight: flight})
-		r.source.ownPacer.settle(now, rec)
-	case number >= r.known || w.n == 0:
+	if trimmed && r.source.ownPacer.trimmed(now, rp.Trim{Bytes: n, RTT: trip, LastHop: code == wire.NackTrimmedLastHop, Flight: flight}, rec) {
+		return
+	}
+	if number >= r.known || w.n == 0 {
 		r.report(now, rec)
 	}
 }
@@ -255,10 +256,7 @@ func (r *uetSender) nack(now unit.Time, f *wire.Frame, rec *trace.Recorder) {
 // report tells the reaction point of losses: once for those of all that is in flight.
 func (r *uetSender) report(now unit.Time, rec *trace.Recorder) {
 	r.known = r.board.Next()
-	if a := r.reaction().Acknowledged; a != nil {
-		a.Lost(now)
-		r.source.ownPacer.settle(now, rec)
-	}
+	r.source.ownPacer.lost(now, rec)
 }
 
 func (r *uetSender) advance(now unit.Time, rec *trace.Recorder) {
@@ -295,10 +293,7 @@ func (r *uetSender) advance(now unit.Time, rec *trace.Recorder) {
 		return
 	}
 	rec.Emit(trace.Event{At: now, Kind: trace.Timeout, Lane: s.Lane, Flow: s.QP, PSN: uint32(first), A: n})
-	if note := r.reaction().Expired; note != nil {
-		note(now, bytes)
-		s.ownPacer.settle(now, rec)
-	} else if first >= r.known {
+	if !s.ownPacer.expired(now, bytes, rec) && first >= r.known {
 		r.report(now, rec)
 	}
 }

@@ -21,9 +21,9 @@ type ExecParams struct {
 	// have one; "flow QP" precedes each question. Workloads need a shared one.
 	Process Process `key:"process" def:"per-flow" words:"per-flow|shared"`
 	// Frames that the algorithm needs. acks: ACKs with marks; notifications: those of switches;
-	// cnps: RoCEv2's, at most one in 50us. delays: each ACK of RoCEv2 with its round trip, and the
-	// program may give a window. telemetry: the same with the state of each output on the path
-	// (the exact telemetry of HPCC). It receives other frames about the flow as well.
+	// cnps: RoCEv2's, at most one in 50us. delays: each ACK of RoCEv2 or UET with its round trip,
+	// and the program may give a window. telemetry: the same with the state of each output on the
+	// path (the exact telemetry of HPCC). It receives other frames about the flow as well.
 	Feedback ExecFeedback `key:"feedback" def:"acks" words:"acks|notifications|cnps|delays|telemetry"`
 	// Whether it is asked after each packet that starts. Without these questions a run takes less
 	// time.

@@ -51,7 +51,7 @@ class ReactionPoint:
         """A frame has come back to the source, of a kind such as ``"ack"``; values that are zero are left out.
 
         With ``feedback: delays`` or ``telemetry`` an ACK is ``"delay"`` with what was measured, and ``"lost"`` says
-        that the source sends again from the oldest packet on.
+        that packets were lost and are sent again; with UET ``"trimmed"`` and ``"expired"`` say which.
         """
 
     def advance(self, now: int) -> None:

@@ -19,12 +19,13 @@
 //	10000000000 end
 //
 // line is the rate of the source's line and packet the length of its packets on it, in
-// bits per second and bytes; begin is when the flow becomes active. A rate is the new rate
-// of the limiter. A line that begins with # is a comment. The last line is the end of
+// bits per second and bytes; payload, trip and hops (see Head) may follow; begin is when the flow
+// becomes active. A rate is the new rate of the limiter, window and credit what else the reaction
+// point permits. A line that begins with # is a comment. The last line is the end of
 // the run: without it the recording is not whole.
 //
 // # Limitations
 //
-// A recording has neither the calls of the limiter nor the starts of packets: they follow from
-// the limiter.
+// A recording has no calls of the limiter, and the starts of packets only where the reaction point
+// counts credit: otherwise they follow from the limiter. It has no parameters of the algorithm.
 package feedback

@@ -10,7 +10,7 @@ import (
 )
 
 // feedback are the kinds of frames that are feedback for a source.
-var feedback = []wire.Kind{wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.CNP}
+var feedback = []wire.Kind{wire.Ack, wire.Notification, wire.BCN, wire.Message, wire.Probe, wire.CNP, wire.UETControl}
 
 // AppendFrame appends a feedback frame to b: the word for its kind, and each
 // field that is not zero as KEY=NUMBER, after a space. Numbers of 64 bits are written with a sign.
@@ -38,7 +38,9 @@ func ParseFrame(words []string) (f wire.Frame, err error) {
 	if k < 0 {
 		return f, fmt.Errorf("there is no feedback %q: there are %s", words[0], kinds())
 	}
-	f.Kind = feedback[k]
+	if f.Kind = feedback[k]; f.Kind == wire.UETControl {
+		f.Family = wire.UET
+	}
 	fields := f.Kind.Fields()
 	for i, word := range words[1:] {
 		key, text, found := strings.Cut(word, "=")
@@ -63,6 +65,9 @@ func kinds() string {
 	var words []string
 	for _, k := range feedback {
 		words = append(words, k.String())
+	}
+	for i := range inputs {
+		words = append(words, inputs[i].word)
 	}
 	return strings.Join(words, ", ")
 }

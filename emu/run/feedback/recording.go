@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"fabemu/emu/base/errs"
+	"fabemu/node/rp"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -22,17 +23,63 @@ const version = "fabemu recording 1"
 type Head struct {
 	Scenario, Flow, Algorithm string
 	Family                    wire.Family
-	Line                      unit.Rate // of the source's line: the highest rate
-	Packet                    unit.Size // length of the flow's packets on the line
-	Begin                     unit.Time // when the flow becomes active
+	Line                      unit.Rate     // of the source's line: the highest rate
+	Packet                    unit.Size     // length of the flow's packets on the line
+	Payload                   unit.Size     // of the packets; 0: not known
+	Trip                      unit.Duration // the longest round trip of such a packet in the fabric, without queues; 0: not known
+	Hops                      int           // switches on the path
+	Begin                     unit.Time     // when the flow becomes active
 }
 
-// Entry is an entry of a recording at an instant: a frame that the reaction point took in,
-// or, where Frame is of no kind, the rate that the limiter was set to.
+// Entry is an entry of a recording at an instant: what the reaction point was told or, where Input
+// is of no kind, what it permits from then on.
 type Entry struct {
 	At    unit.Time
-	Frame wire.Frame
-	Rate  unit.Rate
+	Input rp.Input
+	Limit Limit
+}
+
+// Limit is a number of rp.Limits.
+type Limit struct {
+	Of    LimitOf
+	Value int64
+}
+
+// LimitOf is what is limited.
+type LimitOf uint8
+
+// What is limited.
+const (
+	RateLimit   LimitOf = iota // the rate that the limiter was set to, in bits per second
+	WindowLimit                // the window, in bytes; 0: none
+	CreditLimit                // the credit that is left, in bytes
+	limits
+)
+
+// Course is how limits change: it keeps those that were last taken in.
+type Course struct {
+	begun bool
+	last  rp.Limits
+}
+
+// Take returns what differs from the limits that were last taken in. The first time that is the
+// rate, and what else is limited.
+func (c *Course) Take(l rp.Limits) (changed [limits]Limit, n int) {
+	was, begun := c.last, c.begun
+	c.last, c.begun = l, true
+	if !begun {
+		was = rp.Limits{Rate: -1, Credit: rp.NoCredit}
+	}
+	add := func(of LimitOf, v, was int64) {
+		if v != was {
+			changed[n] = Limit{of, v}
+			n++
+		}
+	}
+	add(RateLimit, int64(l.Rate), int64(was.Rate))
+	add(WindowLimit, int64(l.Window), int64(was.Window))
+	add(CreditLimit, int64(l.Credit), int64(was.Credit))
+	return changed, n
 }
 
 // Recording is the recording of the source of a flow.
@@ -44,37 +91,68 @@ type Recording struct {
 
 // The words for the entries.
 const (
-	rateWord     = "rate"
 	feedbackWord = "feedback"
+	sentWord     = "sent"
+	demandWord   = "demand"
 	endWord      = "end"
 )
 
+// limitWords are the words for limits.
+var limitWords = [limits]string{"rate", "window", "credit"}
+
 // Writer writes a recording while a run runs. It is a node.Listener.
 type Writer struct {
-	w    *bufio.Writer
-	err  error
-	line []byte
+	w      *bufio.Writer
+	err    error
+	line   []byte
+	now    unit.Time // of the last entry
+	course Course
 }
 
 // NewWriter begins a recording.
 func NewWriter(w io.Writer, h Head) *Writer {
 	t := &Writer{w: bufio.NewWriterSize(w, 1<<16)}
-	_, t.err = fmt.Fprintf(t.w, "%s\nscenario %s\nflow %s\nalgorithm %s\nfamily %v\nline %d\npacket %d\nbegin %d\n\n",
-		version, h.Scenario, h.Flow, h.Algorithm, h.Family, h.Line, h.Packet, h.Begin)
+	_, t.err = fmt.Fprintf(t.w, "%s\nscenario %s\nflow %s\nalgorithm %s\nfamily %v\nline %d\npacket %d\n",
+		version, h.Scenario, h.Flow, h.Algorithm, h.Family, h.Line, h.Packet)
+	if h.Payload > 0 {
+		fmt.Fprintf(t.w, "payload %d\n", h.Payload)
+	}
+	if h.Trip > 0 {
+		fmt.Fprintf(t.w, "trip %d\n", h.Trip)
+	}
+	if h.Hops > 0 {
+		fmt.Fprintf(t.w, "hops %d\n", h.Hops)
+	}
+	fmt.Fprintf(t.w, "begin %d\n\n", h.Begin)
 	return t
 }
 
-// Feedback writes a frame down.
-func (t *Writer) Feedback(now unit.Time, f *wire.Frame) {
-	t.begin(now, feedbackWord)
-	t.line = AppendFrame(append(t.line, ' '), f)
-	t.end()
+// Told writes down what the reaction point is told.
+func (t *Writer) Told(now unit.Time, in rp.Input) {
+	switch in.Kind {
+	case rp.StartInput:
+		t.number(now, sentWord, int64(in.Bytes))
+	case rp.DemandInput:
+		t.number(now, demandWord, int64(in.Bytes))
+	default:
+		t.begin(now, feedbackWord)
+		t.line = AppendInput(append(t.line, ' '), &in)
+		t.end()
+	}
 }
 
-// Rate writes a rate down.
-func (t *Writer) Rate(now unit.Time, r unit.Rate) {
-	t.begin(now, rateWord)
-	t.line = strconv.AppendInt(append(t.line, ' '), int64(r), 10)
+// Limits writes down which limits have changed.
+func (t *Writer) Limits(now unit.Time, l rp.Limits) {
+	changed, n := t.course.Take(l)
+	for _, x := range changed[:n] {
+		t.number(now, limitWords[x.Of], x.Value)
+	}
+}
+
+// number writes down a word with a number.
+func (t *Writer) number(now unit.Time, word string, v int64) {
+	t.begin(now, word)
+	t.line = strconv.AppendInt(append(t.line, ' '), v, 10)
 	t.end()
 }
 
@@ -86,7 +164,8 @@ func (t *Writer) Close(end unit.Time) error {
 }
 
 func (t *Writer) begin(now unit.Time, word string) {
-	t.line = strconv.AppendInt(t.line[:0], int64(now), 10)
+	t.now = max(t.now, now) // starts have the time of the model, also under actual timing
+	t.line = strconv.AppendInt(t.line[:0], int64(t.now), 10)
 	t.line = append(append(t.line, ' '), word...)
 }
 
@@ -160,6 +239,9 @@ var heads = []struct {
 	{"family", func(p *parser, h *Head, v string) { h.Family = p.family(v) }},
 	{"line", func(p *parser, h *Head, v string) { h.Line = unit.Rate(p.whole("line", v, 1)) }},
 	{"packet", func(p *parser, h *Head, v string) { h.Packet = unit.Size(p.whole("packet", v, 1)) }},
+	{"payload", func(p *parser, h *Head, v string) { h.Payload = unit.Size(p.whole("payload", v, 1)) }},
+	{"trip", func(p *parser, h *Head, v string) { h.Trip = unit.Duration(p.whole("trip", v, 1)) }},
+	{"hops", func(p *parser, h *Head, v string) { h.Hops = int(p.whole("hops", v, 1)) }},
 	{"begin", func(p *parser, h *Head, v string) { h.Begin = unit.Time(p.whole("begin", v, 0)) }},
 }
 
@@ -214,21 +296,30 @@ func (p *parser) entry(words []string) {
 		p.add("%d is before the instant of the line before, %d", at, p.now)
 	}
 	p.now = max(p.now, at)
+	e := Entry{At: at}
+	limit := slices.Index(limitWords[:], words[min(1, len(words)-1)])
 	switch {
-	case len(words) == 3 && words[1] == rateWord:
-		p.recording.Entries = append(p.recording.Entries,
-			Entry{At: at, Rate: unit.Rate(p.whole(rateWord, words[2], 0))})
+	case len(words) == 3 && limit >= 0:
+		e.Limit = Limit{LimitOf(limit), p.whole(words[1], words[2], 0)}
+		p.recording.Entries = append(p.recording.Entries, e)
+	case len(words) == 3 && (words[1] == sentWord || words[1] == demandWord):
+		e.Input = rp.Input{Kind: rp.StartInput, Bytes: unit.Size(p.whole(words[1], words[2], 0))}
+		if words[1] == demandWord {
+			e.Input.Kind = rp.DemandInput
+		}
+		p.recording.Entries = append(p.recording.Entries, e)
 	case len(words) >= 3 && words[1] == feedbackWord:
-		f, err := ParseFrame(words[2:])
+		in, err := ParseInput(words[2:])
 		if err != nil {
 			p.add("%v", err)
 		}
-		p.recording.Entries = append(p.recording.Entries, Entry{At: at, Frame: f})
+		e.Input = in
+		p.recording.Entries = append(p.recording.Entries, e)
 	case len(words) == 2 && words[1] == endWord:
 		p.recording.End, p.ended = at, true
 	default:
-		p.add("%q: the instant is followed by %s RATE, %s KIND KEY=NUMBER..., or %s",
-			shorten(strings.Join(words, " ")), rateWord, feedbackWord, endWord)
+		p.add("%q: the instant is followed by %s NUMBER, %s KIND KEY=NUMBER..., or %s",
+			shorten(strings.Join(words, " ")), strings.Join(append(limitWords[:], sentWord, demandWord), " or "), feedbackWord, endWord)
 	}
 }
 

@@ -302,28 +302,40 @@ func TestRepeat(t *testing.T) {
 // heard is a listener that notes the instants.
 type heard struct{ calls []string }
 
-func (h *heard) Feedback(now unit.Time, _ *wire.Frame) {
-	h.calls = append(h.calls, fmt.Sprint("feedback ", now))
+func (h *heard) Told(now unit.Time, in rp.Input) {
+	h.calls = append(h.calls, fmt.Sprint("told ", in.Kind, " ", now))
 }
-func (h *heard) Rate(now unit.Time, _ unit.Rate) { h.calls = append(h.calls, fmt.Sprint("rate ", now)) }
+func (h *heard) Limits(now unit.Time, _ rp.Limits) {
+	h.calls = append(h.calls, fmt.Sprint("limits ", now))
+}
 
 // A listener is notified with the instants that limiter and reaction point have.
 func TestListenersHaveTheSameInstants(t *testing.T) {
 	clock, h, l, inner := &hand{}, &heard{}, &notes{RateLimiter: node.NewInterPacketDelay(rate), t: t}, &point{}
 	p := measured.New(clock, 1000).Pacing(measured.Key{}, us)
-	w, c := p.Limiter(l), p.Reaction(rp.Reaction{Controller: inner})
+	told := func(now unit.Time) { inner.calls = append(inner.calls, fmt.Sprint("told ", now)) }
+	w, c := p.Limiter(l), p.Reaction(rp.Reaction{Controller: inner, Trimmed: func(now unit.Time, _ rp.Trim) { told(now) },
+		Expired: func(now unit.Time, _ unit.Size) { told(now) }, Demand: func(now unit.Time, _ unit.Size) { told(now) }})
 	listen := p.Listener(h)
 	clock.now = at(3 * us)
-	listen.Feedback(at(us), &wire.Frame{})
+	listen.Told(at(us), rp.Input{Kind: rp.FrameInput})
 	clock.now = at(4 * us)
 	c.Feedback(at(us), wire.Frame{})
 	w.SetRate(at(us), rate/2)
 	clock.now = at(5 * us)
-	listen.Rate(at(us), rate/2)
-	if d := cmp.Diff([]string{"feedback 3us", "rate 4us"}, h.calls); d != "" {
+	listen.Limits(at(us), rp.Limits{})
+	listen.Told(at(us), rp.Input{Kind: rp.TrimInput})
+	clock.now = at(6 * us)
+	c.Trimmed(at(us), rp.Trim{})
+	listen.Told(at(us), rp.Input{Kind: rp.ExpiryInput})
+	clock.now = at(7 * us)
+	c.Expired(at(us), 0)
+	listen.Told(at(us), rp.Input{Kind: rp.DemandInput})
+	c.Demand(at(us), 0)
+	if d := cmp.Diff([]string{"told 1 3us", "limits 4us", "told 4 5us", "told 5 6us", "told 7 1us"}, h.calls); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"feedback 3us"}, inner.calls); d != "" {
+	if d := cmp.Diff([]string{"feedback 3us", "told 5us", "told 6us", "told 6us"}, inner.calls); d != "" {
 		t.Error(d)
 	}
 	if p.Listener(nil) != nil {

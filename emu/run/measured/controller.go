@@ -35,6 +35,15 @@ func (p *Pacing) Reaction(r rp.Reaction) rp.Reaction {
 	if r.Acknowledged != nil {
 		r.Acknowledged = acknowledged{r.Acknowledged, c}
 	}
+	if trimmed := r.Trimmed; trimmed != nil {
+		r.Trimmed = func(now unit.Time, t rp.Trim) { trimmed(c.cameAt(now), t) }
+	}
+	if expired := r.Expired; expired != nil {
+		r.Expired = func(now unit.Time, n unit.Size) { expired(c.cameAt(now), n) }
+	}
+	if demand := r.Demand; demand != nil {
+		r.Demand = func(now unit.Time, n unit.Size) { demand(c.startsAt(now), n) }
+	}
 	return r
 }
 
@@ -45,9 +54,12 @@ func (c *controller) read(now unit.Time) unit.Time {
 }
 
 // Sent reports a start, at the instant of the model.
-func (c *controller) Sent(now unit.Time, n unit.Size) {
+func (c *controller) Sent(now unit.Time, n unit.Size) { c.Controller.Sent(c.startsAt(now), n) }
+
+// startsAt returns the instant of a start at now.
+func (c *controller) startsAt(now unit.Time) unit.Time {
 	c.handed = max(c.handed, now)
-	c.Controller.Sent(c.handed, n)
+	return c.handed
 }
 
 // Feedback hands a frame over.
@@ -74,4 +86,4 @@ type acknowledged struct {
 }
 
 func (x acknowledged) Acked(now unit.Time, ack rp.Ack) { x.Acknowledged.Acked(x.by.cameAt(now), ack) }
-func (x acknowledged) Lost(now unit.Time)              { x.Acknowledged.Lost(x.by.read(now)) }
+func (x acknowledged) Lost(now unit.Time)              { x.Acknowledged.Lost(x.by.cameAt(now)) }

@@ -2,7 +2,7 @@ package measured
 
 import (
 	"fabemu/node"
-	"fabemu/wire"
+	"fabemu/node/rp"
 	"fabemu/wire/unit"
 )
 
@@ -91,14 +91,16 @@ func (p *Pacing) Listener(l node.Listener) node.Listener {
 	return &listener{l, p}
 }
 
-// Feedback is called before the reaction point has the frame.
-func (l *listener) Feedback(now unit.Time, f *wire.Frame) {
-	if l.time.reacts {
+// Told is called before the reaction point is told.
+func (l *listener) Told(now unit.Time, in rp.Input) {
+	if l.time.reacts && in.Kind != rp.StartInput && in.Kind != rp.DemandInput {
 		now = l.time.read(now)
 		l.time.feedback = now
 	}
-	l.of.Feedback(now, f)
+	l.of.Told(now, in)
 }
 
-// Rate is called when the limiter has the rate.
-func (l *listener) Rate(now unit.Time, r unit.Rate) { l.of.Rate(max(now, l.time.limiter.handed), r) }
+// Limits is called when the limiter has the rate.
+func (l *listener) Limits(now unit.Time, x rp.Limits) {
+	l.of.Limits(max(now, l.time.limiter.handed), x)
+}

@@ -105,7 +105,7 @@ func (r *Run) Reaction(f *fabric.Flow, line unit.Rate) rp.Reaction {
 	l := &lazy{run: r, params: params, flow: f.Name, qp: f.QP, line: line, packet: r.fabric.Framing().Length(&frame)}
 	out := rp.Reaction{Controller: l, Ended: l.ended}
 	if params.Measured() {
-		out.Acknowledged = l
+		out.Acknowledged, out.Trimmed, out.Expired = l, l.trimmed, l.expired
 	}
 	return out
 }
@@ -199,6 +199,18 @@ func (l *lazy) Acked(now unit.Time, a rp.Ack) {
 func (l *lazy) Lost(now unit.Time) {
 	if c := l.begun(); c != nil {
 		c.Lost(now)
+	}
+}
+
+func (l *lazy) trimmed(now unit.Time, t rp.Trim) {
+	if c := l.begun(); c != nil {
+		c.Trimmed(now, t)
+	}
+}
+
+func (l *lazy) expired(now unit.Time, n unit.Size) {
+	if c := l.begun(); c != nil {
+		c.Expired(now, n)
 	}
 }
 

@@ -395,54 +395,44 @@ func (c *Controller) Sent(now unit.Time, n unit.Size) {
 
 // Feedback sends a frame to the program.
 func (c *Controller) Feedback(now unit.Time, f wire.Frame) {
-	c.talk.calls = 0
-	c.begin("feedback", int64(now))
-	c.talk.line = feedback.AppendFrame(append(c.talk.line, ' '), &f)
-	c.settle(now)
+	c.told(now, &rp.Input{Kind: rp.FrameInput, Frame: f})
 }
 
-// Acked sends an ACK with its measurements to the program, in the form of feedback.
+// Acked sends an ACK with its measurements to the program.
 func (c *Controller) Acked(now unit.Time, a rp.Ack) {
+	in := rp.Input{Kind: rp.AckInput, Ack: a}
+	in.Frame.BECN = a.Frame != nil && a.Frame.BECN
+	c.told(now, &in)
+}
+
+// Lost tells the program that packets were lost, and are sent again.
+func (c *Controller) Lost(now unit.Time) { c.told(now, &rp.Input{Kind: rp.LossInput}) }
+
+// Trimmed tells the program that a packet was trimmed.
+func (c *Controller) Trimmed(now unit.Time, t rp.Trim) {
+	c.told(now, &rp.Input{Kind: rp.TrimInput, Trim: t})
+}
+
+// Expired tells the program that packets of n bytes were not acknowledged in time.
+func (c *Controller) Expired(now unit.Time, n unit.Size) {
+	c.told(now, &rp.Input{Kind: rp.ExpiryInput, Bytes: n})
+}
+
+// told sends feedback to the program.
+func (c *Controller) told(now unit.Time, in *rp.Input) {
 	c.talk.calls = 0
 	c.begin("feedback", int64(now))
-	c.talk.line = append(c.talk.line, " delay"...)
-	c.key("rtt", 0, int64(a.RTT))
-	c.key("held", 0, int64(a.Held))
-	c.key("bytes", 0, int64(a.Bytes))
-	c.key("oldest", 0, int64(a.Oldest))
-	c.key("next", 0, int64(a.Next))
-	if a.Frame != nil && a.Frame.BECN {
-		c.key("marked", 0, 1)
-	}
-	c.key("hops", 0, int64(len(a.Hops)))
-	for i := range a.Hops {
-		h := &a.Hops[i]
-		c.key("time", i+1, int64(h.Time))
-		c.key("sent", i+1, int64(h.Sent))
-		c.key("queue", i+1, int64(h.Queue))
-		c.key("rate", i+1, int64(h.Rate))
-	}
+	c.talk.line = feedback.AppendInput(append(c.talk.line, ' '), in)
 	c.settle(now)
 }
 
-// key adds a key with a number behind it to the question, and its value, unless that is zero.
-func (c *Controller) key(name string, number int, value int64) {
-	if value == 0 {
-		return
+// Reaction returns the reaction point with what it does in addition to a Controller, if it uses
+// ACKs with their measurements.
+func (c *Controller) Reaction(measured bool) rp.Reaction {
+	if !measured {
+		return rp.Reaction{Controller: c}
 	}
-	line := append(append(c.talk.line, ' '), name...)
-	if number > 0 {
-		line = strconv.AppendInt(line, int64(number), 10)
-	}
-	c.talk.line = strconv.AppendInt(append(line, '='), value, 10)
-}
-
-// Lost tells the program that the source goes back to the oldest packet that awaits its ACK.
-func (c *Controller) Lost(now unit.Time) {
-	c.talk.calls = 0
-	c.begin("feedback", int64(now))
-	c.talk.line = append(c.talk.line, " lost"...)
-	c.settle(now)
+	return rp.Reaction{Controller: c, Acknowledged: c, Trimmed: c.Trimmed, Expired: c.Expired}
 }
 
 // Window returns the last window of the program.

@@ -3,11 +3,13 @@ package limiters
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
+	"fabemu/emu/base/terminal"
 	"fabemu/emu/host"
 	"fabemu/emu/run/feedback"
 	"fabemu/emu/scenario/resolve"
@@ -36,8 +38,8 @@ func Replay(ctx context.Context, r *feedback.Recording, s *Subject, dilation int
 		c.Idle = []bench.Span{{From: 0, To: r.Begin}}
 	}
 	for _, e := range r.Entries {
-		if e.Frame.Kind == 0 {
-			c.Rates = append(c.Rates, bench.Step{At: e.At, Rate: e.Rate})
+		if e.Input.Kind == rp.NoInput && e.Limit.Of == feedback.RateLimit {
+			c.Rates = append(c.Rates, bench.Step{At: e.At, Rate: unit.Rate(e.Limit.Value)})
 		}
 	}
 	within, done := s.begins(ctx, r.Packet)
@@ -74,6 +76,7 @@ func (s *Subject) isAlgorithm(ctx context.Context, r *feedback.Recording) (bool,
 	if s.program == nil {
 		return s.algorithm != nil, nil
 	}
+	s.program.Windows = slices.ContainsFunc(r.Entries, func(e feedback.Entry) bool { return e.Input.Kind == rp.AckInput })
 	t, err := s.program.Begin(ctx, r.Line, r.Packet)
 	if err != nil {
 		s.began = err
@@ -85,7 +88,7 @@ func (s *Subject) isAlgorithm(ctx context.Context, r *feedback.Recording) (bool,
 		if err != nil {
 			return rp.Reaction{}, err
 		}
-		return rp.Reaction{Controller: t.Controller()}, nil
+		return t.Controller().Reaction(s.program.Windows), nil
 	}
 	if err := t.Close(); err != nil {
 		s.began = err
@@ -106,9 +109,10 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	t := &tape{c: &c, gaps: hdrhistogram.New(1, 100_000_000, 3)}
 	t.limiter, t.trace = node.NewInterPacketDelay(r.Line), draw(&c)
 	if algorithm {
-		if f.algorithm, err = s.algorithm(rp.Site{Line: r.Line, Length: r.Packet, Random: unit.NewRandom(1, 1)}); err != nil {
+		if f.algorithm, err = s.algorithm(rp.Site{Line: r.Line, Length: r.Packet, Payload: r.Payload, Trip: r.Trip, Hops: r.Hops, Random: unit.NewRandom(1, 1)}); err != nil {
 			return out, err
 		}
+		f.note(0)
 	} else {
 		t.limiter = s.New(r.Line)
 	}
@@ -133,8 +137,8 @@ func (s *Subject) replay(ctx context.Context, r *feedback.Recording, c bench.Cas
 	out = outcomeOf(&c, clock, "", &measured, t.trace)
 	during := bench.Case{Rates: recorded}
 	seconds := (c.Duration - unit.Duration(r.Begin)).Seconds()
-	out.Said = fmt.Sprintf("the reaction point accepted %d of %d frames of feedback; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s on average; the clock is %s, and the verdict on the run %s",
-		f.accepted, f.accepted+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, clock,
+	out.Said = fmt.Sprintf("the reaction point accepted %d of %d frames of feedback; the source sent at %.4g Mb/s, and in the recorded run its limit was %.4g Mb/s on average; %s; the clock is %s, and the verdict on the run %s",
+		f.accepted, f.accepted+f.refused, 8*float64(t.bytes)/seconds/1e6, 8*during.Through(r.Begin, r.End)/seconds/1e6, compare(r.Entries, f.limits), clock,
 		result.Verdict.Level)
 	return out, nil
 }
@@ -174,13 +178,43 @@ type feeder struct {
 	entries           []feedback.Entry
 	rate              unit.Rate
 	accepted, refused int
+	course            feedback.Course
+	limits            []feedback.Entry // as the reaction point has them
 }
 
-// Sent passes a start on.
+// Sent passes a start on, unless the reaction point counts credit: then the recording has the
+// starts, and the demand.
 func (f *feeder) Sent(now unit.Time, n unit.Size) {
-	if f.algorithm.Controller != nil {
+	if f.algorithm.Controller != nil && f.algorithm.Allowance == nil {
 		f.algorithm.Sent(now, n)
+		f.note(now)
 	}
+}
+
+// note notes how the limits of the reaction point have changed.
+func (f *feeder) note(now unit.Time) {
+	changed, n := f.course.Take(f.algorithm.Limits())
+	for _, x := range changed[:n] {
+		f.limits = append(f.limits, feedback.Entry{At: now, Limit: x})
+	}
+}
+
+// compare says whether limits are those of a recording.
+func compare(recorded, got []feedback.Entry) string {
+	i := 0
+	for _, e := range recorded {
+		if e.Input.Kind != rp.NoInput {
+			continue
+		}
+		if i == len(got) || got[i].At != e.At || got[i].Limit != e.Limit {
+			return fmt.Sprintf("its limits differ from the recorded ones from %v on", e.At)
+		}
+		i++
+	}
+	if i < len(got) {
+		return fmt.Sprintf("its limits differ from the recorded ones from %v on", got[i].At)
+	}
+	return fmt.Sprintf("its limits changed as recorded, %s", terminal.Count(int64(i), "time"))
 }
 
 // Feedback ignores the fabric, which sends none.
@@ -190,22 +224,33 @@ func (*feeder) Feedback(unit.Time, wire.Frame) {}
 func (f *feeder) Advance(now unit.Time) {
 	for ; len(f.entries) > 0 && f.entries[0].At <= now; f.entries = f.entries[1:] {
 		e := &f.entries[0]
-		switch {
-		case e.Frame.Kind == 0:
-			f.rate = e.Rate
-		case f.algorithm.Controller == nil:
-		default:
-			if refuses := f.algorithm.Refuses; refuses != nil && refuses(now, e.Frame) != trace.NoReason {
-				f.refused++
-				continue
+		switch in := &e.Input; {
+		case in.Kind == rp.NoInput:
+			if e.Limit.Of == feedback.RateLimit {
+				f.rate = unit.Rate(e.Limit.Value)
 			}
+		case f.algorithm.Controller == nil:
+		case in.Kind == rp.StartInput || in.Kind == rp.DemandInput:
+			if f.algorithm.Allowance != nil {
+				f.take(now, in)
+			}
+		case in.Kind == rp.FrameInput && f.algorithm.Refuses != nil && f.algorithm.Refuses(now, in.Frame) != trace.NoReason:
+			f.refused++
+		default:
 			f.accepted++
-			f.algorithm.Feedback(now, e.Frame)
+			f.take(now, in)
 		}
 	}
 	if f.algorithm.Controller != nil {
 		f.algorithm.Advance(now)
+		f.note(now)
 	}
+}
+
+// take hands an input to the reaction point.
+func (f *feeder) take(now unit.Time, in *rp.Input) {
+	f.algorithm.Take(now, in)
+	f.note(now)
 }
 
 // Rate returns the rate of the reaction point.

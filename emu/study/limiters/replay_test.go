@@ -4,27 +4,38 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
 	"fabemu/emu"
 	"fabemu/emu/base/errs"
+	"fabemu/emu/emutest/runtest"
 	"fabemu/emu/run/feedback"
 	"fabemu/emu/run/program"
 	"fabemu/emu/study/limiters/bench"
+	"fabemu/node/rp"
+	"fabemu/wire/unit"
 )
 
 // recording runs an example and returns what a flow was told.
 func recording(t *testing.T) *feedback.Recording {
 	t.Helper()
-	s, err := emu.Open("../../../docs/examples/incast.yaml")
+	return recordingOf(t, "../../../docs/examples/incast.yaml", "incast.sender1")
+}
+
+// recordingOf runs a scenario and returns what a flow was told.
+func recordingOf(t *testing.T, scenario, flow string, sets ...string) *feedback.Recording {
+	t.Helper()
+	s, err := emu.Open(scenario, runtest.Sets(t, sets...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Recordings: map[string]io.Writer{"incast.sender1": &b}}); err != nil {
+	if _, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Recordings: map[string]io.Writer{flow: &b}}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := feedback.Parse("recording.txt", b.Bytes())
@@ -41,8 +52,8 @@ func TestReplay(t *testing.T) {
 	ctx, r := context.Background(), recording(t)
 	var want []bench.Step
 	for _, e := range r.Entries {
-		if e.Frame.Kind == 0 {
-			want = append(want, bench.Step{At: e.At, Rate: e.Rate})
+		if e.Input.Kind == rp.NoInput {
+			want = append(want, bench.Step{At: e.At, Rate: unit.Rate(e.Limit.Value)})
 		}
 	}
 	packets := map[string]int{}
@@ -71,6 +82,54 @@ func TestReplay(t *testing.T) {
 	}
 	if packets["lipd"] < 300 || packets["lipd"] != packets["inter-packet-delay"] || packets["fixed"] < 4*packets["half"]*9/10 {
 		t.Errorf("%v", packets)
+	}
+}
+
+// An algorithm that measures delays, or counts credit, has in a replay the rates, windows and
+// credit of the run, and an algorithm in another program, too; others have not.
+func TestReplayOfMeasurements(t *testing.T) {
+	for _, c := range []struct {
+		scenario, flow, algorithm string
+		sets                      []string
+		limits                    int
+		program                   string // its twin in Python
+	}{
+		{"uet/trimming", "f.S1", "nscc", nil, 200, "nscc.py"},
+		{"uet/trimming", "f.S1", "rccc", nil, 500, ""},
+		{"uet/trimming", "f.S1", "nscc-rccc", nil, 500, ""},
+		{"uet/trimming", "f.S1", "nscc", []string{"defaults.switch.trim=none", "defaults.switch.marking.scheme=ecn", "defaults.switch.marking.min=8KB", "defaults.switch.marking.max=20KB"}, 30, "nscc.py"},
+		{"../../testdata/swift.yaml", "f.a1", "swift", nil, 20, ""},
+		{"../../testdata/telemetry.yaml", "f.a1", "hpcc", []string{"defaults.flow.control.exact=true"}, 100, ""},
+	} {
+		r := recordingOf(t, c.scenario, c.flow, append(c.sets, "defaults.flow.control.algorithm="+c.algorithm)...)
+		n := 0
+		for _, e := range r.Entries {
+			if e.Input.Kind == rp.NoInput {
+				n++
+			}
+		}
+		if n < c.limits {
+			t.Errorf("%s: %d limits: the scenario does not try it", c.algorithm, n)
+		}
+		subjects, err := Named([]string{c.algorithm, "timely"}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.program != "" {
+			if _, err := exec.LookPath("python3"); err == nil {
+				twin := []string{"python3", "../../../docs/examples/" + c.program, fmt.Sprint(int64(r.Trip)), fmt.Sprint(int64(r.Payload))}
+				subjects = slices.Insert(subjects, 1, InProgram(&program.Program{Command: twin}))
+			}
+		}
+		for i, s := range subjects {
+			result, err := Replay(context.Background(), r, s, 0, Options{})
+			if err != nil || len(result.Cases) != 1 {
+				t.Fatalf("%s: %v, %+v", s.Name, err, result)
+			}
+			if same := strings.Contains(result.Cases[0].Said, "its limits changed as recorded"); same != (i < len(subjects)-1) {
+				t.Errorf("%s: %s", s.Name, result.Cases[0].Said)
+			}
+		}
 	}
 }
 
