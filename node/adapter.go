@@ -157,7 +157,7 @@ func (e *Endpoint) take(now unit.Time, in *ingress) {
 		}
 	} else if s := e.sinkOf(now, f); s != nil { // nil: the same
 		s.receiver.receive(e, now, s, a)
-		if s.answer != nil {
+		if s.answer != nil && !s.over { // a destination that is over takes no more turns
 			e.handToAnswerer(now, s, f)
 		}
 		if f.HasBody() {

@@ -44,3 +44,31 @@ flows: [{name: f, from: a, to: b, traffic: constant, load: LOAD}]
 		}
 	}
 }
+
+// A destination whose last packet asks for more credit, as one that was trimmed and sent again does,
+// takes no more turns: the others go on, and all messages end.
+func TestModelCreditAfterTheEnd(t *testing.T) {
+	const text = `
+name: ends
+model: {duration: 3ms, seed: 1}
+routing: ecmp
+defaults:
+  link: {rate: 100Gb/s, propagation: 1us, flow-control: none}
+  switch: {kind: output-queued, memory: 20MB, sharing: pooled, output-limit: 60KB, trim: 64B, marking: {scheme: ecn, min: 22KB, max: 90KB, max-p: 1}}
+  flow: {packet: 2048B, priority: 3, transport: {kind: uet, spray: mixed, ack-dscp: 48}, control: {algorithm: rccc, oversubscription: 4}}
+switches: {"leaf[1-2]": {}, "spine[1-2]": {}}
+endpoints: ["h[1-16]"]
+links: ["h[1-16] - leaf[1-2]", "leaf[1-2] x spine[1-2]"]
+workload: [{name: all, over: "h[1-16]", size: hadoop, load: 0.25, warm-up: 0s, drain: 2500us}]
+`
+	for seed := range 3 {
+		s := runtest.Load(t, strings.Replace(text, "seed: 1", fmt.Sprintf("seed: %d", seed+1), 1))
+		r, err := emu.Run(context.Background(), s, emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w := &r.Workloads[0]; w.Transfers == 0 || w.Open > 0 {
+			t.Errorf("seed %d: %d messages ended, %d did not", seed+1, w.Transfers, w.Open)
+		}
+	}
+}
