@@ -17,9 +17,8 @@ type Preset struct {
 	Sets             []Set       // of defaults
 	Marks            string      // the set of the congestion point that goes with it, in place of its values in Sets; empty: any
 
-	// Further fields of defaults, by the fabric: those of rp.Trial. The oversubscription is still
-	// written as its word.
-	Paths, Drops, Narrow []Set
+	// Further fields of defaults, by the fabric: those of rp.Trial, with its words.
+	Fabric, Paths, Drops, Narrow []Set
 }
 
 // Presets returns each algorithm with each of its variants and congestion points: on InfiniBand,
@@ -83,7 +82,7 @@ func presetOf(l *rp.Algorithm, v *rp.Trial, p *cp.Point) Preset {
 		}
 		return sets
 	}
-	preset.Paths, preset.Drops, preset.Narrow = defaults(v.Paths), defaults(v.Drops), defaults(v.Narrow)
+	preset.Fabric, preset.Paths, preset.Drops, preset.Narrow = defaults(v.Fabric), defaults(v.Paths), defaults(v.Drops), defaults(v.Narrow)
 	switch {
 	case p == nil && v.Name == "" && !preset.Acts:
 		preset.Name = rp.NoPoint

@@ -45,14 +45,18 @@ type Trial struct {
 	Marks   string   // the set of parameters of the congestion points that suits it on other links; empty: any
 	Flow    []string // of the flows, that the algorithm needs: "transport=rocev2"
 
-	// Fields of defaults that belong to the scheme in some fabrics, and are not tried on the bench:
-	// where a hash chooses among equal paths; where links drop; and where the fabric has a lower
-	// rate than its endpoints, whose ratio is Oversubscription in the text.
-	Paths, Drops, Narrow []string // "flow.transport.spray=mixed"
+	// Fields of defaults that the scheme has in a fabric, and not on the bench: in any; where a hash
+	// chooses among equal paths; where links drop; and where the fabric has a lower rate than its
+	// endpoints. The words below stand for what follows from the fabric.
+	Fabric, Paths, Drops, Narrow []string // "flow.transport.spray=mixed"
 }
 
-// Oversubscription stands in Trial.Narrow for the rate of the endpoints over that of the fabric.
-const Oversubscription = "{oversubscription}"
+// The words of a Trial for what follows from the fabric.
+const (
+	Oversubscription = "{oversubscription}"  // the rate of the endpoints over that of the fabric
+	Timer            = "{timer}"             // 15 us and the time of six queues, as long as one can become
+	ThreeTrips       = "{three round trips}" // without queues
+)
 
 // NoPoint is the scheme of switches that give no feedback about congestion.
 const NoPoint = "none"

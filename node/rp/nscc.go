@@ -155,19 +155,24 @@ func (p NSCCParams) CheckSite(s Site) (string, error) {
 }
 
 // What Ultra Ethernet's algorithms need of switches and flows as in uet-htsim (main_uec.cpp): marks
-// by the bytes that the fabric carries in a round trip; packets sprayed as by default there; and
-// where queues drop, trimming, with ACKs and NACKs in the class of trimmed packets. Those without
-// marks of their own need them for the choice of paths.
+// by the bytes that the fabric carries in a round trip; packets sprayed as by default there; where
+// queues drop, trimming, with ACKs and NACKs in the class of trimmed packets; and a timer by the
+// longest queue, so that a packet that waits is not sent again. A window that shrinks below what is
+// in flight may leave the destination with less than it acknowledges unasked: the source then asks
+// by a probe (uec.cpp: probe_first_trial_time). Those without marks of their own need them for the
+// choice of paths.
 const ultraSet = "uet-htsim"
 
 var (
+	ultraFabric = []string{"flow.transport.rto=" + Timer, "flow.transport.probe-after=" + ThreeTrips}
+
 	ultraPaths = []string{"flow.transport.spray=mixed", "switch.marking.scheme=ecn"}
 	ultraDrops = []string{"switch.trim=64B", "flow.transport.ack-dscp=48"}
 )
 
 func nsccAlgorithm() Algorithm {
 	return row(Algorithm{Name: "nscc", Feedback: Delays,
-		Trials: []Trial{{Point: "ecn", Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Paths: ultraPaths[:1], Drops: ultraDrops}},
+		Trials: []Trial{{Point: "ecn", Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Fabric: ultraFabric, Paths: ultraPaths[:1], Drops: ultraDrops}},
 		Doc:    "sets a window by marks and round trips, in four cases, and by trimmed packets: Ultra Ethernet's control at the sender"},
 		func(p NSCCParams, s Site) Reaction { return newNSCC(p, s).Reaction() })
 }

@@ -50,7 +50,7 @@ type RCCCParams struct {
 
 func rcccAlgorithm() Algorithm {
 	a := row(Algorithm{Name: "rccc", Feedback: Delays, Ultra: true,
-		Trials: []Trial{{Point: NoPoint, Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Paths: ultraPaths, Drops: ultraDrops,
+		Trials: []Trial{{Point: NoPoint, Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Fabric: ultraFabric, Paths: ultraPaths, Drops: ultraDrops,
 			Narrow: []string{"flow.control.oversubscription=" + Oversubscription, "switch.marking.scheme=ecn"}}},
 		Doc: "sends by credit that the destination paces, in turns among its flows: Ultra Ethernet's control at the receiver"},
 		func(p RCCCParams, s Site) Reaction { return newRCCC(p, s).Reaction() })
@@ -70,7 +70,7 @@ type NSCCRCCCParams struct {
 
 func nsccRCCCAlgorithm() Algorithm {
 	a := row(Algorithm{Name: "nscc-rccc", Feedback: Delays, Ultra: true,
-		Trials: []Trial{{Point: "ecn", Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Paths: ultraPaths[:1], Drops: ultraDrops}},
+		Trials: []Trial{{Point: "ecn", Marks: ultraSet, Flow: []string{"transport.kind=uet"}, Fabric: ultraFabric, Paths: ultraPaths[:1], Drops: ultraDrops}},
 		Doc:    "has the window of nscc and the credit of rccc"},
 		func(p NSCCRCCCParams, s Site) Reaction { return newNSCCRCCC(p, s).Reaction() })
 	a.Answer = func(params any, s Site) (Answerer, error) {

@@ -158,29 +158,50 @@ func (s *scheme) fit(base *scenario.Scenario) {
 // suit adds the fields that the scheme has in a fabric such as this. Trimming that switches have
 // stays as it is.
 func (s *scheme) suit(base *scenario.Scenario, place *sets.Place) {
+	words := strings.NewReplacer(rp.Oversubscription, strconv.FormatFloat(place.Oversubscription, 'g', 4, 64),
+		rp.Timer, rounded(15*unit.Microsecond+6*place.Rate.Serialise(longestQueue(base))).String(), rp.ThreeTrips, rounded(3*place.Trip).String())
 	add := func(is bool, all []scenario.Set) {
 		for _, x := range all {
 			if !is || slices.ContainsFunc(s.Sets, func(y scenario.Set) bool { return y.Path == x.Path }) {
 				continue
 			}
-			x.Value = strings.ReplaceAll(x.Value, rp.Oversubscription, strconv.FormatFloat(place.Oversubscription, 'g', 4, 64))
+			x.Value = words.Replace(x.Value)
 			s.Sets = append(s.Sets[:len(s.Sets):len(s.Sets)], x)
 			if x.Path == markingScheme {
 				s.Point = x.Value
 			}
 		}
 	}
+	add(true, s.Fabric)
 	add(place.Several && base.Routing.Paths == scenario.ECMP && base.Routing.Balance == switchd.Hash, s.Paths)
 	add(slices.ContainsFunc(base.Links, func(l scenario.Link) bool { return l.FlowControl == port.NoFlowControl }) &&
 		!slices.ContainsFunc(base.Switches, func(w scenario.Switch) bool { return w.Trim.Size > 0 }), s.Drops)
 	add(place.Oversubscription > 1, s.Narrow)
 }
 
+// longestQueue returns how long a queue of a switch may become: its limit, or all of the memory.
+func longestQueue(s *scenario.Scenario) (most unit.Size) {
+	ports := map[string]int{}
+	for i := range s.Links {
+		ports[s.Links[i].A]++
+		ports[s.Links[i].B]++
+	}
+	for i := range s.Switches {
+		w := &s.Switches[i]
+		room := w.Memory.Total(ports[w.Name])
+		if w.OutputLimit > 0 {
+			room = min(room, w.OutputLimit)
+		}
+		most = max(most, room)
+	}
+	return most
+}
+
 const markingScheme = "defaults.switch.marking.scheme"
 
 // depends reports whether the scheme depends on the fabric.
 func (s *scheme) depends() bool {
-	if s.Paths != nil || s.Drops != nil || s.Narrow != nil {
+	if s.Fabric != nil || s.Paths != nil || s.Drops != nil || s.Narrow != nil {
 		return true
 	}
 	tables := scenario.BuiltIn()
