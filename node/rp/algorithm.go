@@ -45,9 +45,9 @@ type Trial struct {
 	Marks   string   // the set of parameters of the congestion points that suits it on other links; empty: any
 	Flow    []string // of the flows, that the algorithm needs: "transport=rocev2"
 
-	// Fields of defaults that the scheme has in a fabric, and not on the bench: in any; where a hash
-	// chooses among equal paths; where links drop; and where the fabric has a lower rate than its
-	// endpoints. The words below stand for what follows from the fabric.
+	// Fields of defaults that the scheme has in a fabric, and not on the bench: in any; where a
+	// hash chooses among equal paths; where links drop; and where the fabric has a lower rate than
+	// its endpoints. The words below stand for what follows from the fabric.
 	Fabric, Paths, Drops, Narrow []string // "flow.transport.spray=mixed"
 }
 

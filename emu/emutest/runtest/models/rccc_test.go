@@ -45,8 +45,8 @@ flows: [{name: f, from: a, to: b, traffic: constant, load: LOAD}]
 	}
 }
 
-// A destination whose last packet asks for more credit, as one that was trimmed and sent again does,
-// takes no more turns: the others go on, and all messages end.
+// A destination whose last packet asks for more credit, as one that was trimmed and sent again
+// does, takes no more turns: the others go on, and all messages end.
 func TestModelCreditAfterTheEnd(t *testing.T) {
 	const text = `
 name: ends
