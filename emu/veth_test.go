@@ -1,10 +1,17 @@
 package emu
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +24,8 @@ import (
 	"fabemu/emu/scenario"
 	"fabemu/emu/scenario/generate"
 	"fabemu/emu/scenario/resolve"
+	"fabemu/emu/watch/capture/dissector"
+	"fabemu/emu/watch/capture/dump"
 	"fabemu/wire/link"
 	"fabemu/wire/unit"
 )
@@ -271,4 +280,114 @@ func (l *failingLink) Send(b []byte) error {
 		return l.fail()
 	}
 	return l.Link.Send(b)
+}
+
+// What tcpdump captures at a destination of Ultra Ethernet is what the run sends over its link,
+// trimmed packets and credit included: the checks find nothing wrong, and Wireshark with the add-on
+// finds as many packets of each kind in it as in the capture of the run.
+func TestTcpdumpOfUltraEthernet(t *testing.T) {
+	t.Attr("depends-on", "privileges")
+	needNamespaces(t, "ip", "tcpdump", "tshark")
+	const text = `name: ultra
+model: {duration: 150us, seed: 3}
+wall: {dilation: 2000}
+defaults:
+  link: {rate: 100Gb/s, propagation: 1us, flow-control: none}
+  switch: {kind: output-queued, memory: 22KB per port, lossless: [], trim: 64B}
+  flow: {packet: 4076B, traffic: transfers, size: 60KB, count: 1, jitter: 0s, start: 0s, transport: {kind: uet, window: 32}}
+switches: {A: {}}
+endpoints: ["S[1-4]", R]
+links: ["S[1-4] - A", {name: last, between: A - R}]
+flows:
+  - {name: plain, from: "S[1-2]", to: R}
+  - {name: credit, from: "S[3-4]", to: R, control: {algorithm: rccc, base-rtt: 10us}}
+`
+	dir := t.TempDir()
+	home, links := filepath.Join(dir, "home"), filepath.Join(dir, "links.pcap")
+	if err := dissector.Install(dissector.Files(home, filepath.Join(home, ".config")), false); err != nil {
+		t.Fatal(err)
+	}
+	var tcpdump *exec.Cmd
+	listen := func() {
+		runs, err := netns.Find()
+		if err != nil {
+			t.Log(err) // of others, that come and go
+		}
+		for _, r := range runs {
+			for _, n := range r.Namespaces {
+				if r.PID == os.Getpid() && strings.HasSuffix(n, "-R") {
+					tcpdump = exec.Command("ip", "netns", "exec", n, "tcpdump", "-U", "--immediate-mode", "-B", "16384", "-s", "0", "-i", "fab0", "-w", "-")
+				}
+			}
+		}
+		if tcpdump == nil {
+			t.Error("there is no namespace of R")
+			return
+		}
+		file, err := os.Create(links)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer file.Close()
+		tcpdump.Stdout = file
+		said, err := tcpdump.StderrPipe()
+		if err == nil {
+			err = tcpdump.Start()
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		words := bufio.NewReader(said)
+		for line := ""; err == nil && !strings.Contains(line, "listening on"); {
+			line, err = words.ReadString('\n')
+		}
+		go io.Copy(io.Discard, words)
+	}
+	var own bytes.Buffer
+	r, err := Run(context.Background(), runtest.Load(t, text), Options{
+		Settings: Settings{Link: Veth, Packing: Single}, Capture: &Capture{To: &own, Filter: []string{"last"}}, test: process.Hooks{Epoch: listen},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tcpdump == nil || tcpdump.Process == nil {
+		t.Fatal("tcpdump has not begun")
+	}
+	tcpdump.Wait() // until the interface is gone
+	if v := &r.Verdict; v.Verify != report.VerifiedEqual || v.LostDatagrams != 0 {
+		t.Fatalf("%s: %s; verified %q", v.Level, v.Reason, v.Verify)
+	}
+	captured, err := os.ReadFile(links)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := dump.Dump(io.Discard, dump.Options{Check: true}, bytes.NewReader(captured))
+	if err != nil || sum.Problems() > 0 || sum.Gaps[dump.NotThere] > 0 || sum.Checked[dump.Sequence] != sum.Packets-2 || sum.Checked[dump.Checksum] != sum.Packets {
+		t.Errorf("%v, %d packets, %v %v %v", err, sum.Packets, sum.Found, sum.Checked, sum.Gaps)
+	}
+
+	path := filepath.Join(dir, "own.pcapng")
+	if err := os.WriteFile(path, own.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	filters := []string{"uet && !fabemu_say.trimmed && uet.ses.operation == 5", "fabemu_say.trimmed == 1", "uet.type == 8", "uet.code == 2", "uet.control == 7", "uet", "fabemu_say.gap"}
+	count := func(path string) (counts string) {
+		c := exec.Command("tshark", "-C", "fabemu", "-r", path, "-q", "-z", "io,stat,0,"+strings.Join(filters, ","))
+		c.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+filepath.Join(home, ".config"))
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("tshark: %v", err)
+		}
+		cells := strings.Split(strings.Trim(regexp.MustCompile(`(?m)^\|.*<>.*$`).FindString(string(out)), "| "), "|")
+		for i := 1; i < len(cells); i += 2 { // frames, and bytes
+			counts += strings.TrimSpace(cells[i]) + " "
+		}
+		return counts
+	}
+	got, want := count(links), count(path)
+	if kinds := strings.Fields(want); got != want || len(kinds) != len(filters) || slices.Contains(kinds[:6], "0") || kinds[5] != fmt.Sprint(sum.Packets) || kinds[6] != "0" {
+		t.Errorf("%q find %s packets of %d, and %s in the capture of the run", filters, got, sum.Packets, want)
+	}
 }
