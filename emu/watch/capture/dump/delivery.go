@@ -126,6 +126,7 @@ type parcel struct {
 	headersIn     uint16 // recorded where they come in
 	refusals      uint16 // UET: NACKs for these
 	stray         uint16 // UET, ordered: copies ahead of their turn, of which no report says that they were dropped
+	cut           bool   // what has gone to the destination last are headers
 	left          bool   // the last node
 	acked         bool   // the source knows that it has come
 	owed          bool   // UET: the source knows that it is to be sent again
@@ -405,7 +406,7 @@ func (c *Checker) passes(p *Packet, t *travel) {
 		return
 	}
 	for _, m := range q[:at] {
-		if y := t.of(int64(m)); y != nil && y.dropped == 0 && !y.left {
+		if y := t.of(int64(m)); y != nil && y.sent == 1 && y.dropped == 0 && !y.left {
 			c.found(p, Deliveries, "%s: packet %d has come to the last switch by the same link before packet %d, and has not left it", c.flowName(t.QP), m, n)
 			y.dropped++
 		}
@@ -460,6 +461,7 @@ func (c *Checker) arrives(p *Packet, t *travel) {
 		return
 	}
 	x.arrived++
+	x.cut = false
 	ahead := n - int64(t.turn)
 	t.arrivesUltra(p, x, ahead)
 	switch {
@@ -482,6 +484,7 @@ func (c *Checker) headers(p *Packet, t *travel) {
 	switch x := t.of(n); {
 	case x != nil:
 		x.headers++
+		x.cut = true
 		t.headersUltra(x, n)
 	case n >= int64(t.next):
 		c.found(p, Deliveries, "%s: headers of packet %d arrive, and it was not sent", c.flowName(t.QP), n)
@@ -541,7 +544,7 @@ func (c *Checker) droppedAt(p *Packet, why string, qp, psn uint32) {
 	case t.src: // several may have this PSN
 		t.acks = slices.DeleteFunc(t.acks, func(a answer) bool { return a.psn == psn })
 	}
-	if x == nil || x.toward != e.here {
+	if x == nil || x.toward != e.here || e.here == t.dst && (x.cut || strings.HasPrefix(why, trace.Trimmed.String())) {
 		return
 	}
 	t.drop(x, n, why, e.here == t.dst)

@@ -387,3 +387,37 @@ func TestDeliveredByHand(t *testing.T) {
 		t.Errorf("%v %+v\n%s", sum.Found, all, out)
 	}
 }
+
+// The report that the destination has dropped the headers of a trimmed packet, or that its link has
+// lost them, is not one of a copy of the packet that has come: before them, or with them.
+func TestDroppedHeaders(t *testing.T) {
+	cut := numbered(onRoCE, 1)
+	if !cut.Trim(128, 21) {
+		t.Fatal("a packet that cannot be cut")
+	}
+	ack := wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Lane: 3, Src: 3, Dst: 1, QP: 9, PSN: 2}
+	for _, why := range []string{"trimmed", "lost-on-link"} {
+		b, put := byHand()
+		add := func(port int, f wire.Frame, comments ...string) { b = put(b, port, f, comments...) }
+		headers := func() {
+			add(1, wire.Frame{}, "dropped: trimmed (flow 9, psn 1)")
+			add(2, cut)
+		}
+		add(0, numbered(onRoCE, 0))
+		add(2, numbered(onRoCE, 0))
+		add(0, numbered(onRoCE, 1))
+		if add(0, numbered(onRoCE, 1)); why == "trimmed" {
+			headers()
+		}
+		if add(2, numbered(onRoCE, 1)); why != "trimmed" {
+			headers()
+		}
+		add(0, numbered(onRoCE, 2))
+		add(2, numbered(onRoCE, 2))
+		add(3, wire.Frame{}, "dropped: "+why+" (flow 9, psn 1)")
+		add(3, ack)
+		if out, sum := text(t, b); sum.Problems() > 0 {
+			t.Errorf("%s: %v\n%s", why, sum.Found, out)
+		}
+	}
+}
