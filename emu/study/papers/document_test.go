@@ -37,7 +37,7 @@ var documents = []struct {
 	{paperNamed("swift"), []string{"target"}, ""},
 	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
 	{paperNamed("htsim"), []string{"incast", "permutation"}, "one"},
-	{paperNamed("uet"), nil, "permutation"},
+	{paperNamed("uet"), []string{"fabrics"}, "permutation"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
 	{paperNamed("pfc"), []string{"pause", "lossy", "watchdog", "flap", "marking"}, "ports"},
