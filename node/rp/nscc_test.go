@@ -211,6 +211,21 @@ func FuzzNSCC(f *testing.F) {
 	})
 }
 
+// On a slow link a packet takes longer than the 12 µs that stand for a round trip that is not known
+// yet: that round trip is longer, too, and is no reason to refuse the window.
+func TestNSCCOnSlowLink(t *testing.T) {
+	slow := nsccSite
+	slow.Line, slow.Trip = 100_000_000, 0
+	p := param.Defaults(NSCCParams{})
+	if key, err := p.CheckSite(slow); err != nil {
+		t.Errorf("%s: %v", key, err)
+	}
+	p.BaseRTT = 12 * us
+	if _, err := p.CheckSite(slow); err == nil {
+		t.Error("a round trip of 12 µs is accepted, in which no packet fits")
+	}
+}
+
 // Parameters that cannot work are refused, with the arithmetic.
 func TestNSCCRefuses(t *testing.T) {
 	for want, change := range map[string]func(*NSCCParams){
