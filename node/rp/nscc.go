@@ -42,8 +42,8 @@ func (t Trip) most(s Site) int64 { return int64(t.MostWindow * float64(carried(s
 // carried returns how many bytes a link carries in a time.
 func carried(line unit.Rate, d unit.Duration) int64 { return int64(d.Seconds() * float64(line/8)) }
 
-// CheckSite refuses windows in which no packet fits. Where the round trip of the fabric is not known
-// yet, it is no shorter than the time of a packet on the link.
+// CheckSite refuses windows in which no packet fits. Where the round trip of the fabric is not
+// known yet, it is no shorter than the time of a packet on the link.
 func (t Trip) CheckSite(s Site) (string, error) {
 	base, key := t.base(s), "max-window"
 	if t.BaseRTT > 0 {
