@@ -77,16 +77,20 @@ func (r *selectiveSender) sent(now unit.Time) unit.Size {
 	if w.expires == unit.Never {
 		r.armed = now
 	}
-	number, again := r.board.Lost()
-	var n unit.Size
-	if again {
-		n = r.lengthOf(number)
-		r.board.Resend(now, r.last)
-	} else {
-		n = r.packets.sent(now)
-		r.board.Send(now, n, r.last)
-	}
+	n := r.packets.depart(now, &r.board, r.last)
 	r.settle()
+	return n
+}
+
+// depart accounts for the packet that starts now, a lost one first, and returns its length. It takes
+// a path.
+func (p *packets) depart(now unit.Time, b *selective.Scoreboard, path uint16) unit.Size {
+	if number, again := b.Lost(); again {
+		b.Resend(now, path)
+		return p.lengthOf(number)
+	}
+	n := p.sent(now)
+	b.Send(now, n, path)
 	return n
 }
 

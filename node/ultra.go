@@ -167,15 +167,7 @@ func (r *uetSender) numberOf(f *wire.Frame) uint64 {
 }
 
 func (r *uetSender) sent(now unit.Time) unit.Size {
-	number, again := r.board.Lost()
-	var n unit.Size
-	if again {
-		n = r.lengthOf(number)
-		r.board.Resend(now, r.last)
-	} else {
-		n = r.packets.sent(now)
-		r.board.Send(now, n, r.last)
-	}
+	n := r.packets.depart(now, &r.board.Scoreboard, r.last)
 	r.settle()
 	return n
 }
