@@ -91,29 +91,58 @@ func (e *Endpoint) sampled(now unit.Time, f *wire.Frame) bool {
 // probe queues the own frames of the reaction point of a flow.
 func (e *Endpoint) probe(now unit.Time, g *pacer, s *source) {
 	if g.reaction.Send != nil && s != nil {
-		to := wire.Frame{Dst: s.Dst, QP: s.QP, Lane: s.Lane}
-		if u, ok := s.sender.(*uetSender); ok {
-			to = u.params.Control(wire.UETControl, false)
-			to.Dst, to.QP = s.Dst, s.QP
-		}
-		e.sendOf(now, g.reaction.Controller, g.reaction.Send, to)
+		e.sendOf(now, g.reaction.Controller, g.reaction.Send, s)
 		g.due = g.reaction.Deadline()
 	}
+}
+
+// end is an end of a flow whose scheme sends its own frames.
+type end interface {
+	// heads returns the destination, the flow and the priority of such a frame, and the fields of
+	// IP of a CNP or a control packet of UET.
+	heads() wire.Frame
+}
+
+func (s *source) heads() wire.Frame {
+	to := wire.Frame{Lane: s.Lane}
+	if u, ok := s.sender.(*uetSender); ok {
+		to = u.params.Control(wire.UETControl, false)
+	}
+	to.Dst, to.QP = s.Dst, s.QP
+	return to
+}
+
+func (s *sink) heads() wire.Frame {
+	to := wire.Frame{Lane: s.lane}
+	to.SetRoCE(s.cnp)
+	if u, ok := s.receiver.(*uetReceiver); ok {
+		to = u.params.Control(wire.UETControl, false)
+	}
+	to.Dst, to.QP = s.source, s.qp
+	return to
 }
 
 // handToAnswerer hands a frame of a flow that ends here to its Answerer.
 func (e *Endpoint) handToAnswerer(now unit.Time, s *sink, f *wire.Frame) {
 	s.answer.Receive(now, *f)
+	if t, ok := s.answer.(rp.TakingTurns); ok { // only the flow whose turn it is has anything to send
+		if qp, at, ok := t.Turn(); ok && qp == s.qp {
+			e.attend(max(at, now), s)
+		} else {
+			e.nextTurn(now, t, s)
+		}
+		return
+	}
 	e.attend(now, s)
 }
 
-// attend has a destination asked for frames of its own.
-func (e *Endpoint) attend(now unit.Time, s *sink) {
+// attend has a destination asked for frames of its own at an instant.
+func (e *Endpoint) attend(at unit.Time, s *sink) {
 	if s.slot == 0 {
-		e.call(now, s)
+		e.call(at, s)
 		return
 	}
-	e.agenda.Set(int(s.slot), now)
+	e.agenda.Set(int(s.slot), at)
 }
 
 // respond queues the answers to a flow, those of its transport first. It returns when there is more
@@ -121,30 +150,25 @@ func (e *Endpoint) attend(now unit.Time, s *sink) {
 func (e *Endpoint) respond(now unit.Time, s *sink) unit.Time {
 	s.receiver.respond(e, now, s)
 	if s.answer != nil {
-		to := wire.Frame{Dst: s.source, QP: s.qp, Lane: s.lane}
-		to.SetRoCE(s.cnp)
-		if u, ok := s.receiver.(*uetReceiver); ok {
-			to = u.params.Control(wire.UETControl, false)
-			to.Dst, to.QP = s.source, s.qp
-		}
-		e.sendOf(now, s.answer, s.answer.Send, to)
+		e.sendOf(now, s.answer, s.answer.Send, s)
 		if t, ok := s.answer.(rp.TakingTurns); ok {
-			e.nextTurn(t, s)
+			e.nextTurn(now, t, s)
 		}
 	}
 	return s.deadline()
 }
 
 // nextTurn has the flow asked whose turn it is, unless it is that of s.
-func (e *Endpoint) nextTurn(t rp.TakingTurns, s *sink) {
+func (e *Endpoint) nextTurn(now unit.Time, t rp.TakingTurns, s *sink) {
 	qp, at, ok := t.Turn()
 	if !ok || qp == s.qp {
 		return
 	}
+	at = max(at, now)
 	if k, found := e.sink.find(qp); found {
 		e.agenda.Set(int(e.sinks[k].slot), at)
 	} else if p, _ := e.workloadOf(qp); p != nil && p.sinks[qp] != nil {
-		e.callAt(at, p.sinks[qp])
+		e.call(at, p.sinks[qp])
 	}
 }
 
@@ -160,15 +184,15 @@ func (s *sink) deadline() unit.Time {
 // atOnce is more frames than any scheme sends about a flow at one instant.
 const atOnce = 1 << 10
 
-// sendOf queues the own frames of a scheme: to gives the destination and the flow,
-// and the priority unless the scheme gives a higher one, and the fields of IP of a CNP or a control
-// packet of UET.
-func (e *Endpoint) sendOf(now unit.Time, by any, send func(unit.Time) (wire.Frame, bool), to wire.Frame) {
+// sendOf queues the own frames of a scheme at an end of a flow. The priority is that of the flow
+// unless the scheme gives a higher one.
+func (e *Endpoint) sendOf(now unit.Time, by any, send func(unit.Time) (wire.Frame, bool), from end) {
 	for range atOnce {
 		f, ok := send(now)
 		if !ok {
 			return
 		}
+		to := from.heads()
 		f.Src, f.Dst, f.QP, f.Lane = e.lid, to.Dst, to.QP, max(f.Lane, to.Lane)
 		if f.Kind == wire.CNP {
 			f.Family = wire.RoCEv2

@@ -207,7 +207,7 @@ func (s *source) deadline() unit.Time { return min(s.due, s.ownPacer.due, s.wind
 // length on the link. It is stamped with now.
 func (s *source) complete(now unit.Time, f *wire.Frame) unit.Size {
 	n := s.sender.complete(now, f)
-	if tag := s.pacer.reaction.Tag; tag != nil && f.Payload > 0 {
+	if tag := s.pacer.reaction.Tag; tag != nil && f.Payload > 0 && s.pacer.reaction.Demand == nil { // with Demand it is tagged when it leaves
 		*f = tag(*f)
 		n = s.framing.Length(f)
 	}

@@ -349,7 +349,7 @@ func (e *Endpoint) remove(now unit.Time, p *workloadRun, s *sink) {
 	s.over = true
 	if t, ok := s.answer.(rp.TakingTurns); ok {
 		t.Ended(now)
-		e.nextTurn(t, s)
+		e.nextTurn(now, t, s)
 	}
 	if w := e.workloads; s.call > 0 && w.calls.Due(int(s.call)-1) != unit.Never {
 		w.calls.Set(int(s.call)-1, now)
@@ -365,11 +365,8 @@ func (p *workloadRun) recycle(s *sink) {
 	p.spare = append(p.spare, s)
 }
 
-// call has the destination of a transfer asked for frames of its own.
-func (e *Endpoint) call(now unit.Time, s *sink) { e.callAt(now, s) }
-
-// callAt has it asked at an instant.
-func (e *Endpoint) callAt(at unit.Time, s *sink) {
+// call has the destination of a transfer asked for frames of its own at an instant.
+func (e *Endpoint) call(at unit.Time, s *sink) {
 	w := e.workloads
 	if s.over {
 		return
