@@ -15,8 +15,8 @@ import (
 	"fabemu/wire/unit"
 )
 
-// contexts are two endpoints, and flows of UET from one to the other, which spray and are under NSCC
-// and RCCC. Now and then a packet is trimmed.
+// contexts are two endpoints, and flows of UET from one to the other, which spray and are under
+// NSCC and RCCC. Now and then a packet is trimmed.
 type contexts struct {
 	a, b    *node.Endpoint
 	now     unit.Time

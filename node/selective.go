@@ -82,8 +82,8 @@ func (r *selectiveSender) sent(now unit.Time) unit.Size {
 	return n
 }
 
-// depart accounts for the packet that starts now, a lost one first, and returns its length. It takes
-// a path.
+// depart accounts for the packet that starts now, a lost one first, and returns its length. It
+// takes a path.
 func (p *packets) depart(now unit.Time, b *selective.Scoreboard, path uint16) unit.Size {
 	if number, again := b.Lost(); again {
 		b.Resend(now, path)
