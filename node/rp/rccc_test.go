@@ -202,8 +202,8 @@ func TestCreditOfTheFabric(t *testing.T) {
 	}
 }
 
-// Intervals last 3/4 to 5/4 of 1.5 round trips; at the full rate without packets they begin with the
-// next one; without oversubscription there are none.
+// Intervals last 3/4 to 5/4 of 1.5 round trips; at the full rate without packets they begin with
+// the next one; without oversubscription there are none.
 func TestIntervalsOfTheFabric(t *testing.T) {
 	p := param.Defaults(RCCCParams{}).CreditParams
 	f := fabricCredit{rate: 0.5, random: unit.NewRandom(1, 1), interval: 1e6}
