@@ -48,6 +48,19 @@ flows: [{name: f, from: "a[1-4]", to: "b[1-4]", packet: 1500B, transport: {kind:
 workload: [{name: w, over: "a[5-8]", pattern: permutation, size: 20KB, load: 0.5, packet: 1024B, transport: {kind: rocev2, ack-every: 16}}]
 `
 
+// Pairs that send at line rate, with an ACK for each four packets whatever the transport.
+const pairs = `name: pairs
+model: {duration: 1ms, framing: wire}
+defaults:
+  link: {rate: 100Gb/s, propagation: 1us, flow-control: none}
+  switch: {kind: output-queued, memory: 1MB per port, marking: {scheme: ecn, min: 100KB, max: 400KB, max-p: 0.1}}
+  flow: {packet: 4096B, transport: {kind: uet}, control: {algorithm: nscc}}
+switches: {S: {}, T: {}}
+endpoints: ["a[1-8]", "b[1-8]"]
+links: ["a[1-8] - S", {name: trunk, between: S - T, rate: 800Gb/s}, "b[1-8] - T"]
+flows: [{name: f, from: "a[1-8]", to: "b[1-8]"}]
+`
+
 // star is a fabric of so many endpoints with checks, to be read and laid out.
 func star(n int) string {
 	var b strings.Builder
@@ -125,6 +138,9 @@ func TestFiguresInstructions(t *testing.T) {
 		{"fat-tree", file("fat-tree.yaml", string(tree)), 0.1, []string{"--set", "defaults.flow.traffic=constant", "--set", "defaults.flow.load=0.94"}},
 		{"links", file("links.yaml", dressed), 0.2, nil},
 		{"transports", file("transports.yaml", transports), 0.5, []string{"--codec"}},
+		{"rocev2", file("rocev2.yaml", strings.NewReplacer("kind: uet", "kind: rocev2, ack-every: 4", "nscc", "dcqcn").Replace(pairs)), 0.1, nil},
+		{"uet", file("uet.yaml", pairs), 0.1, nil},
+		{"uet-credit", file("uet-credit.yaml", strings.ReplaceAll(pairs, "nscc", "nscc-rccc")), 0.1, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +171,22 @@ func TestFiguresInstructions(t *testing.T) {
 		many := count(t, program, "check", file("many.yaml", star(1000)))
 		compare(t, "check", want["check"], (many-few)/750)
 	})
+}
+
+// A packet of Ultra Ethernet under NSCC costs at most 1.3 times as much as one of RoCEv2 under DCQCN:
+// with the same packets, and an ACK for each four, both have the same hops. RCCC has a frame of
+// credit for each four packets, too, and is not held to it.
+func TestCostOfUltraEthernet(t *testing.T) {
+	figure := func(name string) (n float64) {
+		_, rest, found := strings.Cut(recorded, "\n"+name+" ")
+		if _, err := fmt.Sscan(rest, &n); !found || err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return n
+	}
+	if uet, roce := figure("uet"), figure("rocev2"); uet > 1.3*roce {
+		t.Errorf("%v instructions per hop, and %v with RoCEv2", uet, roce)
+	}
 }
 
 // count returns how many instructions a command takes, but for those of the kernel. One processor
