@@ -230,3 +230,31 @@ func TestIntervalsOfTheFabric(t *testing.T) {
 		t.Errorf("after a rest the next interval ends %v after it", d)
 	}
 }
+
+// Packets that ask for credit are longer, and the algorithm says so; without the payload of packets
+// NSCC takes their length.
+func TestSiteOfUltraEthernet(t *testing.T) {
+	for _, params := range []any{RCCCParams{}, NSCCRCCCParams{}} {
+		f := wire.Frame{Kind: wire.Data, Family: wire.UET}
+		if TraitsOf(params).Frame(&f); f.UET().Flags != wire.UETState {
+			t.Errorf("%T: packets have flags %d", params, f.UET().Flags)
+		}
+		request, credit := TraitsOf(params).Sends(&wire.Frame{Lane: 3})
+		if request.Kind != wire.UETControl || credit.Kind != wire.UETControl || credit.UET().Code != wire.UETCredit || credit.Lane != 3 {
+			t.Errorf("%T: requests %+v, credit %+v", params, request, credit)
+		}
+	}
+	site := rcccSite
+	site.Payload = 0
+	without := newNSCC(param.Defaults(NSCCParams{}), site)
+	site.Payload = site.Length
+	with := newNSCC(param.Defaults(NSCCParams{}), site)
+	if without.alpha != with.alpha || without.fair != with.fair || without.eta != with.eta {
+		t.Errorf("gains %v, %v, %v; want %v, %v, %v", without.alpha, without.fair, without.eta, with.alpha, with.fair, with.eta)
+	}
+	p := param.Defaults(NSCCParams{})
+	p.BaseRTT, p.TargetShare = 1, 0.5
+	if n := newNSCC(p, rcccSite); n.target != 1 {
+		t.Errorf("the least target is %v", n.target)
+	}
+}
