@@ -173,9 +173,9 @@ func TestFiguresInstructions(t *testing.T) {
 	})
 }
 
-// A packet of Ultra Ethernet under NSCC costs at most 1.3 times as much as one of RoCEv2 under DCQCN:
-// with the same packets, and an ACK for each four, both have the same hops. RCCC has a frame of
-// credit for each four packets, too, and is not held to it.
+// A packet of Ultra Ethernet under NSCC costs at most 1.3 times as much as one of RoCEv2 under
+// DCQCN: with the same packets, and an ACK for each four, both have the same hops. RCCC has a frame
+// of credit for each four packets, too, and is not held to it.
 func TestCostOfUltraEthernet(t *testing.T) {
 	figure := func(name string) (n float64) {
 		_, rest, found := strings.Cut(recorded, "\n"+name+" ")
