@@ -11,10 +11,11 @@ import (
 // randomFabric returns a fabric: one of eight is a tight one (tightFabric), the others are plain
 // (plainFabric).
 func randomFabric(seed uint64) string {
+	text := plainFabric(seed)
 	if seed%8 == 7 {
-		return withResponse(seed, withTransports(seed, tightFabric(seed)))
+		text = tightFabric(seed)
 	}
-	return withResponse(seed, withTransports(seed, plainFabric(seed)))
+	return withUltra(seed, withResponse(seed, withTransports(seed, text)))
 }
 
 // withResponse has the ports of a third of the fabrics with PAUSE or PFC obey only after a time,
@@ -63,7 +64,36 @@ func withTransports(seed uint64, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-var packetOf = regexp.MustCompile("packet: [0-9]+B")
+// withUltra gives some of the flows and workloads of half of the fabrics of Ethernet, where they
+// have no other transport, that of Ultra Ethernet, and has switches trim that may drop, drawn apart
+// from all else. Its packets cannot be quoted in notifications.
+func withUltra(seed uint64, text string) string {
+	r := unit.NewRandom(seed, 21)
+	pick := func(all ...string) string { return all[r.Below(uint64(len(all)))] }
+	if r.Below(2) > 0 || !strings.Contains(text, "kind: output-queued") || strings.Contains(text, "scheme: qcn") || strings.Contains(text, "scheme: bcn") {
+		return text
+	}
+	if drops := strings.Contains(text, "flow-control: none") || strings.Contains(text, "lossless: [3, 5]"); drops && !strings.Contains(text, "rocev2") {
+		text = strings.Replace(text, "kind: output-queued", "kind: output-queued, trim: "+pick("{size: 64B, priority: 2}", "{size: 128B, priority: 2}", "{size: 64B, priority: 2, limit: 1KB}"), 1)
+	}
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		flow, found := strings.CutSuffix(l, "}")
+		if !found || strings.Contains(l, "transport: ") || !strings.HasPrefix(l, "  - {name: f") && !strings.HasPrefix(l, "  - {name: w") || r.Below(4) == 0 {
+			continue
+		}
+		flow = packetOf.ReplaceAllString(flow, "packet: "+pick("64B", "256B", "1500B", "4096B"))
+		flow = windowOf.ReplaceAllString(flow, "")
+		lines[i] = flow + ", transport: {kind: uet, retry-count: 7, rto: " + pick("50us", "300us") + pick("", "", ", delivery: ordered", ", window: 8", ", probe-after: 20us", ", spray: mixed", ", spray: reps, window: 64") + "}" +
+			pick("", ", control: {algorithm: nscc, base-rtt: 50us}", ", control: {algorithm: rccc, base-rtt: 50us}", ", control: {algorithm: nscc-rccc, base-rtt: 50us}") + "}"
+	}
+	return strings.Join(lines, "\n")
+}
+
+var (
+	windowOf = regexp.MustCompile(", window: (none|[0-9]+)")
+	packetOf = regexp.MustCompile("packet: [0-9]+B")
+)
 
 // plainFabric returns a scenario of InfiniBand or Ethernet: some switches in a tree or in a ring,
 // maybe with two links between two of them, whatever routing, fixed routes that are not the

@@ -237,8 +237,10 @@ func TestModelRandomFabricsThatTrim(t *testing.T) {
 		}
 		if strings.Contains(text, "kind: uet") {
 			ultra++
-			if sum := proved(t, text); sum.Problems() > 0 {
-				t.Errorf("seed %d: the capture has %v\n%s", seed, sum.Found, text)
+			for _, both := range []bool{false, true} {
+				if sum := proved(t, text, both); sum.Problems() > 0 {
+					t.Errorf("seed %d: the capture, of both ends %t, has %v\n%s", seed, both, sum.Found, text)
+				}
 			}
 		}
 	}
@@ -248,15 +250,16 @@ func TestModelRandomFabricsThatTrim(t *testing.T) {
 	}
 }
 
-// proved returns what the checks find in the capture of a run, at both ends of each link.
-func proved(t *testing.T, text string) *dump.Summary {
+// proved returns what the checks find in the capture of a run, at both ends of each link or where
+// frames leave.
+func proved(t *testing.T, text string, both bool) *dump.Summary {
 	t.Helper()
 	s, err := resolve.Load("queued.yaml", []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Both: true}, NewStack: netstack.New}
+	o := emu.Options{Settings: emu.Settings{Clock: emu.VirtualClock}, Capture: &emu.Capture{To: &b, Both: both}, NewStack: netstack.New}
 	if _, err := emu.Run(context.Background(), s, o); err != nil {
 		t.Fatal(err)
 	}
