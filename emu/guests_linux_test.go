@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 	"fabemu/emu/result/summary"
 	"fabemu/emu/run/guest/netstack"
 	"fabemu/emu/run/process"
+	"fabemu/emu/watch/capture/dump"
 	"fabemu/emu/watch/observe"
 
 	"github.com/google/gopacket"
@@ -375,5 +377,74 @@ func framesOf(t *testing.T, file io.Reader) iter.Seq[[]byte] {
 				return
 			}
 		}
+	}
+}
+
+// What a real host sends to the port of Ultra Ethernet transport comes as it was sent, whether its
+// headers name flows of the fabric or make no sense, is never trimmed, and changes none of the
+// flows beside it, whose packets are trimmed.
+func TestGuestsSendUltraEthernet(t *testing.T) {
+	t.Attr("depends-on", "privileges")
+	needNamespaces(t)
+	s := runtest.Load(t, fmt.Sprintf(besideUltra, "120s", "20Mb/s", "tun"))
+	packet := func(kind uint16, qp int, size int) []byte { // one of a flow, 4793 from source to destination
+		b := binary.BigEndian.AppendUint16(nil, kind<<11|2<<7)
+		return append(binary.BigEndian.AppendUint16(append(b, 0, 0, 0, 0, 0, 1), uint16(0x8000|qp)), make([]byte, size)...)
+	}
+	var sent [][]byte
+	for kind := range uint16(32) { // of which most are none
+		sent = append(sent, packet(kind, 2+int(kind)%5, 300))
+	}
+	for size := range 20 { // cut anywhere
+		sent = append(sent, packet(13, 4, 300)[:size])
+	}
+	sent = append(sent, packet(2, 4, 3000)) // in fragments
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	began, ended := make(chan bool), make(chan error, 1)
+	go func() {
+		defer stop() // the rest is not wanted
+		<-began
+		var here, there net.PacketConn
+		err := inGuest("h1", func() (err error) { here, err = net.ListenPacket("udp4", ":4793"); return err })
+		if err == nil {
+			err = inGuest("h2", func() (err error) { there, err = net.ListenPacket("udp4", ":4793"); return err })
+		}
+		for i := 0; err == nil && i < len(sent); i++ { // one by one: the switch may drop packets of guests
+			got, n := make([]byte, 4096), 0
+			for tries := 0; tries < 100; tries++ {
+				if _, err = here.WriteTo(sent[i], &net.UDPAddr{IP: net.IPv4(10, 0, 0, 2), Port: 4793}); err != nil {
+					break
+				}
+				if there.SetReadDeadline(time.Now().Add(time.Second)) == nil {
+					if n, _, err = there.ReadFrom(got); err == nil {
+						break
+					}
+				}
+			}
+			if err == nil && !bytes.Equal(got[:n], sent[i]) {
+				err = fmt.Errorf("packet %d: %x has come for %x", i, got[:n], sent[i])
+			}
+		}
+		ended <- err
+	}()
+	var file bytes.Buffer
+	cut := trims{}
+	r, err := Run(ctx, s, Options{Settings: Settings{Link: Pipe}, Sink: cut, Capture: &Capture{To: &file, Both: true}, test: process.Hooks{Epoch: func() { close(began) }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	all := 0
+	for _, f := range r.Flows {
+		if all += cut[f.QP]; (f.Name == "there" || f.Name == "back") && cut[f.QP] > 0 {
+			t.Errorf("%d packets of %s are trimmed", cut[f.QP], f.Name)
+		}
+	}
+	sum, err := dump.Dump(io.Discard, dump.Options{Check: true, Quiet: true}, &file)
+	if err != nil || sum.Problems() > 0 || sum.Checked[dump.Deliveries] == 0 || all == 0 || r.Verdict.Violations > 0 {
+		t.Errorf("%v, %v of %v; %d packets are trimmed, %d violations", err, sum.Found, sum.Checked, all, r.Verdict.Violations)
 	}
 }
