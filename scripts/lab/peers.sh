@@ -9,9 +9,14 @@
 # Usage: scripts/lab/peers.sh [COUNT]
 #        HTSIM=DIR scripts/lab/peers.sh rates
 #        HTSIM=DIR scripts/lab/peers.sh matrices
+#        UETHTSIM=DIR scripts/lab/peers.sh uet [SEEDS]
 #
 # With "matrices": FCTs of htsim's own programs on its connection matrices, for emu/study/papers/words/htsim.yaml. Sources of
 # RoCE and HPCC seed htsim's random numbers with the time, so paths, and figures by about a percent, differ from call to call.
+#
+# With "uet": FCTs of the reference model of Ultra Ethernet, for emu/study/papers/words/uet.yaml, and beside them those of
+# fabemu. UETHTSIM=DIR is a tree of ultraethernet/uet-htsim; its program is built in a temporary folder. SEEDS is the most
+# seeds of each configuration. All take half an hour.
 #
 #   COUNT  how many pairs of each case (default 3)
 #
@@ -32,12 +37,16 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 count=${1:-3}
-if [[ ! "$count" =~ ^([1-9][0-9]*|rates|matrices)$ ]]; then
+if [[ ! "$count" =~ ^([1-9][0-9]*|rates|matrices|uet)$ ]]; then
 	echo "peers: COUNT is a number, not $count" >&2
 	exit 2
 fi
 if [[ "$count" = rates || "$count" = matrices ]] && [ ! -d "${HTSIM:-}/sim" ]; then
 	echo "peers: $count wants HTSIM=DIR, a tree of htsim (Broadcom/csg-htsim)" >&2
+	exit 2
+fi
+if [ "$count" = uet ] && [ ! -d "${UETHTSIM:-}/htsim/sim" ]; then
+	echo "peers: uet wants UETHTSIM=DIR, a tree of uet-htsim (ultraethernet/uet-htsim)" >&2
 	exit 2
 fi
 tmp=$(mktemp -d)
@@ -196,6 +205,89 @@ matrices() {
 	many swift "Swift with the number of hops:"
 }
 
+# uet: prints for each configuration, under NSCC and RCCC, the means over seeds of the first FCT, of the mean of all and of the
+# last, in µs, each with its standard error. A line has the name, the seeds, the model's arguments, the scenario, its settings,
+# and the time of the last ACK, with which the model's FCTs end.
+uet() {
+	local sim=$tmp/uet line name seeds model scenario sets back control most=${1:-1000} seed
+	cp -r "$UETHTSIM/htsim/sim" "$sim"
+	{
+		sed -n '/^set(SOURCE_FILES/,/^)/p' "$sim/CMakeLists.txt"
+		sed -n '/^set(LIB_SOURCES/,/^)/s|[a-z0-9_]*\.cpp|datacenter/&|p' "$sim/datacenter/CMakeLists.txt"
+		echo datacenter/main_uec.cpp
+	} | grep -o '[a-z0-9_/]*\.cpp' >"$tmp/sources"
+	(cd "$sim" && xargs -P "$(nproc)" -I{} g++ -std=c++17 -O2 -w -I. -Idatacenter -c {} -o {}.o <"$tmp/sources" &&
+		sed 's/$/.o/' "$tmp/sources" | xargs g++ -o htsim_uec) >"$tmp/make.log" 2>&1 || {
+		tail -n 5 "$tmp/make.log" >&2
+		return 1
+	}
+	local fat="-topo topologies/fat_tree_128_Nos.topo" wide="-tm perm_128n_128c_2MB.cm" d=defaults.flow
+	local untrimmed="defaults.switch.trim=none defaults.switch.output-limit=892250B $d.transport.rto=443.28us $d.control.target-share=1"
+	local -a lines=(
+		"incast|30|-tm incast.cm|uet/incast||6.05"
+		"permutation|10|-tm perm_16n_16c_2MB.cm -paths 128|uet/permutation||6.05"
+		"permutation-128, 1:1|5|$wide ${fat/N/1}|uet/permutation-128||6.05"
+		"permutation-128, 4:1|5|$wide ${fat/N/4}|uet/permutation-128-4to1||6.05"
+		"permutation-128, 8:1|5|$wide ${fat/N/8}|uet/permutation-128-8to1||6.05"
+		"4:1, no trimming|5|$wide ${fat/N/4} -disable_trim|uet/permutation-128-4to1|$untrimmed|6.05"
+		"bitmap|5|$wide ${fat/N/1} -load_balancing_algo bitmap|uet/permutation-128|$d.transport.spray=bitmap|6.05"
+		"reps|5|$wide ${fat/N/1} -load_balancing_algo reps|uet/permutation-128|$d.transport.spray=reps|6.05"
+		"oblivious|5|$wide ${fat/N/1} -load_balancing_algo oblivious|uet/permutation-128|$d.transport.spray=oblivious|6.05"
+		"adaptive switches|5|$wide ${fat/N/1} -strat ecmp_ar|uet/permutation-128|$d.transport.spray=none routing.balance=adaptive|6.05"
+		"outcast|5|-tm outcast_incast.cm|uet/outcast||6.05"
+		"incast-128|3|-tm incast_128.cm|uet/incast-128||6.05"
+	)
+	printf '%-22s %-5s %-9s %-16s %-16s %-16s\n' "" "" "" first mean last
+	for line in "${lines[@]}"; do
+		IFS='|' read -r name seeds model scenario sets back <<<"$line"
+		seeds=$((seeds < most ? seeds : most))
+		for control in nscc rccc; do
+			local flag=-sender_cc_only own=()
+			case "$control $name" in
+			rccc*trimming | rccc*adaptive* | rccc*bitmap | rccc*reps | rccc*oblivious | rccc*outcast) continue ;;
+			rccc*) flag=-receiver_cc_only own=("$d.packet=4074B" "$d.size=1994120B" "$d.control.algorithm=rccc") ;;
+			esac
+			case "$control $name" in
+			rccc*[48]:1) own+=("$d.control.oversubscription=${scenario: -4:1}") ;;
+			esac
+			# shellcheck disable=SC2206,SC2086 # lists
+			own+=($sets)
+			for ((seed = 1; seed <= seeds; seed++)); do
+				# shellcheck disable=SC2086 # a list
+				(cd "$sim/datacenter" && ../htsim_uec ${model/-tm /-tm connection_matrices/} "$flag" -end 100000 -seed "$seed" -o "$tmp/log") |
+					sed -n 's/.* finished at \([0-9.]*\) .*/\1/p' | sort -g | tr '\n' ' '
+				echo
+			done | spread "$name" "$control" uet-htsim
+			for ((seed = 1; seed <= seeds; seed++)); do
+				"$fabemu" run "$scenario" --clock virtual --seed "$seed" "${own[@]/#/--set=}" --events --events-kinds transfer-end \
+					--out "$tmp/run" --force >/dev/null 2>"$tmp/err" || cat "$tmp/err" >&2
+				sed -n 's/.*"time_ps":\([0-9]*\),.*/\1/p' "$tmp/run/events.jsonl" | awk -v back="$back" '{ print $1 / 1e6 + back }' | sort -g | tr '\n' ' '
+				echo
+			done | spread "" "" fabemu
+		done
+	done
+}
+
+# spread NAME CONTROL WHO: prints the means and errors of lines of FCTs, in ascending order, a line for each seed.
+spread() {
+	awk -v name="$1" -v control="$2" -v who="$3" '
+		NF > 0 {
+			runs++
+			mean = 0
+			for (i = 1; i <= NF; i++) mean += $i / NF
+			v[1] = $1; v[2] = mean; v[3] = $NF
+			for (i = 1; i <= 3; i++) { sum[i] += v[i]; squares[i] += v[i] ^ 2 }
+		}
+		END {
+			printf "%-22s %-5s %-9s", name, control, who
+			for (i = 1; i <= 3 && runs; i++) {
+				variance = runs > 1 ? (squares[i] - sum[i] ^ 2 / runs) / (runs - 1) : 0
+				printf " %-16s", sprintf("%.1f (%.1f)", sum[i] / runs, sqrt(variance > 0 ? variance / runs : 0))
+			}
+			print ""
+		}'
+}
+
 # within NAME PART DOCUMENT: writes a part between the lines <!-- NAME --> and <!-- end of NAME -->
 # of a document.
 within() {
@@ -209,8 +301,8 @@ within() {
 	cat "$tmp/document" >"$3"
 }
 
-if [[ "$count" = rates || "$count" = matrices ]]; then
-	"$count"
+if [[ "$count" = rates || "$count" = matrices || "$count" = uet ]]; then
+	"$count" "${@:2}"
 	exit
 fi
 go build -o "$tmp/bare" ./scripts/measure/bare
