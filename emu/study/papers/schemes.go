@@ -9,6 +9,7 @@ import (
 
 	"fabemu/emu/result/plot"
 	"fabemu/emu/scenario"
+	"fabemu/emu/scenario/generate"
 	"fabemu/wire"
 	"fabemu/wire/unit"
 )
@@ -62,6 +63,30 @@ func trials(tables *scenario.Schemes) (all []trial) {
 	}
 	return all
 }
+
+// schemed returns a run with a scheme in the place of the one that its scenario has, as fabemu sweep
+// --scheme does it.
+func schemed(r Run, scheme string) Run {
+	key := r.String() + "\n" + scheme
+	if sets, ok := ofSchemes.Load(key); ok {
+		return r.With(sets.([]string)...)
+	}
+	_, all, err := generate.SchemeOf(scheme, must(r.open()))
+	if err != nil {
+		fault("%v", err)
+	}
+	var sets []string
+	for _, s := range all {
+		if s.Value != "" { // the scenario has none that would have to be cleared
+			sets = append(sets, s.String())
+		}
+	}
+	ofSchemes.Store(key, sets)
+	return r.With(sets...)
+}
+
+// ofSchemes are the changes by run and scheme.
+var ofSchemes sync.Map
 
 // schemesWords is the content of words/compare-schemes.yaml.
 type schemesWords struct {
