@@ -38,6 +38,7 @@ var documents = []struct {
 	{paperNamed("hpcc"), []string{"steady", "cut-queue", "cut-use", "incast"}, "cut"},
 	{paperNamed("htsim"), []string{"incast", "permutation"}, "one"},
 	{paperNamed("uet"), []string{"fabrics"}, "permutation"},
+	{paperNamed("uet"), []string{"schemes-queue", "schemes-short-queue", "schemes-permutation"}, "permutation"},
 	{paperNamed("tcp-red"), []string{"instability-queue", "fluid-queue", "boundary-sources", "boundary-capacity", "droptail-windows"}, ""},
 	{paperNamed("workloads"), []string{"web-search", "hadoop"}, ""},
 	{paperNamed("pfc"), []string{"pause", "lossy", "watchdog", "flap", "marking"}, "ports"},

@@ -39,6 +39,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"swift", 2, nil},
 		{"htsim", 4, nil},
 		{"uet", 9, nil},
+		{"uet", 11, nil},
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
