@@ -87,8 +87,7 @@ func TestList(t *testing.T) {
 		"paths/leaf-spine", "paths/spreading", "pfc/ecn", "pfc/flap", "pfc/headroom", "pfc/lossy", "pfc/ports", "pfc/storm", "pfc/times", "pfc/watchdog",
 		"qcn/basic", "qcn/fct", "qcn/lost-cnm", "qcn/og-hotspot", "qcn/rtt-500us", "qcn/single-limiter", "qcn/standard", "qcn/two-points", "qcn/unit-step",
 		"roce/ecn", "roce/first", "roce/go-back-n", "swift/target", "swift/thousand",
-		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable", "timely/rest", "timely/splits", "uet/fabrics", "uet/incast", "uet/incast-128", "uet/outcast", "uet/permutation", "uet/permutation-128", "uet/permutation-128-4to1", "uet/permutation-128-8to1", "uet/trimming",
-		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable", "timely/rest", "timely/splits", "uet/incast", "uet/incast-128", "uet/outcast", "uet/permutation", "uet/permutation-128", "uet/permutation-128-4to1", "uet/permutation-128-8to1", "uet/schemes-incast", "uet/schemes-load", "uet/schemes-permutation", "uet/trimming",
+		"tcp/dctcp", "tcp/droptail", "tcp/ecn", "tcp/fluid", "tcp/lossless", "tcp/lossless-qcn", "tcp/red-boundary", "tcp/red-stable", "tcp/red-unstable", "timely/rest", "timely/splits", "uet/fabrics", "uet/incast", "uet/incast-128", "uet/outcast", "uet/permutation", "uet/permutation-128", "uet/permutation-128-4to1", "uet/permutation-128-8to1", "uet/schemes-incast", "uet/schemes-load", "uet/schemes-permutation", "uet/trimming",
 		"workload/all-reduce", "workload/hadoop", "workload/web-search"}
 	if diff := cmp.Diff(want, names); diff != "" || !found {
 		t.Errorf("(-want +got):\n%s, default listed: %t", diff, found)
