@@ -26,7 +26,7 @@ func functions() map[string]any {
 			r.Edits = append(slices.Clip(r.Edits), [2]string{old, text})
 			return r
 		},
-		"schemed": schemed,
+		"schemed": schemed(),
 		"upTo": func(n int) (list []any) {
 			for i := range n {
 				list = append(list, float64(i+1))

@@ -64,29 +64,29 @@ func trials(tables *scenario.Schemes) (all []trial) {
 	return all
 }
 
-// schemed returns a run with a scheme in the place of the one that its scenario has, as fabemu sweep
-// --scheme does it.
-func schemed(r Run, scheme string) Run {
-	key := r.String() + "\n" + scheme
-	if sets, ok := ofSchemes.Load(key); ok {
-		return r.With(sets.([]string)...)
-	}
-	_, all, err := generate.SchemeOf(scheme, must(r.open()))
-	if err != nil {
-		fault("%v", err)
-	}
-	var sets []string
-	for _, s := range all {
-		if s.Value != "" { // the scenario has none that would have to be cleared
-			sets = append(sets, s.String())
+// schemed returns what gives a run a scheme in the place of the one that its scenario has, as fabemu
+// sweep --scheme does it.
+func schemed() func(r Run, scheme string) Run {
+	var known sync.Map // the changes by run and scheme
+	return func(r Run, scheme string) Run {
+		key := r.String() + "\n" + scheme
+		if sets, ok := known.Load(key); ok {
+			return r.With(sets.([]string)...)
 		}
+		_, all, err := generate.SchemeOf(scheme, must(r.open()))
+		if err != nil {
+			fault("%v", err)
+		}
+		var sets []string
+		for _, s := range all {
+			if s.Value != "" { // the scenario has none that would have to be cleared
+				sets = append(sets, s.String())
+			}
+		}
+		known.Store(key, sets)
+		return r.With(sets...)
 	}
-	ofSchemes.Store(key, sets)
-	return r.With(sets...)
 }
-
-// ofSchemes are the changes by run and scheme.
-var ofSchemes sync.Map
 
 // schemesWords is the content of words/compare-schemes.yaml.
 type schemesWords struct {
