@@ -64,8 +64,8 @@ func trials(tables *scenario.Schemes) (all []trial) {
 	return all
 }
 
-// schemed returns what gives a run a scheme in the place of the one that its scenario has, as fabemu
-// sweep --scheme does it.
+// schemed returns what gives a run a scheme in the place of the one that its scenario has, as
+// fabemu sweep --scheme does it.
 func schemed() func(r Run, scheme string) Run {
 	var known sync.Map // the changes by run and scheme
 	return func(r Run, scheme string) Run {
