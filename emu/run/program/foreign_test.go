@@ -113,7 +113,9 @@ func TestFaults(t *testing.T) {
 		{"last words", limiter + "read x; echo bye", none, `speaks out of turn; its line is "bye"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
+			if !strings.Contains(tc.script, "$$ >&2") { // a child that has not yet come to its exec would hold the output of the script open
+				t.Parallel()
+			}
 			p := shell(strings.TrimPrefix(tc.script, windows))
 			p.Windows = strings.HasPrefix(tc.script, windows)
 			told := 0
