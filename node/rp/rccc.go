@@ -176,7 +176,7 @@ type credit struct {
 	leaves  bool      // a packet leaves, which is to ask
 	begged  unit.Time // when a request of its own left last
 	begs    bool      // such a request is to leave
-	waits   bool      // nothing in flight asks for credit: only an answer to its request brings some
+	waits   bool      // for credit, without which it sends nothing
 	tries   int       // requests since then that were not answered
 	trip    unit.Duration
 }
@@ -246,13 +246,20 @@ func (c *credit) wants(now unit.Time, bytes, window int64) {
 }
 
 // starve asks for credit by a frame of its own, if there is something to send, no credit, and no
-// packet has asked for more than has come. The reference model knows from the start how much a flow
-// will send, and needs none.
+// packet has asked for more than has come. If one has, its answer may be lost, so the flow asks
+// after the longest time. The reference model does neither: there a flow knows from the start how
+// much it will send, and no link fails.
 func (c *credit) starve(now unit.Time) {
-	if c.demand > 0 && c.left <= 0 && c.asked <= c.granted && !c.waits {
-		c.begged, c.begs, c.waits, c.tries = now, true, true, 0
+	if c.demand > 0 && c.left <= 0 && !c.waits {
+		c.begged, c.waits, c.tries = now, true, mostTries
+		if c.asked <= c.granted {
+			c.begs, c.tries = true, 0
+		}
 	}
 }
+
+// mostTries is how often the time after which a flow asks again is doubled, at most.
+const mostTries = 10
 
 // due returns when the flow asks again for credit that has not come: after a round trip, then after
 // twice as long each time.
@@ -260,7 +267,7 @@ func (c *credit) due() unit.Time {
 	if !c.waits {
 		return unit.Never
 	}
-	return c.begged.Add(c.trip << min(c.tries, 10))
+	return c.begged.Add(c.trip << min(c.tries, mostTries))
 }
 
 // retry asks for credit again, if that is due.
@@ -307,7 +314,7 @@ func refusesCredit(f *wire.Frame) trace.Reason {
 // RCCC is the reaction point of a flow that sends by credit. It starts with credit for max-window,
 // which is void as soon as anything comes back. Its packets say up to which sum the flow asks for
 // credit: what it has to send, at most a window, less the credit that is left. If none of its
-// packets has asked, it asks by frames of its own.
+// packets has asked, or what they asked for does not come, it asks by frames of its own.
 type RCCC struct {
 	ackClocked
 	credit

@@ -85,6 +85,33 @@ func TestRequestsForCredit(t *testing.T) {
 	}
 }
 
+// A flow whose credit is lost asks for it after a long time, and goes on.
+func TestCreditThatIsLost(t *testing.T) {
+	r := starving()
+	r.Demand(0, 4096)
+	r.request(0)
+	r.Feedback(1, credited(4096))
+	r.Sent(2, 4096)
+	r.Demand(2, 8192) // the packet asks for the next ones
+	if r.Deadline() != unit.Never {
+		t.Errorf("with a packet in flight it asks at %v", r.Deadline())
+	}
+	r.Acked(3, Ack{}) // its answer is lost
+	due := unit.Time(3).Add(rcccSite.Trip << 10)
+	for now := due; now < due.Add(5*rcccSite.Trip<<10); now = r.Deadline() {
+		if _, begs := r.request(0); begs || r.Deadline() != now {
+			t.Fatalf("it asks at %v, want %v; before: %v", r.Deadline(), now, begs)
+		}
+		r.Advance(now)
+		if f, begs := r.request(0); !begs || f.CreditSince(0) != 4096+8192 {
+			t.Fatalf("at %v it asks for credit up to %v: %v", now, f.CreditSince(0), begs)
+		}
+	}
+	if r.Feedback(due, credited(4096+8192)); r.Allowance() != 8192 || r.Deadline() != unit.Never {
+		t.Errorf("credit for %v, due at %v", r.Allowance(), r.Deadline())
+	}
+}
+
 // Credit asks for what is to be sent, up to the window and a packet, less what is left; a packet's
 // worth at the start; and up to a round number of units.
 func TestCreditTarget(t *testing.T) {
