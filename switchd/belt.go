@@ -23,11 +23,11 @@ import (
 
 // belt is an output whose frames are on the link ahead of their time. They all have one priority.
 type belt struct {
-	ring[planned]        // those that have not begun to leave
-	joined        uint32 // those from here on have not joined the queue
-	lane          uint8
-	bytes         unit.Size // of them, as congestion points count
-	most          unit.Size // of these: a longer queue may mark
+	ring[planned]           // those that have not begun to leave
+	joined        uint32    // those from here on have not joined the queue
+	lane          uint8     // of them
+	takes         bool      // frames may be planned
+	left          unit.Size // how many more bytes, as congestion points count, may wait without any mark
 }
 
 // planned is a frame whose departure is planned.
@@ -51,11 +51,9 @@ type departure struct {
 // belts is what an OutputQueued that plans has in addition.
 type belts struct {
 	lines   port.Lines
-	takes   []bool // by output: it may plan
 	outputs []belt
-	inputs  []ring[departure] // in the order of their instants
-	counts  []trace.Counts    // of the ports
-	quiet   cp.Quiet          // the congestion points; nil: there are none
+	counts  []trace.Counts // of the ports
+	quiet   cp.Quiet       // the congestion points; nil: there are none
 }
 
 // Plan implements drive.Passer. A switch does not plan whose events are wanted, each at its
@@ -73,9 +71,9 @@ func (s *OutputQueued) Plan(lines port.Lines) bool {
 		return false
 	}
 	n := len(s.ports)
-	s.belts = &belts{lines: lines, takes: make([]bool, n), outputs: make([]belt, n), inputs: make([]ring[departure], n), counts: counts, quiet: quiet}
+	s.belts = &belts{lines: lines, outputs: make([]belt, n), counts: counts, quiet: quiet}
 	for p := range n {
-		s.belts.takes[p] = lines.Takes(port.ID(p))
+		s.belts.outputs[p].takes = lines.Takes(port.ID(p))
 	}
 	return true
 }
@@ -104,13 +102,13 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 			return 0, false
 		}
 		idle = last.ends
-	} else if o.early > 0 || o.waits|o.kept != 0 || !s.belts.takes[out] || s.dog != nil || f.Telemetry() != wire.NoTelemetry || !pt.Plain(now, f.Lane) {
+	} else if o.early > 0 || o.waits|o.kept != 0 || !b.takes || s.dog != nil || f.Telemetry() != wire.NoTelemetry || !pt.Plain(now, f.Lane) {
 		return 0, false
 	} else {
-		b.most = s.unmarked(pt.Transmitter().Rate())
+		b.left = s.unmarked(pt.Transmitter().Rate())
 	}
-	if b.bytes += s.counted(a.Length); b.bytes > b.most {
-		b.bytes -= s.counted(a.Length)
+	if b.left -= s.counted(a.Length); b.left < 0 {
+		b.left += s.counted(a.Length)
 		s.takeBack(now, out)
 		return 0, false
 	}
@@ -121,7 +119,7 @@ func (s *OutputQueued) plan(now unit.Time, p, out int, a *port.Arrival, tail, jo
 	x.joins, x.begins, x.ends, x.tail = joins, begins, ends, tail
 	x.length, x.input, x.kind = int32(a.Length), port.ID(p), f.Kind
 	x.data = f.Kind == wire.Data || f.Kind == wire.TCP && f.Payload > 0
-	depart(&s.belts.inputs[p], departure{ends, int32(a.Length), port.ID(out), f.Lane})
+	depart(&s.inputs[p].departures, departure{ends, int32(a.Length), port.ID(out), f.Lane})
 	if s.memory.stops(p) {
 		s.awaits(p)
 	}
@@ -191,11 +189,11 @@ func (s *OutputQueued) Back(id port.ID, f *wire.Frame) {
 	p := int(id)
 	b, o := &s.belts.outputs[p], &s.outputs[p]
 	x, waits := b.at(b.first), b.first != b.joined
-	b.bytes -= s.counted(unit.Size(x.length))
+	b.left += s.counted(unit.Size(x.length))
 	if b.first++; !waits {
 		b.joined++
 	}
-	forget(&s.belts.inputs[x.input], departure{x.ends, x.length, id, f.Lane})
+	forget(&s.inputs[x.input].departures, departure{x.ends, x.length, id, f.Lane})
 	slot, sl := s.slots.take()
 	sl.frame = *f
 	sl.length, sl.input, sl.output = unit.Size(x.length), x.input, id
@@ -240,7 +238,7 @@ func (s *OutputQueued) settle(end unit.Time) {
 // settleInput frees the memory of the frames of an input that have left before an instant. It
 // returns the classes whose sender may resume, a bit each.
 func (s *OutputQueued) settleInput(p int, end unit.Time) (resume uint8) {
-	in, c := &s.belts.inputs[p], &s.belts.counts[p]
+	in, c := &s.inputs[p].departures, &s.belts.counts[p]
 	for in.some() {
 		d := in.at(in.first)
 		if d.at >= end {
@@ -293,7 +291,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 			continue
 		}
 		b.first++
-		b.bytes -= s.counted(unit.Size(x.length))
+		b.left += s.counted(unit.Size(x.length))
 		o.sent += unit.Size(x.length)
 		s.ports[p].Transmitter().Began(x.ends)
 		if c.Start(x.begins, x.kind, x.data, uint32(x.length)); o.block[b.lane] != waits {
@@ -316,7 +314,7 @@ func (s *OutputQueued) resumes(p int) unit.Time {
 	for class := range s.memory.classes + 1 {
 		over[class] = s.memory.occupancy(p, class).taken - low
 	}
-	in := &s.belts.inputs[p]
+	in := &s.inputs[p].departures
 	for i := in.first; i != in.last; i++ {
 		d := in.at(i)
 		class := s.memory.class(d.lane)
@@ -361,10 +359,10 @@ func (s *OutputQueued) awaitAll() {
 	}
 }
 
-// waits yields the frames of an input whose departure is planned, or whose tails are leaving:
+// planned yields the frames of an input whose departure is planned, or whose tails are leaving:
 // nothing keeps them.
-func (b *belts) waits(now unit.Time, p int, s *OutputQueued, yield func(port.Wait) bool) {
-	in := &b.inputs[p]
+func (s *OutputQueued) planned(now unit.Time, p int, yield func(port.Wait) bool) {
+	in := &s.inputs[p].departures
 	for i := in.first; i != in.last; i++ {
 		d := in.at(i)
 		class := s.memory.class(d.lane)

@@ -17,9 +17,10 @@ import (
 type memory struct {
 	part        unit.Size   // the size of the partition of an input
 	high, low   unit.Size   // watermarks
-	room        []unit.Size // by partition; the pool is the only one
-	used        []unit.Size // by partition
-	occupancies []occupancy // by input, with PFC by input and priority
+	inputs      []input     // of the switch
+	occupancies []occupancy // by input, with PFC by input and priority; nil: inputs have one each, which is all that is taken of the partition
+	room        []unit.Size // by partition, of which the pool is the only one; nil: part
+	used        []unit.Size // by partition; nil: as occupancies
 	cuts        []cut       // by input; nil: each input has all of its buffer
 	pool        *pool       // nil: the watermarks are fixed
 	pooled      bool
@@ -42,20 +43,24 @@ type occupancy struct {
 	stopped bool // the high watermark has been reached, and the low one not since
 }
 
-func newMemory(c *OutputQueuedConfig, inputs int) memory {
-	m := memory{part: c.Memory / unit.Size(inputs), high: c.High, low: c.Low, pooled: c.Pooled, flow: allPriorities}
+func newMemory(c *OutputQueuedConfig, inputs []input) memory {
+	m := memory{inputs: inputs, part: c.Memory / unit.Size(len(inputs)), high: c.High, low: c.Low, pooled: c.Pooled, flow: allPriorities}
 	if c.High == 0 { // no sender has to stop
 		m.high = math.MaxInt64
 	}
 	if c.control().ByPriority() {
 		m.classes, m.flow = port.Priorities-1, c.Lossless
 	}
-	m.occupancies = make([]occupancy, inputs*(int(m.classes)+1))
-	m.pool = newPool(c, len(m.occupancies))
-	m.used, m.room = make([]unit.Size, 1), []unit.Size{c.Memory}
-	if !c.Pooled {
-		m.used, m.room = make([]unit.Size, inputs), slices.Repeat([]unit.Size{m.part}, inputs)
+	switch {
+	case c.Pooled:
+		m.used, m.room = make([]unit.Size, 1), []unit.Size{c.Memory}
+	case m.classes == 0:
+		return m
+	default:
+		m.used = make([]unit.Size, len(inputs))
 	}
+	m.occupancies = make([]occupancy, len(inputs)*(int(m.classes)+1))
+	m.pool = newPool(c, len(m.occupancies))
 	return m
 }
 
@@ -75,6 +80,9 @@ func (m *memory) class(lane uint8) uint8 { return lane & m.classes }
 
 // occupancy returns what an input occupies, of a priority.
 func (m *memory) occupancy(input int, lane uint8) *occupancy {
+	if m.occupancies == nil {
+		return &m.inputs[input].occupancy
+	}
 	return &m.occupancies[m.number(input, lane)]
 }
 
@@ -93,22 +101,31 @@ func (m *memory) whose(number int32) (input int, class uint8) {
 // If some priorities have flow control, a priority without it may occupy no more than the high
 // watermark.
 func (m *memory) store(input int, lane uint8, n unit.Size) (taken unit.Size, stop, ok bool) {
-	p, a := m.partition(input), m.occupancy(input, lane)
+	a := m.occupancy(input, lane)
+	used, room := a.taken, m.part
+	if m.used != nil {
+		used = m.used[m.partition(input)]
+	}
+	if m.room != nil {
+		room = m.room[m.partition(input)]
+	}
+	if used+n > room {
+		return a.taken, false, false
+	}
 	if d := m.pool; d != nil {
-		if m.used[p]+n > m.room[p] {
-			return a.taken, false, false
-		}
 		if stop, ok = d.store(m.number(input, lane), a, n, m.controls(lane)); ok {
-			m.used[p] += n
+			m.used[0] += n
 		}
 		return a.taken, stop, ok
 	}
 	high, _ := m.watermarks(input)
 	taken = a.taken + n
-	if m.used[p]+n > m.room[p] || taken > high && !m.controls(lane) {
+	if taken > high && !m.controls(lane) {
 		return a.taken, false, false // it would take the headroom of priorities that are stopped
 	}
-	m.used[p] += n
+	if m.used != nil {
+		m.used[m.partition(input)] += n
+	}
 	a.taken = taken
 	if taken >= high && !a.stopped {
 		a.stopped = true
@@ -125,7 +142,9 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 	if n > a.taken {
 		panic("switchd: freed more than was stored")
 	}
-	m.used[m.partition(input)] -= n
+	if m.used != nil {
+		m.used[m.partition(input)] -= n
+	}
 	if m.pool != nil {
 		m.pool.free(m.number(input, lane), m.occupancies, n)
 		return a.taken, false
@@ -145,8 +164,9 @@ func (m *memory) free(input int, lane uint8, n unit.Size) (taken unit.Size, resu
 // returns the classes whose sender must stop now, and those whose sender may resume, a bit each.
 func (m *memory) cut(input int, left port.BufferConfig) (stop, resume uint8) {
 	if m.cuts == nil {
-		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.occupancies)/(int(m.classes)+1))
+		m.cuts = slices.Repeat([]cut{{high: math.MaxInt64, low: math.MaxInt64}}, len(m.inputs))
 	}
+	m.parts()
 	c := &m.cuts[input]
 	c.high, c.low, c.most = math.MaxInt64, math.MaxInt64, 0
 	if left.Room > 0 {
@@ -207,9 +227,18 @@ func (m *memory) withdraw(input int) {
 	}
 }
 
+// parts has partitions that may differ in their room.
+func (m *memory) parts() {
+	if m.room == nil {
+		m.room = slices.Repeat([]unit.Size{m.part}, len(m.inputs))
+	}
+}
+
 // keep takes over the missing parts from the cuts of another memory. The memory must be empty.
 func (m *memory) keep(cuts []cut) {
-	m.cuts = cuts
+	if m.cuts = cuts; cuts != nil {
+		m.parts()
+	}
 	for i := range cuts {
 		cuts[i].gone = cuts[i].most
 		m.room[m.partition(i)] -= cuts[i].most

@@ -52,6 +52,7 @@ type OutputQueued struct {
 	order   scheduler
 	inputs  []input
 	outputs []output
+	rounds  []rounds // by output: ETS; none: there are no weights
 	points
 
 	pausing  []*port.Pausing  // of the ports; none: they have neither PAUSE nor PFC
@@ -68,26 +69,29 @@ type OutputQueued struct {
 	arrivals    bool // output.coming is counted
 }
 
-// input is the input side of a port: the frames that are not eligible yet, in order.
+// input is the input side of a port. What a planned frame needs of it comes first: see Port.
 type input struct {
-	arriving fifo
-	last     unit.Time // when the last one that has come is eligible
+	last       unit.Time       // when the last frame that has come is eligible
+	departures ring[departure] // of planned frames, in the order of their instants
+	occupancy                  // unless memory.occupancies has it
+	arriving   fifo            // the frames that are not eligible yet, in order
 }
 
-// output is the output side of a port.
+// output is the output side of a port. One cache line has what each frame needs of it, and the
+// queue of the lowest priority.
 type output struct {
-	queue   [port.Priorities]queue // in the order in which frames became eligible
-	total   unit.Size              // of all priorities
-	sent    unit.Size              // all that has begun to leave, for telemetry and loads
-	coming  unit.Size              // for this output, but not in its queue yet; counted if that matters
-	waiting int32                  // frames
-	early   int32                  // frames for this output that are not in its queue yet
-	waits   uint8                  // the priorities whose queue is not empty, a bit each
-	kept    uint8                  // the priorities for which a reason for waiting is recorded
-	line    uint8                  // those of them that wait for the link
+	total   unit.Size // of all priorities
+	sent    unit.Size // all that has begun to leave, for telemetry and loads
+	coming  unit.Size // for this output, but not in its queue yet; counted if that matters
+	waiting int32     // frames
+	early   int32     // frames for this output that are not in its queue yet
+	sending int32     // the slot whose frame is on the link, or none
+	waits   uint8     // the priorities whose queue is not empty, a bit each
+	kept    uint8     // the priorities for which a reason for waiting is recorded
+	line    uint8     // those of them that wait for the link
 	block   [port.Priorities]port.Block
-	sending int32  // the slot whose frame is on the link, or none
-	rounds  rounds // ETS
+	queue   [port.Priorities]queue // in the order in which frames became eligible
+	_       [16]byte
 }
 
 // queue holds the frames of a priority that wait for an output.
@@ -163,20 +167,18 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 // empty implements changing.
 func (s *OutputQueued) empty(now unit.Time) {
 	cuts := s.memory.cuts
-	s.memory = newMemory(&s.config, len(s.ports))
-	s.memory.keep(cuts)
 	for i := range s.inputs {
-		s.inputs[i] = input{arriving: fifo{none, none}}
+		s.inputs[i] = input{arriving: fifo{none, none}, departures: ring[departure]{all: s.inputs[i].departures.all}}
 		o := output{sending: none}
 		for class := range o.queue {
 			o.queue[class].fifo = fifo{none, none}
 		}
 		s.outputs[i] = o
 	}
-	if b := s.belts; b != nil {
-		for i := range b.inputs {
-			b.inputs[i].first = b.inputs[i].last
-		}
+	s.memory = newMemory(&s.config, s.inputs)
+	s.memory.keep(cuts)
+	if s.order.strict < port.Priorities {
+		s.rounds = make([]rounds, len(s.ports))
 	}
 	s.slots.empty()
 	s.trims = newTrims(&s.config)
@@ -427,7 +429,7 @@ func (s *OutputQueued) Waits(now unit.Time, yield func(port.Wait) bool) {
 	}
 	for p := range s.ports {
 		if s.belts != nil {
-			s.belts.waits(now, p, s, yield)
+			s.planned(now, p, yield)
 		}
 		visit(s.inputs[p].arriving.head, false)
 		visit(s.outputs[p].sending, false)

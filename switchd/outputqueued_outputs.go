@@ -151,7 +151,7 @@ func (s *OutputQueued) weigh(now unit.Time, p int, some uint8) uint {
 	if can == 0 {
 		return first
 	}
-	return uint(o.rounds.next(&s.order, can, empty, &lengths))
+	return uint(s.rounds[p].next(&s.order, can, empty, &lengths))
 }
 
 // start sends the oldest frame of a priority.
