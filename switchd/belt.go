@@ -25,9 +25,10 @@ import (
 type belt struct {
 	ring[planned]           // those that have not begun to leave
 	joined        uint32    // those from here on have not joined the queue
-	lane          uint8     // of them
-	takes         bool      // frames may be planned
+	line          int32     // the number of the link
 	left          unit.Size // how many more bytes, as congestion points count, may wait without any mark
+	lane          uint8     // of the frames
+	takes         bool      // the link takes them
 }
 
 // planned is a frame whose departure is planned.
@@ -73,18 +74,23 @@ func (s *OutputQueued) Plan(lines port.Lines) bool {
 	n := len(s.ports)
 	s.belts = &belts{lines: lines, outputs: make([]belt, n), counts: counts, quiet: quiet}
 	for p := range n {
-		s.belts.outputs[p].takes = lines.Takes(port.ID(p))
+		b := &s.belts.outputs[p]
+		b.line, b.takes = lines.Takes(port.ID(p))
 	}
 	return true
 }
 
 // Pass implements drive.Passer.
-func (s *OutputQueued) Pass(now unit.Time, id port.ID, a *port.Arrival) (out port.ID, due unit.Time, ok bool) {
+func (s *OutputQueued) Pass(now unit.Time, id port.ID, a *port.Arrival) (line int32, due unit.Time, ok bool) {
 	s.rec.Reach(now)
-	if p := int(id); s.belts.outputs[p].some() && a.Frame.Kind.Control() {
+	if p := int(id); a.Frame.Kind.Control() && s.belts.outputs[p].some() {
 		s.takeBack(now, p)
 	}
-	return s.receive(now, id, a)
+	out, due, ok := s.receive(now, id, a)
+	if !ok {
+		return 0, 0, false
+	}
+	return s.belts.outputs[out].line, due, true
 }
 
 // plan plans the departure of a frame, from input p, that joins the queue of an output at an

@@ -52,7 +52,7 @@ type leaving struct {
 	Head, Tail, Due unit.Time
 }
 
-func (l links) Takes(port.ID) bool { return true }
+func (l links) Takes(p port.ID) (int32, bool) { return int32(p), true }
 
 func (l links) TakeBack(p port.ID, n int, to port.Planner) {
 	kept := len(l[p]) - n

@@ -51,8 +51,9 @@ type Note struct {
 // Lines are the links on which a node sends, where a driver lets it put frames on them before these
 // begin to leave: what it plans can be taken back until then.
 type Lines interface {
-	// Takes reports whether frames may be put on the link of a port.
-	Takes(ID) bool
+	// Takes returns the number of the link of a port, for the driver, and whether frames may be put
+	// on it.
+	Takes(ID) (line int32, ok bool)
 	// TakeBack takes the last n frames off the link of a port, which have not begun to leave, and
 	// gives them back one by one, in their order.
 	TakeBack(p ID, n int, to Planner)

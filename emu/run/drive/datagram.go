@@ -59,7 +59,7 @@ func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) e
 		o.pass(t, slot, p)
 		return nil
 	}
-	f := o.push(p)
+	f := o.push(slot, p, t.Due)
 	f.arrival = port.Arrival{}
 	var body wire.Body
 	err := o.fabric.decode(b, &o.trailer, &f.arrival, &body)
@@ -68,14 +68,13 @@ func (o *order) arrive(t *port.Transmission, slot int32, b []byte, seq uint32) e
 		err = fmt.Errorf("node %d, port %d: a frame did not survive its own encoding: %w; this is a bug", from.Node, from.Port, err)
 	}
 	o.fabric.Bodies.Free(&t.Frame)
-	o.enter(slot, p, f, body, t.Due)
+	o.enter(f, body)
 	return err
 }
 
-// enter puts a frame in flight that is due at an instant, the last one on its path.
-func (o *order) enter(slot int32, p *path, f *flight, body wire.Body, due unit.Time) {
+// enter keeps the body of a frame in flight.
+func (o *order) enter(f *flight, body wire.Body) {
 	if body.Type != 0 && o.fabric.Bodies != nil {
 		o.fabric.Bodies.Put(&f.arrival.Frame, body)
 	}
-	o.expect(slot, p, f, due)
 }

@@ -97,7 +97,7 @@ type domain struct {
 }
 
 // crossing is the frames from one domain to another that were sent in windows of even and of odd
-// number. The next of a flight is the slot of its path there.
+// number. Of a flight, next is the slot of its path there, and after the instant at which it is due.
 type crossing [2][]flight
 
 // exit is a path that leads out of a domain.
@@ -288,10 +288,7 @@ func (d *domain) do(window int64) {
 		list := from[1-d.odd]
 		for i := range list {
 			c := &list[i]
-			p := &d.paths[c.next]
-			f := d.push(p)
-			f.arrival = c.arrival
-			d.expect(c.next, p, f, c.due)
+			d.push(c.next, &d.paths[c.next], c.after).arrival = c.arrival
 		}
 	}
 	d.err = d.order.run(d.all.horizon, d.all.most)
@@ -314,7 +311,7 @@ func (d *domain) cross(slot int32, t *port.Transmission) error {
 	}
 	x := &d.exits[none-1-slot]
 	out := &x.to[d.odd]
-	*out = append(*out, flight{due: t.Due, next: x.slot})
+	*out = append(*out, flight{after: t.Due, next: x.slot})
 	(*out)[len(*out)-1].take(t)
 	d.least = min(d.least, t.Due)
 	return nil

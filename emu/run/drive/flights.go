@@ -5,11 +5,12 @@ import (
 	"fabemu/wire/unit"
 )
 
-// flight is a frame in flight.
+// flight is a frame in flight. It has two cache lines, of which the frame is the first.
 type flight struct {
-	due     unit.Time
 	arrival port.Arrival
-	next    int32 // on the path; of a place without a frame, among those
+	after   unit.Time // when the next on the path is due: that is in another place of the memory
+	next    int32     // on the path; of a place without a frame, among those
+	_       [16]byte
 }
 
 // take makes it a frame that a node has sent.

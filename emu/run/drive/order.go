@@ -221,25 +221,25 @@ func (o *order) join() error {
 // from returns where a path begins.
 func (o *order) from(p *path) port.End { return o.fabric.Wires[p.number/2][p.number%2] }
 
-// expect sets the due time of the last frame on the path in slot.
-func (o *order) expect(slot int32, p *path, f *flight, due unit.Time) {
-	f.due = due
-	if p.count == 1 {
-		o.agenda.Set(int(slot), f.due)
-	}
+// push makes a place for one more frame on the path in slot, due at an instant. It may move the
+// places of all other frames.
+func (o *order) push(slot int32, p *path, due unit.Time) *flight {
+	i := o.flights.place()
+	o.append(slot, p, i, due)
+	return &o.flights.all[i]
 }
 
-// push makes a place for one more frame on a path. It may move the places of all other frames.
-func (o *order) push(p *path) *flight {
-	i := o.flights.place()
+// append puts a frame behind the others on a path.
+func (o *order) append(slot int32, p *path, i int32, due unit.Time) {
 	if p.count == 0 {
 		p.head = i
+		o.agenda.Set(int(slot), due)
 	} else {
-		o.flights.all[p.tail].next = i
+		last := &o.flights.all[p.tail]
+		last.next, last.after = i, due
 	}
 	p.tail = i
 	p.count++
-	return &o.flights.all[i]
 }
 
 // pop takes the first frame in flight off the path, and gives its place back. The result stays
@@ -260,7 +260,7 @@ func (o *order) shift(p *path, slot int) *flight {
 	if p.count == 0 {
 		o.agenda.Unset(slot)
 	} else {
-		o.agenda.Set(slot, o.flights.all[p.head].due)
+		o.agenda.Set(slot, f.after)
 	}
 	return f
 }

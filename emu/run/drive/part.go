@@ -355,9 +355,9 @@ func (r *partRun) readPath(slot int) error {
 		e.seq = t.Seq + 1
 		e.came++
 		r.Received++
-		f := r.push(p)
+		f := r.push(int32(slot), p, t.Due)
 		f.arrival = a
-		r.enter(int32(slot), p, f, body, t.Due)
+		r.enter(f, body)
 		if e.seq == e.reported && r.counted {
 			return nil
 		}

@@ -32,26 +32,12 @@ func (o *order) passOn(p *path, through *slotted, slot int, now unit.Time) {
 	if !f.arrival.Frame.Kind.Control() {
 		o.carried++
 	}
-	out, due, ok := o.passers[through.place].Pass(now, p.port, &f.arrival)
+	to, due, ok := o.passers[through.place].Pass(now, p.port, &f.arrival)
 	if !ok {
 		o.flights.put(i)
 		return
 	}
-	f.due = due
-	to := o.leaving[int(through.first)+int(out)]
-	o.append(&o.paths[to], to, i)
-}
-
-// append puts a frame behind the others on a path.
-func (o *order) append(p *path, slot, i int32) {
-	if p.count == 0 {
-		p.head = i
-		o.agenda.Set(int(slot), o.flights.all[i].due)
-	} else {
-		o.flights.all[p.tail].next = i
-	}
-	p.tail = i
-	p.count++
+	o.append(to, &o.paths[to], i, due)
 }
 
 // lines are the links of a node.
@@ -61,7 +47,12 @@ type lines struct {
 }
 
 // Takes implements port.Lines. Another domain gets no frame before it has begun.
-func (l lines) Takes(p port.ID) bool { return int(p) < len(l.by) && l.by[p] >= 0 }
+func (l lines) Takes(p port.ID) (line int32, ok bool) {
+	if int(p) >= len(l.by) {
+		return 0, false
+	}
+	return l.by[p], l.by[p] >= 0
+}
 
 // TakeBack implements port.Lines.
 func (l lines) TakeBack(id port.ID, n int, to port.Planner) {

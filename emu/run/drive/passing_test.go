@@ -18,6 +18,7 @@ type planner struct {
 	player
 	lines port.Lines
 	out   port.Outbox
+	line  int32 // of the second port
 	last  unit.Time
 	n     int // on the link, at most
 	back  []string
@@ -27,18 +28,21 @@ func (p *planner) Slots() int                             { return 1 }
 func (p *planner) Share(*agenda.Agenda, int) *port.Outbox { return &p.out }
 func (p *planner) Deadline() unit.Time                    { return unit.Never }
 func (p *planner) Plan(lines port.Lines) bool {
+	var one, two bool
 	p.lines = lines
-	return lines.Takes(1) && !lines.Takes(2)
+	p.line, one = lines.Takes(1)
+	_, two = lines.Takes(2)
+	return one && !two
 }
 func (p *planner) Back(id port.ID, f *wire.Frame)        { p.back = append(p.back, fmt.Sprint(id, f.PSN)) }
 func (p *planner) Apply(unit.Time, port.ID, port.Change) { p.lines.TakeBack(1, p.n, p) }
-func (p *planner) Pass(now unit.Time, id port.ID, a *port.Arrival) (port.ID, unit.Time, bool) {
+func (p *planner) Pass(now unit.Time, id port.ID, a *port.Arrival) (int32, unit.Time, bool) {
 	if id != 0 {
 		p.back = append(p.back, fmt.Sprint(id, a.Frame.PSN))
 		return 0, 0, false
 	}
 	p.last = max(now, p.last).Add(10 * unit.Nanosecond)
-	return 1, p.last, true
+	return p.line, p.last, true
 }
 
 // Frames that pass come in their order at the end of the link that a node has put them on, each

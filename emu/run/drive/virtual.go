@@ -41,9 +41,7 @@ func (o *order) handOver(slot int32, t *port.Transmission) error {
 
 // pass puts a frame in flight as a value.
 func (o *order) pass(t *port.Transmission, slot int32, p *path) {
-	f := o.push(p)
-	f.take(t)
-	o.expect(slot, p, f, t.Due)
+	o.push(slot, p, t.Due).take(t)
 }
 
 // Stepped runs a fabric on the virtual clock for programs outside: model time passes only while

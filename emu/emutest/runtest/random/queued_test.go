@@ -314,5 +314,5 @@ func plans(text string) (n int, err error) {
 // anyLines take any frame, and none is ever sent.
 type anyLines struct{}
 
-func (anyLines) Takes(port.ID) bool                  { return true }
+func (anyLines) Takes(port.ID) (int32, bool)         { return 0, true }
 func (anyLines) TakeBack(port.ID, int, port.Planner) {}
