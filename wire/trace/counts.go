@@ -9,27 +9,29 @@ import (
 )
 
 // Counts are the counts of every frame at a port, and the states that they need. The amounts are
-// those at the last event.
+// those at the last event. The first cache line is of frames that leave, the second one of those
+// that come, and of the causes that hold frames back.
 type Counts struct {
+	Bytes    int64 // data on the link, headers included, the last frame as a whole
+	Began    unit.Time
+	Last     uint32    // bytes of the last data frame, which began then; 0: it is known to be over
+	Frames   uint32    // data frames, since they were written down; so are the others
+	Changed  unit.Time // Waited is counted up to here
+	Queue    int64     // bytes that wait for the link since then
+	Waited   int64     // bytes that wait for the link, times 1024 picoseconds
+	Longest  int64     // the most bytes that waited
+	Acks     uint32
+	OfInputs bool   // its frames wait in a switch with input buffers
+	Seen     uint16 // the causes that have ever held frames back, a bit each
+
 	Occupancy int64 // in the buffer: blocks; on Ethernet bytes
 	Most      int64
-	Area      int64 // occupancy times picoseconds at an instant, less Occupancy times that, modulo 2^64
-	Bytes     int64 // data on the link, headers included, the last frame as a whole
-	Began     unit.Time
-	Last      uint32 // bytes of the last data frame, which began then; 0: it is known to be over
-	Frames    uint32 // data frames, since they were written down; so are the others
-	Acks      uint32
-	Control   uint32    // flow control packets
-	Lanes     uint8     // lanes, from 0 on, whose events state the amount of the whole buffer
-	OfInputs  bool      // its frames wait in a switch with input buffers
-	Holding   uint16    // the causes that have held back frames of some lane since Turned, a bit each
-	Seen      uint16    // the causes that ever have
-	Changed   unit.Time // Waited is counted up to here
-	Queue     int64     // bytes that wait for the link since then
-	Waited    int64     // bytes that wait for the link, times 1024 picoseconds
-	Longest   int64     // the most bytes that waited
-	ByLane    *[]int64  // occupancy, where an event states that of one lane; nil: none does
-	Kept      *Held     // up to Turned
+	Area      int64    // occupancy times picoseconds at an instant, less Occupancy times that, modulo 2^64
+	Control   uint32   // flow control packets
+	Holding   uint16   // the causes that have held back frames of some lane since Turned, a bit each
+	Lanes     uint8    // lanes, from 0 on, whose events state the amount of the whole buffer
+	ByLane    *[]int64 // occupancy, where an event states that of one lane; nil: none does
+	Kept      *Held    // up to Turned
 	Turned    unit.Time
 	Blocks    [8]uint8 // by lane, the cause that holds its frames back, as in a Stall
 }
