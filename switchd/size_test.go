@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// What a large fabric has many of keeps to whole cache lines of 64 bytes. A slice begins with a line,
-// or 8 bytes behind its beginning if it has pointers.
+// What a large fabric has many of keeps to whole cache lines of 64 bytes. A slice begins with a
+// line, or 8 bytes behind its beginning if it has pointers.
 func TestSizesOfASwitch(t *testing.T) {
 	var s Switch
 	var o output

@@ -97,7 +97,8 @@ type domain struct {
 }
 
 // crossing is the frames from one domain to another that were sent in windows of even and of odd
-// number. Of a flight, next is the slot of its path there, and after the instant at which it is due.
+// number. Of a flight, next is the slot of its path there, and after the instant at which it is
+// due.
 type crossing [2][]flight
 
 // exit is a path that leads out of a domain.

@@ -57,8 +57,8 @@ type Passer interface {
 	Sharer
 	// Plan has the node plan ahead, if it can, on lines. It comes before any frame.
 	Plan(lines port.Lines) bool
-	// Pass takes in a frame as Receive does. If ok, it has put it on a link, by its number in lines,
-	// where it is due at an instant: a is then the frame as it arrives there.
+	// Pass takes in a frame as Receive does. If ok, it has put it on a link, by its number in
+	// lines, where it is due at an instant: a is then the frame as it arrives there.
 	Pass(now unit.Time, p port.ID, a *port.Arrival) (line int32, due unit.Time, ok bool)
 }
 
