@@ -15,15 +15,15 @@ import (
 // falls due at their links or with frames that arrive. The fields that every event needs are in its
 // first cache lines, because a large fabric has many switches.
 type chassis struct {
-	ports  []port.Port
-	agenda agenda.Slots // see transmitterSlot
-	out    *port.Outbox
 	rec    trace.Recorder
+	ports  []port.Port
+	routes *routes      // the table that is in use
+	agenda agenda.Slots // see transmitterSlot
 
-	dirty   []int32   // outputs to serve, in order
-	touched []uint64  // by output: the round in which it was last put into dirty
+	dirty   []int32  // outputs to serve, in order
+	touched []uint64 // by output: the round in which it was last put into dirty
+	out     *port.Outbox
 	round   uint64    // how often all touched outputs have been served
-	routes  *routes   // the table that is in use
 	tables  []routes  // all tables
 	seed    uint64    // of choices among equal routes
 	balance *balancer // of frames among them; nil: the hash chooses
@@ -219,12 +219,12 @@ func (c *chassis) restart(now unit.Time) {
 
 // points are the congestion points of a switch. A kind that it does not have is nil.
 type points struct {
-	marking  cp.Marking
-	notifier cp.Notifier
-	dropper  cp.Dropper
 	cell     unit.Size // queues are counted in cells of this size; 0: they are not
 	some     bool      // there is at least one point
 	reported bool      // they report congestion, whatever waits (port.CongestionReported)
+	marking  cp.Marking
+	notifier cp.Notifier
+	dropper  cp.Dropper
 }
 
 func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
@@ -232,7 +232,7 @@ func (p *points) make(maker cp.Maker, ports int, rec *trace.Recorder) error {
 		return nil
 	}
 	all, err := maker(ports, rec)
-	*p = points{all.Marking, all.Notifier, all.Dropper, all.Cell, all.Marker != nil || all.Notifier != nil || all.Dropper != nil, p.reported}
+	*p = points{all.Cell, all.Marker != nil || all.Notifier != nil || all.Dropper != nil, p.reported, all.Marking, all.Notifier, all.Dropper}
 	return err
 }
 

@@ -15,6 +15,10 @@ import (
 // watermarks on the memory that it occupies itself: on all of it (PAUSE), or on each priority
 // (PFC). The watermarks are fixed, or follow the free memory of the pool (Dynamic).
 type memory struct {
+	pooled      bool
+	classes     uint8       // the bits of a priority that are its class: all with PFC, otherwise none
+	flow        uint8       // the priorities with watermarks, a bit each
+	pool        *pool       // nil: the watermarks are fixed
 	part        unit.Size   // the size of the partition of an input
 	high, low   unit.Size   // watermarks
 	inputs      []input     // of the switch
@@ -22,10 +26,6 @@ type memory struct {
 	room        []unit.Size // by partition, of which the pool is the only one; nil: part
 	used        []unit.Size // by partition; nil: as occupancies
 	cuts        []cut       // by input; nil: each input has all of its buffer
-	pool        *pool       // nil: the watermarks are fixed
-	pooled      bool
-	classes     uint8 // the bits of a priority that are its class: all with PFC, otherwise none
-	flow        uint8 // the priorities with watermarks, a bit each
 }
 
 // cut is a missing part of the buffer of an input. It is taken away as it becomes free: memory

@@ -47,26 +47,26 @@ func (c *OutputQueuedConfig) control() port.FlowControl { return c.Ports[0].Flow
 // which it arrived, and when that input occupies too much, the sender there receives PAUSE.
 type OutputQueued struct {
 	chassis
-	config  OutputQueuedConfig
-	memory  memory
-	order   scheduler
-	inputs  []input
-	outputs []output
-	rounds  []rounds // by output: ETS; none: there are no weights
-	points
 
-	pausing  []*port.Pausing  // of the ports; none: they have neither PAUSE nor PFC
-	channels []*port.Channels // of the ports; none: they have no virtual channels
-
-	dog   *watchdog // nil: there is none
-	belts *belts    // nil: it does not plan departures
-	trims *trims    // nil: it drops what finds no room
-
+	// What each frame needs.
+	outputs     []output
+	inputs      []input
+	belts       *belts    // nil: it does not plan departures
+	dog         *watchdog // nil: there is none
+	outputLimit unit.Size
 	delay       unit.Duration
 	cut         bool
-	lossless    uint8 // the priorities for which flow control promises that no frame is lost, a bit each
-	outputLimit unit.Size
 	arrivals    bool // output.coming is counted
+	memory      memory
+	points
+
+	lossless uint8            // the priorities for which flow control promises that no frame is lost, a bit each
+	pausing  []*port.Pausing  // of the ports; none: they have neither PAUSE nor PFC
+	channels []*port.Channels // of the ports; none: they have no virtual channels
+	trims    *trims           // nil: it drops what finds no room
+	rounds   []rounds         // by output: ETS; none: there are no weights
+	order    scheduler
+	config   OutputQueuedConfig
 }
 
 // input is the input side of a port. What a planned frame needs of it comes first: see Port.
