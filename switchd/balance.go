@@ -61,10 +61,10 @@ func (b *Balancing) weighsLoad() bool { return b.Adaptive() && b.LoadWeight > 0 
 type balancer struct {
 	Balancing
 	random   *unit.Random
-	queue    func(output int) unit.Size // what waits for an output
-	sent     func(output int) unit.Size // all that it has sent; nil: counted
-	counted  []unit.Size                // by output: all that it has sent, which the switch counts here
-	turns    []int32                    // by group of equal outputs: whose turn it is
+	queue    func(now unit.Time, output int) unit.Size // what waits for an output
+	sent     func(now unit.Time, output int) unit.Size // all that it has sent; nil: counted
+	counted  []unit.Size                               // by output: all that it has sent, which the switch counts here
+	turns    []int32                                   // by group of equal outputs: whose turn it is
 	flowlets []flowlet
 	sampled  unit.Time // when the loads were last sampled
 	loads    []load    // by output; none: they do not count
@@ -84,7 +84,7 @@ type flowlet struct {
 
 // newBalancer returns nil for Hash. A switch that does not know what its outputs have sent counts
 // it for the balancer, if that counts.
-func newBalancer(c Balancing, seed uint64, outputs int, queue, sent func(output int) unit.Size) *balancer {
+func newBalancer(c Balancing, seed uint64, outputs int, queue, sent func(now unit.Time, output int) unit.Size) *balancer {
 	if c.Balance == Hash {
 		return nil
 	}
@@ -97,7 +97,7 @@ func newBalancer(c Balancing, seed uint64, outputs int, queue, sent func(output 
 		b.loads = make([]load, outputs)
 		if sent == nil {
 			b.counted = make([]unit.Size, outputs)
-			b.sent = func(output int) unit.Size { return b.counted[output] }
+			b.sent = func(_ unit.Time, output int) unit.Size { return b.counted[output] }
 		}
 	}
 	return b
@@ -129,7 +129,7 @@ func (b *balancer) measure(now unit.Time, ports []port.Port) {
 		keep *= 1 - 1/float64(b.Average)
 	}
 	for p := range b.loads {
-		l, sent := &b.loads[p], b.sent(p)
+		l, sent := &b.loads[p], b.sent(now, p)
 		could := float64(since) / float64(ports[p].Transmitter().Serialise(1)) // bytes at the link's rate
 		l.average = keep*l.average + (1-keep)*float64(sent-l.sent)/could
 		l.sent = sent
@@ -143,18 +143,18 @@ func (b *balancer) choose(now unit.Time, f *wire.Frame, group int, equal []port.
 		b.measure(now, ports)
 	}
 	if !b.ByFlowlet() {
-		return b.pick(group, equal, ports)
+		return b.pick(now, group, equal, ports)
 	}
 	l := &b.flowlets[wire.Choose(0, f.Src, f.Dst, f.Entropy(), len(b.flowlets))]
 	if l.output == NoRoute || now.Sub(l.last) > b.Idle || !slices.Contains(equal, l.output) || ports[l.output].Down() {
-		l.output = b.pick(group, equal, ports)
+		l.output = b.pick(now, group, equal, ports)
 	}
 	l.last = now
 	return l.output
 }
 
 // pick returns an output for a frame, or for a flowlet.
-func (b *balancer) pick(group int, equal []port.ID, ports []port.Port) port.ID {
+func (b *balancer) pick(now unit.Time, group int, equal []port.ID, ports []port.Port) port.ID {
 	if b.Balance == RoundRobin {
 		for len(b.turns) <= group {
 			b.turns = append(b.turns, 0)
@@ -180,7 +180,7 @@ func (b *balancer) pick(group int, equal []port.ID, ports []port.Port) port.ID {
 		}
 		at := 0
 		if b.Adaptive() {
-			at = b.quality(int(p))
+			at = b.quality(now, int(p))
 		}
 		switch {
 		case ties == 0 || at < band:
@@ -195,8 +195,8 @@ func (b *balancer) pick(group int, equal []port.ID, ports []port.Port) port.ID {
 }
 
 // quality returns how good an output is: the less, the better.
-func (b *balancer) quality(output int) int {
-	at := b.queueBand(b.queue(output))
+func (b *balancer) quality(now unit.Time, output int) int {
+	at := b.queueBand(b.queue(now, output))
 	if len(b.loads) == 0 {
 		return at
 	}

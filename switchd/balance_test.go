@@ -34,7 +34,7 @@ func newGroup(n int) *group {
 }
 
 func (g *group) balancer(c Balancing) *balancer {
-	return newBalancer(c, 7, len(g.equal), func(p int) unit.Size { return g.queues[p] }, func(p int) unit.Size { return g.sent[p] })
+	return newBalancer(c, 7, len(g.equal), func(_ unit.Time, p int) unit.Size { return g.queues[p] }, func(_ unit.Time, p int) unit.Size { return g.sent[p] })
 }
 
 // counts returns how often each output is chosen for so many frames of a flow, at intervals.

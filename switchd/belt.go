@@ -60,11 +60,10 @@ type belts struct {
 // Plan implements drive.Passer. A switch does not plan whose events are wanted, each at its
 // instant, and one that does something to its frames when they leave, or must know the queues of
 // all outputs when one arrives: that has congestion points that are not quiet while a queue is
-// short, credits, a limit of its outputs, weights, chooses among paths by their queues, or trims,
-// and one whose watermarks depend on what all of them hold.
+// short, credits, or weights, and one whose watermarks depend on what all of them hold.
 func (s *OutputQueued) Plan(lines port.Lines) bool {
 	quiet, _ := s.marking.Marker.(cp.Quiet)
-	if s.points.some && (quiet == nil || s.notifier != nil || s.dropper != nil) || len(s.channels) > 0 || s.memory.pool != nil || s.arrivals || s.order.strict < port.Priorities {
+	if s.points.some && (quiet == nil || s.notifier != nil || s.dropper != nil) || len(s.channels) > 0 || s.memory.pool != nil || s.order.strict < port.Priorities {
 		return false
 	}
 	counts := s.rec.Counts(s.settle)
@@ -281,6 +280,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 			}
 			b.joined++
 			waits = port.Open
+			s.come(p, b.lane, unit.Size(x.length))
 			c.PassQueue(x.begins, int64(x.length))
 		default: // the next joins, no later than the first begins
 			next := b.at(b.joined)
@@ -289,6 +289,7 @@ func (s *OutputQueued) settleOutput(p int, end unit.Time) {
 			}
 			b.joined++
 			o.waiting++
+			s.come(p, b.lane, unit.Size(next.length))
 			o.total += unit.Size(next.length)
 			o.queue[b.lane].bytes += unit.Size(next.length)
 			if c.SetQueue(next.joins, int64(o.total)); o.block[b.lane] != waits {

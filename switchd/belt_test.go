@@ -200,6 +200,18 @@ func TestPlanningChangesNothing(t *testing.T) {
 		} else if c.Lossless = 0xFF; below(2) == 0 {
 			c.High, c.Low = 6000, 3000
 		}
+		if control == port.NoFlowControl {
+			c.OutputLimit = []unit.Size{0, 5000, 20000}[below(3)]
+			if below(3) == 0 {
+				c.Trim = switchd.Trimming{Size: 64, Priority: []uint8{0, 6}[below(2)], DSCP: 11, LastHopDSCP: 21, Limit: []unit.Size{200, 5000}[below(2)]}
+				c.LastHop = make([]bool, len(c.Ports))
+			}
+		}
+		if below(3) == 0 { // some frames may leave by any port
+			c.Routes[0].To[1], c.Routes[0].Equal = port.ID(len(c.Ports)), [][]port.ID{{0, 1, 2}}
+			c.Balance = switchd.Balancing{Balance: []switchd.Balance{switchd.BestForPackets, switchd.BestForFlowlets, switchd.RandomPackets}[below(3)], Bands: 5, High: 10000,
+				LoadWeight: 50 * below(2), Sample: 2 * unit.Microsecond, Average: 2, Flows: 4, Idle: unit.Microsecond}
+		}
 		for p := range c.Ports {
 			c.Ports[p].FlowControl, c.Ports[p].CutThrough = control, c.CutThrough
 			c.Ports[p].Rate = []unit.Rate{tenGig, tenGig, tenGig, tenGig / 4, 2 * tenGig}[below(5)]
@@ -228,7 +240,7 @@ func TestPlanningChangesNothing(t *testing.T) {
 			}
 		}
 		planned += n
-		what := fmt.Sprintf("seed %d, %v, cut-through %v, pooled %v", seed, control, c.CutThrough, c.Pooled)
+		what := fmt.Sprintf("seed %d, %v, cut-through %v, pooled %v, output limit %v, trim %v, balance %v", seed, control, c.CutThrough, c.Pooled, c.OutputLimit, c.Trim.Size, c.Balance.Balance)
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: other frames leave: (-acting +planning)\n%s", what, d)
 		} else if d := cmp.Diff(counts.counts, same.counts, cmp.AllowUnexported(trace.Counts{})) + cmp.Diff(counts.marks, same.marks); d != "" {
@@ -308,8 +320,8 @@ func TestWhichSwitchesPlan(t *testing.T) {
 		{"a limit of outputs", func(c *switchd.OutputQueuedConfig) {
 			c.High, c.Low, c.OutputLimit = 0, 0, 5000
 			ports(c, port.NoFlowControl)
-		}, false},
-		{"frames by queues", func(c *switchd.OutputQueuedConfig) { c.Balance.Balance = switchd.BestForPackets }, false},
+		}, true},
+		{"frames by queues", func(c *switchd.OutputQueuedConfig) { c.Balance.Balance = switchd.BestForPackets }, true},
 		{"watermarks that follow the free memory", func(c *switchd.OutputQueuedConfig) {
 			c.Pooled, c.High, c.Low, c.Dynamic = true, 0, 0, switchd.Dynamic{Alpha: 1, Shared: c.Memory / 2}
 		}, false},

@@ -147,7 +147,7 @@ func NewOutputQueued(c OutputQueuedConfig, events trace.Sink) (*OutputQueued, er
 	if c.control().Pauses() { // a watchdog, now or later, and inputs whose senders may resume
 		more = 1 + n
 	}
-	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, n, s.queued, func(p int) unit.Size { return s.outputs[p].sent }), events, more); err != nil {
+	if err := s.assemble(c.Index, c.Outbox, c.Ports, c.Routes, c.Seed, newBalancer(c.Balance, c.Seed, n, s.queued, func(now unit.Time, p int) unit.Size { return s.known(now, p).sent }), events, more); err != nil {
 		return nil, err
 	}
 	for i := range s.ports {
@@ -218,7 +218,7 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 		pt.Lost(now, &a.Frame, trace.StormDropped)
 		return 0, 0, false
 	}
-	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit && s.overfull(out, &a.Frame, a.Length) {
+	if s.outputLimit > 0 && !s.keeps(lane) && s.outputs[out].total+s.outputs[out].coming+a.Length > s.outputLimit && s.overfull(now, out, &a.Frame, a.Length) {
 		s.refuse(now, p, out, a, s.memory.occupancy(p, lane).taken)
 		return 0, 0, false
 	}
@@ -247,7 +247,7 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 			s.awaits(p)
 		}
 	}
-	due, planned = s.arrive(now, p, out, a)
+	due, planned = s.arrive(now, p, out, a, id)
 	return port.ID(out), due, planned
 }
 
@@ -268,7 +268,8 @@ func (s *OutputQueued) refuse(now unit.Time, p, out int, a *port.Arrival, taken 
 func (s *OutputQueued) keeps(lane uint8) bool { return s.lossless>>(lane%port.Priorities)&1 == 1 }
 
 // arrive plans the departure of a frame, or gives it a slot and records when it may be forwarded.
-func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) (due unit.Time, planned bool) {
+// holds is the input whose memory holds it, or ownFrame.
+func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival, holds port.ID) (due unit.Time, planned bool) {
 	flight := s.ports[p].Propagation()
 	tail := a.Tail.Add(flight)
 	eligible := tail.Add(s.delay)
@@ -284,7 +285,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) (due u
 	q := &s.inputs[p]
 	eligible = max(now, eligible, q.last) // one after the other
 	q.last = eligible
-	if s.belts != nil {
+	if s.belts != nil && holds != ownFrame {
 		if due, planned = s.plan(now, p, out, a, tail, eligible); planned {
 			return due, true
 		}
@@ -292,7 +293,7 @@ func (s *OutputQueued) arrive(now unit.Time, p, out int, a *port.Arrival) (due u
 	s.outputs[out].early++
 	id, sl := s.slots.take() // filled field by field: a literal would be cleared and copied
 	sl.frame = a.Frame
-	sl.length, sl.input, sl.output = a.Length, port.ID(p), port.ID(out)
+	sl.length, sl.input, sl.output = a.Length, holds, port.ID(out)
 	sl.tail, sl.eligible, sl.reason = tail, eligible, 0
 	if s.slots.push(&q.arriving, id, sl); q.arriving.head == id {
 		s.expect(p, eligible)
@@ -348,8 +349,17 @@ func (s *OutputQueued) Advance(now unit.Time) {
 }
 
 // queued returns how much waits for an output, or is arriving for it.
-func (s *OutputQueued) queued(output int) unit.Size {
-	return s.outputs[output].total + s.outputs[output].coming
+func (s *OutputQueued) queued(now unit.Time, output int) unit.Size {
+	o := s.known(now, output)
+	return o.total + o.coming
+}
+
+// known returns an output as it is before what happens at an instant.
+func (s *OutputQueued) known(now unit.Time, p int) *output {
+	if s.belts != nil {
+		s.settleOutput(p, now)
+	}
+	return &s.outputs[p]
 }
 
 // admit queues the next frame of an input at its output, unless a dropper discards it. The other
@@ -361,10 +371,7 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 		s.expect(p, s.slots.all[q.head].eligible)
 	}
 	s.outputs[sl.output].early--
-	if s.arrivals {
-		s.outputs[sl.output].coming -= sl.length
-		s.trims.counts(int(sl.output), sl.frame.Lane, -sl.length)
-	}
+	s.come(int(sl.output), sl.frame.Lane, sl.length)
 	if s.dog != nil && s.dog.drops[sl.output]>>(sl.frame.Lane%port.Priorities)&1 == 1 {
 		s.dropStored(now, id, sl)
 		return
@@ -373,6 +380,14 @@ func (s *OutputQueued) admit(now unit.Time, p int) {
 		s.sample(now, p, id)
 	} else {
 		s.enqueue(now, id, sl)
+	}
+}
+
+// come notes that a frame that was coming for an output has come.
+func (s *OutputQueued) come(out int, lane uint8, n unit.Size) {
+	if s.arrivals {
+		s.outputs[out].coming -= n
+		s.trims.counts(out, lane, -n)
 	}
 }
 

@@ -259,7 +259,7 @@ func (s *Switch) Advance(now unit.Time) {
 }
 
 // queued returns how much waits for an output, or is arriving for it.
-func (s *Switch) queued(output int) unit.Size {
+func (s *Switch) queued(_ unit.Time, output int) unit.Size {
 	blocks := int32(0)
 	for i := range s.egress[output].lanes {
 		blocks += s.egress[output].lanes[i].blocks

@@ -80,21 +80,25 @@ func (s *OutputQueued) held(out int) unit.Size {
 }
 
 // overfull reports whether an output has no room for a frame, where its limit is exceeded if all
-// that waits for it counts.
-func (s *OutputQueued) overfull(out int, f *wire.Frame, n unit.Size) bool {
-	if s.trims == nil {
-		return true
+// counts that was known to wait for it. Some of that may have left.
+func (s *OutputQueued) overfull(now unit.Time, out int, f *wire.Frame, n unit.Size) bool {
+	all := s.queued(now, out) + n
+	if all <= s.outputLimit || s.trims == nil {
+		return all > s.outputLimit
 	}
 	held := s.held(out)
 	if f.Lane == s.trims.Priority {
 		return held+n > s.trims.Limit
 	}
-	return s.queued(out)-held+n > s.outputLimit
+	return all-held > s.outputLimit
 }
 
 // trim is refuse in a switch that trims, for a frame that may be dropped. It reports whether that
 // is done: the frame was cut, or takes the memory of trimmed packets as it is.
 func (s *OutputQueued) trim(now unit.Time, p, out int, a *port.Arrival) bool {
+	if s.belts != nil { // it is of another priority, and the output must know what waits
+		s.takeBack(now, out)
+	}
 	t, pt, rest := s.trims, &s.ports[p], *a
 	f, dscp, last := &rest.Frame, t.DSCP, int64(0)
 	if t.last[out] {
@@ -128,8 +132,7 @@ func (s *OutputQueued) trim(now unit.Time, p, out int, a *port.Arrival) bool {
 			A: last, B: dropped})
 	}
 	if !full {
-		s.arrive(now, p, out, &rest)
-		s.slots.all[s.inputs[p].arriving.tail].input = ownFrame // no input's memory holds it
+		s.arrive(now, p, out, &rest, ownFrame) // no input's memory holds it
 	}
 	return true
 }

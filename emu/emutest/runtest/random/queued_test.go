@@ -23,10 +23,10 @@ import (
 
 // queuedFabric returns a fabric of output-queued switches, of which most plan departures
 // (switchd.OutputQueued.Plan): trees with flows of all kinds of traffic and transports, with one
-// priority or several, and without flow control, with PAUSE or PFC. Some of them mark or trim, and
-// in half of them things happen that change a plan. Each link, flow and event has its own line.
+// priority or several, and without flow control, with PAUSE or PFC. Some of them mark, trim or
+// choose outputs by their queues, and in half of them things happen that change a plan. Each link, flow and event has its own line.
 func queuedFabric(seed uint64) string {
-	return fabricOfQueues(seed, unit.NewRandom(seed, 19).Below(16) == 0)
+	return fabricOfQueues(seed, unit.NewRandom(seed, 19).Below(3) == 0)
 }
 
 // fabricOfQueues returns the fabric with a seed, whose switches may trim.
@@ -61,7 +61,11 @@ func fabricOfQueues(seed uint64, trims bool) string {
 		priorities = []string{"0", "1", "3", "5", "7"}
 	}
 	line("name: queued\nmodel: {duration: 2ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
-	line("routing: %s", pick("shortest", "ecmp"))
+	routing := pick("shortest", "ecmp")
+	if r := unit.NewRandom(seed, 21); routing == "ecmp" && r.Below(3) > 0 { // drawn apart, too
+		routing = "{paths: ecmp, balance: " + []string{"random", "adaptive", "adaptive-flowlet"}[r.Below(3)] + "}"
+	}
+	line("routing: %s", routing)
 	quanta := ""
 	memory := pick("20KB", "60KB", "300KB")
 	if control != "none" {
