@@ -97,7 +97,7 @@ func fabricOfQueues(seed uint64, trims bool) string {
 		}
 		switch control {
 		case "none":
-			sharing += ", output-limit: " + some("none", "10KB")
+			sharing += ", output-limit: " + some("none", "35KB")
 		case "pfc":
 			sharing += ", lossless: [0]"
 		}
