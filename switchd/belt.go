@@ -151,12 +151,12 @@ func (s *OutputQueued) counted(n unit.Size) unit.Size {
 	return n
 }
 
-// depart records when the memory of a frame will be free.
+// depart records when the memory of a frame will be free. Of one instant, outputs are in their order.
 func depart(in *ring[departure], d departure) {
 	to := in.add()
 	for i := in.last - 1; i != in.first; i-- {
 		before := in.at(i - 1)
-		if before.at <= d.at {
+		if before.at < d.at || before.at == d.at && before.output <= d.output {
 			break
 		}
 		*to, to = *before, before
@@ -228,7 +228,7 @@ func (s *OutputQueued) takeAllBack(now unit.Time) {
 	s.rec.Reach(now)
 	for p := range s.belts.outputs {
 		s.takeBack(now, p)
-		s.settleInput(p, now)
+		s.settleInput(p, now, 0)
 	}
 }
 
@@ -236,17 +236,17 @@ func (s *OutputQueued) takeAllBack(now unit.Time) {
 func (s *OutputQueued) settle(end unit.Time) {
 	for p := range s.belts.outputs {
 		s.settleOutput(p, end)
-		s.settleInput(p, end)
+		s.settleInput(p, end, 0)
 	}
 }
 
-// settleInput frees the memory of the frames of an input that have left before an instant. It
-// returns the classes whose sender may resume, a bit each.
-func (s *OutputQueued) settleInput(p int, end unit.Time) (resume uint8) {
+// settleInput frees the memory of the frames of an input that have left before an instant, or then
+// by an output before one. It returns the classes whose sender may resume, a bit each.
+func (s *OutputQueued) settleInput(p int, end unit.Time, out port.ID) (resume uint8) {
 	in, c := &s.inputs[p].departures, &s.belts.counts[p]
 	for in.some() {
 		d := in.at(in.first)
-		if d.at >= end {
+		if d.at > end || d.at == end && d.output >= out {
 			break
 		}
 		in.first++
@@ -349,9 +349,10 @@ func (s *OutputQueued) awaits(p int) {
 // releaseSlot is the slot of an input whose sender is stopped.
 func (s *OutputQueued) releaseSlot(p int) int { return s.pollSlot() + 1 + p }
 
-// freed frees the memory of an input up to now, and lets its sender resume.
-func (s *OutputQueued) freed(now unit.Time, p int) {
-	resume := s.settleInput(p, now+1)
+// freed frees the memory of the frames of an input that have left by now, at this instant by an
+// output before one, and lets its sender resume.
+func (s *OutputQueued) freed(now unit.Time, p int, out port.ID) {
+	resume := s.settleInput(p, now, out)
 	if resume != 0 {
 		s.control(p, 0, resume)
 		s.attend(now, p)

@@ -296,6 +296,31 @@ func TestPlansAgainAfterMarks(t *testing.T) {
 	}
 }
 
+// At one instant the memory of frames is freed in the order of outputs, of planned frames and others.
+// The most that is held shows it where an ACK that has come since counts.
+func TestMemoryIsFreedByOutputs(t *testing.T) {
+	for what, telemetry := range map[string]wire.Telemetry{"both planned": wire.NoTelemetry, "the first acts": wire.Rounded} {
+		c := outputQueued(3)
+		data, ack := ether(1, 2, 0), wire.Frame{Kind: wire.Ack, Family: wire.RoCEv2, Dst: 2, QP: 2}
+		ack.SetRoCE(wire.RoCE{Telemetry: telemetry})
+		long, short := tenGig.Serialise(wire.PaperFraming.Length(&data)), tenGig.Serialise(wire.PaperFraming.Length(&ack))
+		ends := unit.Time(0).Add(2 * long) // without delay and flight, of the frame and of the first ACK
+		var steps []step
+		for i, f := range []wire.Frame{data, ack, ack} {
+			tail := []unit.Time{unit.Time(long), ends.Add(-short), ends}[i]
+			steps = append(steps, step{at: tail.Add(c.Ports[0].Propagation), frame: f, head: tail.Add(-tenGig.Serialise(wire.PaperFraming.Length(&f))), tail: tail})
+		}
+		want, counts, _ := play(t, c, false, steps, 100*t1500)
+		got, same, planned := play(t, c, true, steps, 100*t1500)
+		if len(want[1]) != 2 || len(want[2]) != 1 || want[1][0].Tail != want[2][0].Tail || planned == 0 {
+			t.Fatalf("%s: %d planned; %v leave", what, planned, want)
+		}
+		if d := cmp.Diff(want, got) + cmp.Diff(counts.counts, same.counts, cmp.AllowUnexported(trace.Counts{})); d != "" || counts.counts[0].Most == int64(wire.PaperFraming.Length(&data)) {
+			t.Errorf("%s: at most %d held\n%s", what, counts.counts[0].Most, d)
+		}
+	}
+}
+
 // Departures are planned where they can be known.
 func TestWhichSwitchesPlan(t *testing.T) {
 	ecn, red := ecn(cp.ECNParams{Min: 1000, Max: 1000, MaxP: 1, At: cp.AtDequeue}), param.Defaults(cp.REDParams{})

@@ -223,7 +223,7 @@ func (s *OutputQueued) receive(now unit.Time, id port.ID, a *port.Arrival) (leav
 		return 0, 0, false
 	}
 	if s.belts != nil {
-		s.settleInput(p, now)
+		s.settleInput(p, now, 0)
 	}
 	taken, stop, ok := s.memory.store(p, lane, a.Length)
 	if !ok && s.belts != nil && s.memory.pooled {
@@ -310,7 +310,7 @@ func (s *OutputQueued) Advance(now unit.Time) {
 	for s.due(now) {
 		switch slot := s.next(); {
 		case slot > s.pollSlot():
-			s.freed(now, slot-s.releaseSlot(0))
+			s.freed(now, slot-s.releaseSlot(0), NoRoute)
 		case slot == s.pollSlot():
 			s.poll(now)
 		case slot >= s.headerSlot(0):

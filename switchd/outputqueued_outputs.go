@@ -236,7 +236,7 @@ func (s *OutputQueued) release(now unit.Time, id int32) {
 	}
 	in, lane := int(sl.input), sl.frame.Lane
 	if s.belts != nil {
-		s.freed(now, in)
+		s.freed(now, in, sl.output)
 	}
 	taken, resume := s.memory.free(in, lane, sl.length)
 	if s.belts != nil {
