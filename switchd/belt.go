@@ -151,7 +151,8 @@ func (s *OutputQueued) counted(n unit.Size) unit.Size {
 	return n
 }
 
-// depart records when the memory of a frame will be free. Of one instant, outputs are in their order.
+// depart records when the memory of a frame will be free. Of one instant, outputs are in their
+// order.
 func depart(in *ring[departure], d departure) {
 	to := in.add()
 	for i := in.last - 1; i != in.first; i-- {

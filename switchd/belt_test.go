@@ -296,8 +296,8 @@ func TestPlansAgainAfterMarks(t *testing.T) {
 	}
 }
 
-// At one instant the memory of frames is freed in the order of outputs, of planned frames and others.
-// The most that is held shows it where an ACK that has come since counts.
+// At one instant the memory of frames is freed in the order of outputs, of planned frames and
+// others. The most that is held shows it where an ACK that has come since counts.
 func TestMemoryIsFreedByOutputs(t *testing.T) {
 	for what, telemetry := range map[string]wire.Telemetry{"both planned": wire.NoTelemetry, "the first acts": wire.Rounded} {
 		c := outputQueued(3)

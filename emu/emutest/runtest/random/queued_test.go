@@ -24,7 +24,8 @@ import (
 // queuedFabric returns a fabric of output-queued switches, of which most plan departures
 // (switchd.OutputQueued.Plan): trees with flows of all kinds of traffic and transports, with one
 // priority or several, and without flow control, with PAUSE or PFC. Some of them mark, trim or
-// choose outputs by their queues, and in half of them things happen that change a plan. Each link, flow and event has its own line.
+// choose outputs by their queues, and in half of them things happen that change a plan. Each link,
+// flow and event has its own line.
 func queuedFabric(seed uint64) string {
 	return fabricOfQueues(seed, unit.NewRandom(seed, 19).Below(3) == 0)
 }
