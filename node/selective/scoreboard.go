@@ -32,7 +32,7 @@ type flight struct {
 	length       uint32
 	path         uint16
 	state        state
-	again        bool // it was retransmitted
+	again        uint8 // how often it was retransmitted, 2 at most
 }
 
 // Scoreboard is the state of the packets in flight at the source of a flow. The first packet has
@@ -78,9 +78,9 @@ func (b *Scoreboard) Lost() (number uint64, ok bool) {
 	return b.from, true
 }
 
-// Sent returns when the last transmission of a packet in flight began, and whether it was not the
-// first.
-func (b *Scoreboard) Sent(number uint64) (at unit.Time, again bool) {
+// Sent returns when the last transmission of a packet in flight began, and how often the packet was
+// retransmitted; 2: at least twice.
+func (b *Scoreboard) Sent(number uint64) (at unit.Time, again uint8) {
 	f := b.at(number)
 	return f.sent, f.again
 }
@@ -119,7 +119,7 @@ func (b *Scoreboard) Send(now unit.Time, length unit.Size, path uint16) {
 func (b *Scoreboard) Resend(now unit.Time, path uint16) {
 	number, _ := b.Lost()
 	f := b.at(number)
-	f.state, f.again, f.path = underway, true, path
+	f.state, f.again, f.path = underway, min(f.again+1, 2), path
 	b.lost--
 	b.waiting -= unit.Size(f.length)
 	b.start(now, number)
@@ -194,7 +194,7 @@ func (b *Scoreboard) arrive(number uint64) unit.Size {
 		b.end(number)
 	}
 	f.state = arrived
-	if !f.again && f.order >= b.reached {
+	if f.again == 0 && f.order >= b.reached {
 		b.reached, b.reachedAt = f.order, f.sent
 	}
 	return unit.Size(f.length)

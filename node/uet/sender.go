@@ -35,9 +35,7 @@ func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Du
 	x := f.UET()
 	probed := x.Flags&wire.UETProbed != 0
 	if number, ok := s.Number(f.PSN + uint32(int32(x.Offset))); ok && !probed {
-		if at, again := s.Sent(number); !again && x.Flags&wire.UETRetransmitted == 0 && at < now {
-			trip = now.Sub(at)
-		}
+		trip = s.trip(now, number, x)
 	}
 	if all := s.First() + uint64(int64(int32(f.PSN+1-uint32(s.First())))); all > s.First() && all <= s.Next() {
 		news = s.Scoreboard.Ack(all, 0, false)
@@ -60,6 +58,17 @@ func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Du
 	return news, trip
 }
 
+// trip returns the time since a packet left that an ACK or a NACK answers; 0: it is not known. An
+// answer says whether it is one to a retransmission, so it is known which transmission it answers
+// unless there were two of those (uet-htsim, uec.cpp: validateSendTs).
+func (s *Sender) trip(now unit.Time, number uint64, x *wire.UETExtension) unit.Duration {
+	at, again := s.Sent(number)
+	if retransmitted := x.Flags&wire.UETRetransmitted != 0; again > 1 || retransmitted != (again == 1) {
+		return 0
+	}
+	return now.Sub(at)
+}
+
 // Overdue finds, after the ACK of the last probe, a packet that left before the probe and has not
 // come. It is then lost. It is to be called until there is none.
 func (s *Sender) Overdue(f *wire.Frame) (number uint64, ok bool) {
@@ -80,12 +89,13 @@ func (s *Sender) Nack(now unit.Time, f *wire.Frame) (number uint64, n unit.Size,
 	if number, ok = s.Number(f.PSN); !ok {
 		return 0, 0, 0, false
 	}
-	at, again := s.Sent(number)
-	if again != (f.UET().Flags&wire.UETRetransmitted != 0) {
+	x := f.UET()
+	if _, again := s.Sent(number); again > 0 != (x.Flags&wire.UETRetransmitted != 0) {
 		return 0, 0, 0, false
 	}
-	if n, ok = s.miss(number); ok && !again {
-		trip = now.Sub(at)
+	trip = s.trip(now, number, x)
+	if n, ok = s.miss(number); !ok {
+		trip = 0
 	}
 	s.heard = now
 	return number, n, trip, ok

@@ -364,18 +364,44 @@ func TestTrimmedAtOnce(t *testing.T) {
 	}
 }
 
-// An ACK of a packet that was sent twice measures no round trip (Karn and Partridge, SIGCOMM 1987).
+// An answer measures a round trip if it is known which transmission it answers: the only one, or the only retransmission.
 func TestTripOfRetransmission(t *testing.T) {
-	p := params(nil)
-	s, r := uet.NewSender(p), uet.NewReceiver(p)
-	s.Send(0, length, 0)
-	s.Expire()
-	s.Resend(unit.Time(unit.Microsecond), 0)
-	_, _, a := r.Receive(uet.Packet{PSN: 0, Length: length, Again: true})
-	f := p.Control(wire.Ack, false)
-	r.Fill(&f, &a)
-	if news, trip := s.Ack(unit.Time(20*unit.Microsecond), &f); news != length || trip != 0 {
-		t.Errorf("%d bytes are news after %v", news, trip)
+	const us = unit.Microsecond
+	for _, c := range []struct {
+		name  string
+		sent  int  // times, each 1us after the other
+		again bool // the answer is one to a retransmission
+		want  unit.Duration
+	}{
+		{"the only transmission", 1, false, 20 * us},
+		{"the retransmission", 2, true, 19 * us},
+		{"the first transmission of two", 2, false, 0},
+		{"one of two retransmissions", 3, true, 0},
+		{"a retransmission that was none", 1, true, 0},
+	} {
+		for _, trimmed := range []bool{false, true} {
+			p := params(nil)
+			s, r := uet.NewSender(p), uet.NewReceiver(p)
+			s.Send(0, length, 0)
+			for i := 1; i < c.sent; i++ {
+				s.Expire()
+				s.Resend(unit.Time(i)*unit.Time(us), 0)
+			}
+			f, at, x := p.Control(wire.Ack, trimmed), unit.Time(20*us), uet.Packet{PSN: 0, Length: length, Again: c.again}
+			if trimmed {
+				a := r.Trimmed(x, false)
+				r.Fill(&f, &a)
+				if _, _, trip, ok := s.Nack(at, &f); trip != c.want || ok != (c.again == (c.sent > 1)) {
+					t.Errorf("%s: trimmed after %v, %v", c.name, trip, ok)
+				}
+				continue
+			}
+			_, _, a := r.Receive(x)
+			r.Fill(&f, &a)
+			if news, trip := s.Ack(at, &f); news != length || trip != c.want {
+				t.Errorf("%s: %d bytes are news after %v, want %v", c.name, news, trip, c.want)
+			}
+		}
 	}
 }
 
