@@ -49,3 +49,17 @@ func fctRank(r Run, n int) Quantity {
 		return all[n-1], nil
 	}).in(metrics.Seconds())
 }
+
+// sentAgain returns how many packets the flows of a run have retransmitted.
+func sentAgain(r Run) Quantity {
+	return Take(r, func(x *emu.Result) (n float64, err error) {
+		for i := range x.Flows {
+			m, err := x.Metrics.Compile(x.Flows[i].Name + ".retransmissions")
+			if err != nil {
+				return 0, err
+			}
+			n += m.Over(x.Metrics, 0, x.Metrics.End())
+		}
+		return n, nil
+	})
+}

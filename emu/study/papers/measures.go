@@ -68,6 +68,7 @@ func functions() map[string]any {
 		"mean":       Mean,
 		"fctOf":      fctOf,
 		"fctRank":    fctRank,
+		"sentAgain":  sentAgain,
 		"triggers":   Triggers,
 		"settled":    Settled,
 		"reached":    Reached,

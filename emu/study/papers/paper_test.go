@@ -38,7 +38,7 @@ func TestModelPapersAreFound(t *testing.T) {
 		{"timely", 4, nil},
 		{"swift", 2, nil},
 		{"htsim", 4, nil},
-		{"uet", 12, nil},
+		{"uet", 13, nil},
 		{"tcp-red", 5, nil},
 		{"workloads", 3, nil},
 		{"pfc", 10, nil},
