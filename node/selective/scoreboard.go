@@ -68,6 +68,9 @@ func (b *Scoreboard) Next() uint64  { return b.next }
 // Underway returns the length of the packets that have neither arrived nor are known to be lost.
 func (b *Scoreboard) Underway() unit.Size { return b.bytes }
 
+// Arrived returns how many packets are known to have arrived.
+func (b *Scoreboard) Arrived() uint64 { return b.next - uint64(b.underway+b.lost) }
+
 // Lost returns the first packet that waits for its retransmission; false: there is none.
 func (b *Scoreboard) Lost() (number uint64, ok bool) {
 	if b.lost == 0 {

@@ -17,6 +17,9 @@ type Sender struct {
 	probe   uint64    // transmissions before the last probe
 	probes  int16     // how many probes were sent
 	waits   bool      // for the ACK of a probe
+	come    uint64    // packets that have come, as ACKs count them
+	unnamed unit.Size // of them, those that no ACK has named, with the longest packet as the length of each
+	longest unit.Size
 }
 
 // NewSender returns the sender of a context.
@@ -29,8 +32,18 @@ func (s *Sender) Number(psn uint32) (number uint64, ok bool) {
 	return number, number >= s.First() && number < s.Next()
 }
 
+// Send notes that the next packet begins, of a length, and a number that Path returns.
+func (s *Sender) Send(now unit.Time, length unit.Size, path uint16) {
+	s.longest = max(s.longest, length)
+	s.Scoreboard.Send(now, length, path)
+}
+
+// Underway returns the length of the packets that have neither come nor are known to be lost. An
+// ACK counts all packets that have come, and names those that its bitmap has room for.
+func (s *Sender) Underway() unit.Size { return max(0, s.Scoreboard.Underway()-s.unnamed) }
+
 // Ack takes in an ACK. It returns the length of the packets that it is the first to acknowledge,
-// and the time since the packet that it answers left; 0: it is not known.
+// by their names or as a count, and the time since the packet that it answers left; 0: it is not known.
 func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Duration) {
 	x := f.UET()
 	probed := x.Flags&wire.UETProbed != 0
@@ -51,6 +64,17 @@ func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Du
 			}
 		}
 	}
+	if x.Flags&wire.UETState != 0 {
+		if all := s.First() + uint64(int64(int32(f.PSN+1-uint32(s.First()))+int32(x.OutOfOrder))); all > s.come && all <= s.Next() {
+			s.come = all
+		}
+	}
+	named, before := s.Arrived(), s.unnamed
+	s.unnamed = 0
+	if s.come > named {
+		s.unnamed = unit.Size(s.come-named) * s.longest
+	}
+	news = max(0, news+s.unnamed-before)
 	s.heard = now
 	if news > 0 {
 		s.retries = 0
@@ -103,9 +127,9 @@ func (s *Sender) Nack(now unit.Time, f *wire.Frame) (number uint64, n unit.Size,
 
 // miss finds a packet lost, and returns its length.
 func (s *Sender) miss(number uint64) (n unit.Size, ok bool) {
-	n = s.Underway()
+	n = s.Scoreboard.Underway()
 	ok = s.Miss(number)
-	return n - s.Underway(), ok
+	return n - s.Scoreboard.Underway(), ok
 }
 
 // timeout returns the time after which a packet is given up now.
@@ -147,10 +171,10 @@ func (s *Sender) Expired(now unit.Time) (number uint64, n unit.Size, fails, ok b
 		}
 		defer func() { s.retries, s.raised = s.retries+1, now }()
 	}
-	n = s.Underway()
+	n = s.Scoreboard.Underway()
 	number, ok = s.Expire()
 	s.waits = false
-	return number, n - s.Underway(), false, ok
+	return number, n - s.Scoreboard.Underway(), false, ok
 }
 
 // Probes reports whether a probe is to leave now, and completes f, a control packet, as that probe.

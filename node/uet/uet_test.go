@@ -405,6 +405,42 @@ func TestTripOfRetransmission(t *testing.T) {
 	}
 }
 
+// The ACK of a marked packet names no packet before it, but it counts them: they are in flight no longer, and are news once.
+func TestCountedPackets(t *testing.T) {
+	p := params(nil)
+	s, r := uet.NewSender(p), uet.NewReceiver(p)
+	ack := func(psn uint32, marked bool) unit.Size {
+		_, _, a := r.Receive(uet.Packet{PSN: psn, Length: length, Marked: marked})
+		if !a.Sends {
+			return 0
+		}
+		f := p.Control(wire.Ack, false)
+		r.Fill(&f, &a)
+		news, _ := s.Ack(unit.Time(20*unit.Microsecond), &f)
+		return news
+	}
+	for range 6 {
+		s.Send(0, length, 0)
+	}
+	for i, c := range []struct {
+		psn      uint32
+		marked   bool
+		news     unit.Size // of the ACK, in packets
+		underway unit.Size
+	}{
+		{0, true, 1, 5},
+		{2, false, 0, 5}, // no ACK follows
+		{3, false, 0, 5},
+		{4, true, 3, 2},
+		{5, true, 1, 1},
+		{1, true, 1, 0}, // now all are named
+	} {
+		if news := ack(c.psn, c.marked); news != c.news*length || s.Underway() != c.underway*length {
+			t.Errorf("%d: %d bytes are news and %d in flight, want %d and %d", i, news, s.Underway(), c.news*length, c.underway*length)
+		}
+	}
+}
+
 // A context fails after its retransmissions, and not while packets arrive.
 func TestRetries(t *testing.T) {
 	for _, c := range []struct {
