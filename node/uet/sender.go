@@ -43,7 +43,8 @@ func (s *Sender) Send(now unit.Time, length unit.Size, path uint16) {
 func (s *Sender) Underway() unit.Size { return max(0, s.Scoreboard.Underway()-s.unnamed) }
 
 // Ack takes in an ACK. It returns the length of the packets that it is the first to acknowledge,
-// by their names or as a count, and the time since the packet that it answers left; 0: it is not known.
+// by their names or as a count, and the time since the packet that it answers left; 0: it is not
+// known.
 func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Duration) {
 	x := f.UET()
 	probed := x.Flags&wire.UETProbed != 0

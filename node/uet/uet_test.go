@@ -364,7 +364,8 @@ func TestTrimmedAtOnce(t *testing.T) {
 	}
 }
 
-// An answer measures a round trip if it is known which transmission it answers: the only one, or the only retransmission.
+// An answer measures a round trip if it is known which transmission it answers: the only one, or
+// the only retransmission.
 func TestTripOfRetransmission(t *testing.T) {
 	const us = unit.Microsecond
 	for _, c := range []struct {
@@ -405,7 +406,8 @@ func TestTripOfRetransmission(t *testing.T) {
 	}
 }
 
-// The ACK of a marked packet names no packet before it, but it counts them: they are in flight no longer, and are news once.
+// The ACK of a marked packet names no packet before it, but it counts them: they are in flight no
+// longer, and are news once.
 func TestCountedPackets(t *testing.T) {
 	p := params(nil)
 	s, r := uet.NewSender(p), uet.NewReceiver(p)
