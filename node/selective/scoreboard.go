@@ -46,6 +46,7 @@ type Scoreboard struct {
 	newest      uint32
 	underway    int       // packets underway
 	bytes       unit.Size // of them
+	longest     unit.Size // of all packets so far
 	lost        int       // packets that wait for their retransmission
 	waiting     unit.Size // their length
 	from        uint64    // none before it does
@@ -67,6 +68,9 @@ func (b *Scoreboard) Next() uint64  { return b.next }
 
 // Underway returns the length of the packets that have neither arrived nor are known to be lost.
 func (b *Scoreboard) Underway() unit.Size { return b.bytes }
+
+// Longest returns the length of the longest packet of the flow up to now.
+func (b *Scoreboard) Longest() unit.Size { return b.longest }
 
 // Arrived returns how many packets are known to have arrived.
 func (b *Scoreboard) Arrived() uint64 { return b.next - uint64(b.underway+b.lost) }
@@ -114,6 +118,7 @@ func (b *Scoreboard) Send(now unit.Time, length unit.Size, path uint16) {
 		b.grow()
 	}
 	*b.at(b.next) = flight{length: uint32(length), path: path}
+	b.longest = max(b.longest, length)
 	b.next++
 	b.start(now, b.next-1)
 }

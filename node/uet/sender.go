@@ -19,7 +19,6 @@ type Sender struct {
 	waits   bool      // for the ACK of a probe
 	come    uint64    // packets that have come, as ACKs count them
 	unnamed unit.Size // of them, those that no ACK has named, with the longest packet as the length of each
-	longest unit.Size
 }
 
 // NewSender returns the sender of a context.
@@ -30,12 +29,6 @@ func NewSender(p *Params) Sender { return Sender{p: p} }
 func (s *Sender) Number(psn uint32) (number uint64, ok bool) {
 	number = s.First() + uint64(int64(int32(psn-uint32(s.First()))))
 	return number, number >= s.First() && number < s.Next()
-}
-
-// Send notes that the next packet begins, of a length, and a number that Path returns.
-func (s *Sender) Send(now unit.Time, length unit.Size, path uint16) {
-	s.longest = max(s.longest, length)
-	s.Scoreboard.Send(now, length, path)
 }
 
 // Underway returns the length of the packets that have neither come nor are known to be lost. An
@@ -73,7 +66,7 @@ func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Du
 	named, before := s.Arrived(), s.unnamed
 	s.unnamed = 0
 	if s.come > named {
-		s.unnamed = unit.Size(s.come-named) * s.longest
+		s.unnamed = unit.Size(s.come-named) * s.Longest()
 	}
 	news = max(0, news+s.unnamed-before)
 	s.heard = now
@@ -85,7 +78,7 @@ func (s *Sender) Ack(now unit.Time, f *wire.Frame) (news unit.Size, trip unit.Du
 
 // trip returns the time since a packet left that an ACK or a NACK answers; 0: it is not known. An
 // answer says whether it is one to a retransmission, so it is known which transmission it answers
-// unless there were two of those (uet-htsim, uec.cpp: validateSendTs).
+// unless there were two of those (uet-htsim, uec.cpp).
 func (s *Sender) trip(now unit.Time, number uint64, x *wire.UETExtension) unit.Duration {
 	at, again := s.Sent(number)
 	if retransmitted := x.Flags&wire.UETRetransmitted != 0; again > 1 || retransmitted != (again == 1) {
