@@ -177,6 +177,7 @@ type credit struct {
 	begged  unit.Time // when a request of its own left last
 	begs    bool      // such a request is to leave
 	waits   bool      // for credit, without which it sends nothing
+	since   unit.Time // when it began to, or last asked meanwhile
 	tries   int       // requests since then that were not answered
 	trip    unit.Duration
 }
@@ -251,9 +252,9 @@ func (c *credit) wants(now unit.Time, bytes, window int64) {
 // much it will send, and no link fails.
 func (c *credit) starve(now unit.Time) {
 	if c.demand > 0 && c.left <= 0 && !c.waits {
-		c.begged, c.waits, c.tries = now, true, mostTries
+		c.waits, c.since, c.tries = true, now, mostTries
 		if c.asked <= c.granted {
-			c.begs, c.tries = true, 0
+			c.begged, c.begs, c.tries = now, true, 0
 		}
 	}
 }
@@ -267,13 +268,13 @@ func (c *credit) due() unit.Time {
 	if !c.waits {
 		return unit.Never
 	}
-	return c.begged.Add(c.trip << min(c.tries, mostTries))
+	return c.since.Add(c.trip << min(c.tries, mostTries))
 }
 
 // retry asks for credit again, if that is due.
 func (c *credit) retry(now unit.Time) {
 	if c.due() <= now {
-		c.begged, c.begs, c.tries = now, true, c.tries+1
+		c.since, c.begged, c.begs, c.tries = now, now, true, c.tries+1
 	}
 }
 

@@ -97,6 +97,13 @@ func TestCreditThatIsLost(t *testing.T) {
 		t.Errorf("with a packet in flight it asks at %v", r.Deadline())
 	}
 	r.Acked(3, Ack{}) // its answer is lost
+	if _, begs := r.request(0); begs {
+		t.Fatal("it asks at once")
+	}
+	if r.Expired(unit.Time(rcccSite.Trip), 0); !r.begs { // as if it did not wait
+		t.Error("it does not ask when a packet is given up")
+	}
+	r.request(0)
 	due := unit.Time(3).Add(rcccSite.Trip << 10)
 	for now := due; now < due.Add(5*rcccSite.Trip<<10); now = r.Deadline() {
 		if _, begs := r.request(0); begs || r.Deadline() != now {
