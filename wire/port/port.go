@@ -242,7 +242,7 @@ func (p *Port) MaySend(now unit.Time, f *wire.Frame, n unit.Size) Answer {
 	if p.transmitter.free > now {
 		return Answer{LinkBusy, p.transmitter.free}
 	}
-	return p.MaySendIdle(now, f, n)
+	return p.control.maySend(now, f, n)
 }
 
 // MaySendIdle answers MaySend on a port whose link the caller knows to be idle: it does not check
