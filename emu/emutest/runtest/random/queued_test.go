@@ -63,7 +63,7 @@ func fabricOfQueues(seed uint64, trims bool) string {
 	}
 	line("name: queued\nmodel: {duration: 2ms, seed: %d, framing: %s}", seed, pick("paper", "wire"))
 	routing := pick("shortest", "ecmp")
-	if r := unit.NewRandom(seed, 21); routing == "ecmp" && r.Below(3) > 0 { // drawn apart, too
+	if r := unit.NewRandom(seed, 21); routing == "ecmp" && !trims && r.Below(3) > 0 { // drawn apart, too; the witness knows one path
 		routing = "{paths: ecmp, balance: " + []string{"random", "adaptive", "adaptive-flowlet"}[r.Below(3)] + "}"
 	}
 	line("routing: %s", routing)
